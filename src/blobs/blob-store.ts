@@ -1,0 +1,34 @@
+import type { Readable } from 'node:stream'
+
+/** A file that has arrived whole and is hashed, but is not yet kept. Exactly one of `keep` and `discard` ends it. */
+export interface StagedBlob {
+  /** 64 lower-case hex digits. */
+  readonly sha256: string
+  readonly size: number
+  /** The temporary file, for readers that must look inside before deciding. */
+  readonly path: string
+  /** Renames into place (atomic, durable). Keeping bytes that are kept already is harmless. */
+  keep(): Promise<void>
+  discard(): Promise<void>
+}
+
+/** Weight files at rest, addressed by the sha256 of their bytes. One interface for a local folder and for S3. */
+export interface BlobStore {
+  /** Streams `source` to a temporary file, hashing on the way. More than `maxBytes` is refused with bad_request. */
+  stage(source: AsyncIterable<Uint8Array>, limits: { readonly maxBytes: number }): Promise<StagedBlob>
+  /** A path in the staging area for a file that our own worker will write; pass it to `adopt` when written. */
+  scratchPath(): Promise<string>
+  /** Hashes a finished scratch file, fsyncs it and stages it. */
+  adopt(scratchPath: string): Promise<StagedBlob>
+  /** A stream of bytes [start, end] (inclusive; the whole file when absent). Throws not_found when it is gone. */
+  read(sha256: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>
+  /** A local file with these bytes, for random access; valid until `remove`. */
+  localPath(sha256: string): Promise<string>
+  has(sha256: string): Promise<boolean>
+  remove(sha256: string): Promise<void>
+  /** Deletes staging files that no living process can still be writing. */
+  sweep(olderThan: Date): Promise<number>
+}
+
+/** The storage path shown on the wire: `sha256/ab/abcd…`. */
+export const blobPath = (sha256: string): string => `sha256/${sha256.slice(0, 2)}/${sha256}`

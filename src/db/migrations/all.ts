@@ -1,0 +1,4 @@
+import { foundation } from './0001-foundation.ts'
+
+/** Forward only, applied in this order. A published migration is never edited: add the next one. */
+export const MIGRATIONS = [foundation] as const

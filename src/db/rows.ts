@@ -1,0 +1,147 @@
+import type { ColumnType } from 'kysely'
+
+// Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
+// counts fit 2^53), timestamps as Date, jsonb as parsed values. Written values of jsonb columns are JSON text.
+type Json<T> = ColumnType<T, string, string>
+
+export interface OrgRow {
+  id: string
+  name: string
+  compliance: string | null
+  region: string
+  created_at: Date
+}
+
+export interface DeviceRow {
+  id: string
+  device_id: string
+  org_id: string | null
+  platform: string
+  capabilities: Json<Record<string, unknown>>
+  status: string
+  metrics: Json<Record<string, unknown>> | null
+  last_heartbeat: Date
+  created_at: Date
+  updated_at: Date
+}
+
+export interface KeyRow {
+  id: string
+  name: string
+  prefix: string
+  hash: string
+  grants: string[]
+  org_id: string | null
+  device_id: string | null
+  created_at: Date
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+}
+
+export interface LoginCodeRow {
+  hash: string
+  challenge: string
+  redirect_uri: string
+  grants: string[]
+  org_id: string | null
+  expires_at: Date
+}
+
+export interface BlobRow {
+  sha256: string
+  size: number
+  touched_at: Date
+}
+
+export interface ModelRow {
+  id: string
+  org_id: string | null
+  name: string | null
+  round_id: string | null
+  framework: string
+  framework_version: string
+  accuracy: number | null
+  loss: number | null
+  is_baseline: boolean
+  description: string
+  version_count: number
+  created_at: Date
+}
+
+export interface ModelVersionRow {
+  model_id: string
+  version: number
+  format: string
+  version_label: string
+  file_name: string
+  sha256: string
+  size: number
+  description: string
+  warnings: string[]
+  uploaded_at: Date
+}
+
+export interface RoundRow {
+  id: string
+  org_id: string | null
+  round_number: number
+  status: string
+  target_devices: number
+  min_devices: number
+  timeout_seconds: number
+  grace_seconds: number
+  plan: Json<Record<string, unknown>>
+  global_model_id: string | null
+  global_model_version: number | null
+  global_sha256: string | null
+  aggregated_model_id: string | null
+  aggregated_sha256: string | null
+  quorum_at: Date | null
+  failure_reason: string | null
+  receipt: Json<Record<string, unknown>> | null
+  lease_owner: string | null
+  lease_until: Date | null
+  created_at: Date
+  started_at: Date | null
+  timeout_at: Date | null
+  completed_at: Date | null
+  ended_at: Date | null
+  updates_deleted_at: Date | null
+}
+
+export interface RoundParticipantRow {
+  round_id: string
+  device_id: string
+  state: string
+  selected_at: Date
+  reported_at: Date | null
+  failure_reason: string | null
+}
+
+export interface UpdateRow {
+  id: string
+  round_id: string
+  device_id: string
+  sha256: string | null
+  file_hash: string
+  size: number
+  num_samples: number
+  local_loss: number | null
+  local_accuracy: number | null
+  training_time_seconds: number | null
+  created_at: Date
+}
+
+export interface Tables {
+  orgs: OrgRow
+  devices: DeviceRow
+  keys: KeyRow
+  login_codes: LoginCodeRow
+  blobs: BlobRow
+  models: ModelRow
+  model_versions: ModelVersionRow
+  rounds: RoundRow
+  round_participants: RoundParticipantRow
+  updates: UpdateRow
+}

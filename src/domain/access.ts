@@ -1,0 +1,36 @@
+/** What a key may be allowed to do (interface section 5). `admin` covers keys, team, settings and integrations. */
+export const SCOPES = [
+  'devices:read',
+  'devices:write',
+  'models:read',
+  'models:write',
+  'training:read',
+  'training:write',
+  'admin',
+] as const
+
+export type Scope = (typeof SCOPES)[number]
+
+/** `self` is what a device's own key carries in token mode: heartbeat as itself, submit its own updates. */
+export type Grant = Scope | 'self'
+
+/** Grants of a device's own key under token enrolment. */
+export const DEVICE_GRANTS: readonly Grant[] = ['models:read', 'training:read', 'self']
+
+/** Whoever is behind a valid API key. */
+export interface Caller {
+  readonly keyId: string
+  /** The organisation the key is bound to; null is unbound: it sees every organisation and may name any. */
+  readonly orgId: string | null
+  /** Internal id (uuid) of the device that owns the key; null for keys made for people and programs. */
+  readonly deviceId: string | null
+  readonly grants: readonly Grant[]
+}
+
+export const holds = (caller: Caller, grant: Grant): boolean => caller.grants.includes(grant)
+
+/** A bound key sees only its own organisation's records; an unbound key sees all of them. */
+export const sees = (caller: Caller, recordOrgId: string | null): boolean =>
+  caller.orgId === null || caller.orgId === recordOrgId
+
+export type EnrollmentMode = 'open' | 'token'

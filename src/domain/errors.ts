@@ -1,0 +1,44 @@
+/** Machine codes of interface section 7 and the HTTP status each travels under. The one table of its kind. */
+export const STATUS_OF = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  rate_limited: 429,
+  internal_error: 500,
+} as const
+
+export type ErrorCode = keyof typeof STATUS_OF
+
+/** Every error a caller is meant to read. The message says what was wrong, where, and what to do. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'ServiceError'
+    this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+
+  get statusCode(): number {
+    return STATUS_OF[this.code]
+  }
+
+  toJSON(): { error: ErrorCode; message: string; status_code: number } {
+    return { error: this.code, message: this.message, status_code: this.statusCode }
+  }
+}
+
+export const badRequest = (message: string): ServiceError => new ServiceError('bad_request', message)
+export const unauthorized = (message: string): ServiceError => new ServiceError('unauthorized', message)
+export const forbidden = (message: string): ServiceError => new ServiceError('forbidden', message)
+export const conflict = (message: string): ServiceError => new ServiceError('conflict', message)
+export const rateLimited = (retryAfterSeconds: number): ServiceError =>
+  new ServiceError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
+
+/** `notFound('Device', 'pixel-7')` -> "Device 'pixel-7' does not exist, or your key may not see it." */
+export const notFound = (what: string, id: string): ServiceError =>
+  new ServiceError('not_found', `${what} '${id}' does not exist, or this key may not see it.`)

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { minimise, type Objective, type SgdOptions } from './sgd.ts'
+
+const options: SgdOptions = { learningRate: 0.1, batchSize: 1, epochs: 1, l2: 0, proximal: 0, seed: 1 }
+
+/** F(w) = (a/2) ||w - c||^2 */
+const quadratic = (a: number, centre: readonly number[]): Objective => ({
+  sampleCount: 1,
+  gradient: (parameters, _, gradient) => {
+    let loss = 0
+    centre.forEach((c, index) => {
+      gradient[index] = a * (parameters[index]! - c)
+      loss += (a / 2) * (parameters[index]! - c) ** 2
+    })
+    return loss
+  },
+})
+
+test('one step follows w -= lr * (g + l2 * w)', async () => {
+  const parameters = Float64Array.of(1, 2)
+  await minimise(quadratic(3, [0, 4]), parameters, { ...options, l2: 0.5 })
+  expect([...parameters]).toEqual([1 - 0.1 * (3 + 0.5), 2 - 0.1 * (-6 + 1)])
+})
+
+test('with the proximal term it settles at (a c + mu w_start) / (a + mu), the closed form for a quadratic', async () => {
+  const parameters = Float64Array.of(5, -3)
+  await minimise(quadratic(2, [1, 1]), parameters, { ...options, epochs: 500, proximal: 3 })
+  expect(parameters[0]).toBeCloseTo((2 * 1 + 3 * 5) / 5, 12)
+  expect(parameters[1]).toBeCloseTo((2 * 1 + 3 * -3) / 5, 12)
+})
+
+/** Writes down which samples each batch got. */
+const recording = (sampleCount: number): { objective: Objective; batches: number[][] } => {
+  const batches: number[][] = []
+  const gradient: Objective['gradient'] = (_, samples) => {
+    batches.push([...samples])
+    return 0
+  }
+  return { objective: { sampleCount, gradient }, batches }
+}
+
+test('every epoch sees every sample once, in batches, the last one smaller, in a new order', async () => {
+  const { objective, batches } = recording(10)
+  await minimise(objective, new Float64Array(1), { ...options, batchSize: 4, epochs: 2 })
+  expect(batches.map((batch) => batch.length)).toEqual([4, 4, 2, 4, 4, 2])
+  const epochs = [batches.slice(0, 3).flat(), batches.slice(3).flat()]
+  const all = Array.from({ length: 10 }, (_, index) => index)
+  for (const epoch of epochs) expect([...epoch].sort()).toEqual(all)
+  expect(epochs[0]).not.toEqual(epochs[1])
+})
+
+test('the seed decides the order', async () => {
+  const orders = await Promise.all(
+    [1, 1, 2].map(async (seed) => {
+      const { objective, batches } = recording(20)
+      await minimise(objective, new Float64Array(1), { ...options, seed })
+      return batches.flat()
+    }),
+  )
+  expect(orders[1]).toEqual(orders[0])
+  expect(orders[2]).not.toEqual(orders[0])
+})
+
+test('a loss that is no longer finite stops the training and says what to change', async () => {
+  const run = minimise(quadratic(1, [0]), Float64Array.of(1e10), { ...options, learningRate: 1e6, epochs: 100 })
+  await expect(run).rejects.toThrow(
+    /^Training diverged: the loss is Infinity in epoch \d+\. Lower learning_rate \(it is 1000000\), or scale the features to similar ranges\.$/,
+  )
+})
+
+test('an endless training leaves the thread to timers and stops when it is aborted', async () => {
+  const stop = new AbortController()
+  setTimeout(() => stop.abort(new Error('enough')), 5)
+  const endless = { ...options, epochs: Number.POSITIVE_INFINITY, signal: stop.signal }
+  await expect(minimise(quadratic(1, [0]), Float64Array.of(1), endless)).rejects.toThrow('enough')
+})

@@ -1,0 +1,182 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { finished, pipeline } from 'node:stream/promises'
+import { badRequest, ServiceError } from '../domain/errors.ts'
+import { type BlobStore, blobPath, type StagedBlob } from './blob-store.ts'
+
+const CHUNK = 256 * 1024
+const SHA256 = /^[0-9a-f]{64}$/
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+const gone = (sha256: string, cause: unknown): ServiceError =>
+  new ServiceError('not_found', `The file sha256:${sha256} is not in storage any more.`, { cause })
+
+const tooLarge = (maxBytes: number): ServiceError =>
+  badRequest(
+    `The file is larger than the ${maxBytes} bytes that this server accepts. ` +
+      'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
+  )
+
+/** A rename is durable only once the folder that holds the new name is. Windows cannot open folders; it needs none. */
+const syncFolder = async (folder: string): Promise<void> => {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+const settled = async (stream: Writable): Promise<void> => {
+  if (!stream.closed) await finished(stream).catch(() => undefined)
+}
+
+/** Files under `<root>/sha256/ab/<hash>`, arriving through `<root>/staging` on the same file system. */
+export const openFolderStore = async (rootFolder: string): Promise<BlobStore> => {
+  const root = resolve(rootFolder)
+  const staging = join(root, 'staging')
+  // Files of this process that `sweep` must leave alone however old they are.
+  const inUse = new Set<string>()
+
+  await mkdir(join(root, 'sha256'), { recursive: true, mode: 0o700 })
+  await mkdir(staging, { recursive: true, mode: 0o700 })
+  await syncFolder(root)
+
+  const pathOf = (sha256: string): string => {
+    if (!SHA256.test(sha256)) throw new Error(`not a sha256 in hex: ${JSON.stringify(sha256)}`)
+    return join(root, blobPath(sha256))
+  }
+
+  const stagedPath = (path: string): string => {
+    if (dirname(resolve(path)) !== staging) throw new Error(`not a file of the staging area: ${path}`)
+    return resolve(path)
+  }
+
+  const discard = async (path: string): Promise<void> => {
+    await rm(path, { force: true })
+    inUse.delete(path)
+  }
+
+  const staged = (path: string, sha256: string, size: number): StagedBlob => ({
+    sha256,
+    size,
+    path,
+    discard: () => discard(path),
+    async keep() {
+      const target = pathOf(sha256)
+      const created = await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+      // Over an existing file too: the bytes are the same, and a copy that rotted on disk is healed.
+      await rename(path, target)
+      inUse.delete(path)
+      await syncFolder(dirname(target))
+      if (created !== undefined) await syncFolder(dirname(dirname(target)))
+    },
+  })
+
+  return {
+    async stage(source, { maxBytes }) {
+      const path = join(staging, `${randomUUID()}.part`)
+      const hash = createHash('sha256')
+      let size = 0
+      inUse.add(path)
+      const file = createWriteStream(path, { flags: 'wx', flush: true, mode: 0o600, highWaterMark: CHUNK })
+      try {
+        await pipeline(
+          source,
+          async function* (chunks: AsyncIterable<Uint8Array>) {
+            for await (const chunk of chunks) {
+              size += chunk.byteLength
+              if (size > maxBytes) throw tooLarge(maxBytes)
+              hash.update(chunk)
+              yield chunk
+            }
+          },
+          file,
+        )
+      } catch (error) {
+        // The file may still be opening: removing it before that has ended would leave it behind.
+        await settled(file)
+        await discard(path)
+        throw error
+      }
+      return staged(path, hash.digest('hex'), size)
+    },
+
+    async scratchPath() {
+      return join(staging, `${randomUUID()}.scratch`)
+    },
+
+    async adopt(scratchPath) {
+      const path = stagedPath(scratchPath)
+      inUse.add(path)
+      try {
+        const hash = createHash('sha256')
+        await pipeline(createReadStream(path, { highWaterMark: CHUNK }), hash)
+        const handle = await open(path, 'r+')
+        try {
+          await handle.sync()
+          return staged(path, hash.digest('hex'), (await handle.stat()).size)
+        } finally {
+          await handle.close()
+        }
+      } catch (error) {
+        inUse.delete(path)
+        throw error
+      }
+    },
+
+    async read(sha256, range): Promise<Readable> {
+      const path = pathOf(sha256)
+      try {
+        const handle = await open(path, 'r')
+        return handle.createReadStream({ highWaterMark: CHUNK, ...range })
+      } catch (error) {
+        throw isMissing(error) ? gone(sha256, error) : error
+      }
+    },
+
+    async localPath(sha256) {
+      const path = pathOf(sha256)
+      try {
+        await access(path)
+        return path
+      } catch (error) {
+        throw isMissing(error) ? gone(sha256, error) : error
+      }
+    },
+
+    async has(sha256) {
+      const path = pathOf(sha256)
+      return access(path).then(
+        () => true,
+        (error: unknown) => {
+          if (isMissing(error)) return false
+          throw error
+        },
+      )
+    },
+
+    async remove(sha256) {
+      await rm(pathOf(sha256), { force: true })
+    },
+
+    async sweep(olderThan) {
+      let removed = 0
+      for (const name of await readdir(staging)) {
+        const path = join(staging, basename(name))
+        if (inUse.has(path)) continue
+        // Another process may have kept or discarded it since the listing.
+        const info = await stat(path).catch(() => null)
+        if (info === null || info.mtime >= olderThan) continue
+        await rm(path, { force: true })
+        removed++
+      }
+      return removed
+    },
+  }
+}

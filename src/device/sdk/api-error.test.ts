@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { apiErrorOf, parseRetryAfter } from './api-error.ts'
+
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+
+test.each([
+  [null, null],
+  ['7', 7000],
+  ['0.5', 500],
+  [' 3 ', 3000],
+  ['Thu, 01 Jan 2026 00:00:09 GMT', 9000],
+  ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
+  ['soon', null],
+])('Retry-After %j means %j ms', (header, expected) => {
+  expect(parseRetryAfter(header, NOW)).toBe(expected)
+})
+
+test("the service's error body becomes the error", () => {
+  const response = new Response('', { status: 429, headers: { 'retry-after': '2' } })
+  const error = apiErrorOf(response, { error: 'rate_limited', message: 'Too many.', status_code: 429 }, NOW)
+  expect({ ...error, message: error.message }).toEqual({
+    name: 'ApiError',
+    status: 429,
+    code: 'rate_limited',
+    message: 'Too many.',
+    retryAfterMs: 2000,
+  })
+})
+
+test.each([undefined, null, 'text', [], { error: 7 }])('a body that is not ours (%j) still gives a message', (body) => {
+  const error = apiErrorOf(new Response('', { status: 502, statusText: 'Bad Gateway' }), body, NOW)
+  expect([error.status, error.code, error.message]).toEqual([502, 'http_502', 'The service answered 502 Bad Gateway'])
+})

@@ -1,0 +1,267 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { createDevice, type Device } from './device-client.ts'
+import { memorySink } from './download.ts'
+import type { Plan } from './wire.ts'
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+/** A service on a real socket that gives these answers in turn, and a device that talks to it without real waits. */
+const scripted = async (...answers: Answer[]) => {
+  const seen: string[] = []
+  const requests: { headers: IncomingMessage['headers']; body: string }[] = []
+  const waits: number[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('latin1')
+      seen.push(`${request.method} ${request.url}`)
+      requests.push({ headers: request.headers, body })
+      const answer = answers.shift()
+      if (answer) answer(request, response, body)
+      else response.writeHead(500).end('no more answers')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const device = (extra: Partial<Parameters<typeof createDevice>[0]> = {}): Device =>
+    createDevice({
+      baseUrl,
+      deviceId: 'pixel 7',
+      apiKey: 'sk_live_x',
+      random: () => 0,
+      sleep: async (milliseconds) => {
+        waits.push(milliseconds)
+      },
+      ...extra,
+    })
+  return { device, seen, requests, waits, baseUrl, left: answers }
+}
+
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+
+const cut: Answer = (request) => request.socket.destroy()
+
+/** Announces the whole answer and breaks off in its middle. */
+const half =
+  (body: unknown): Answer =>
+  (_, response) => {
+    const text = JSON.stringify(body)
+    response.writeHead(200, { 'content-length': text.length })
+    response.write(text.slice(0, 5), () => response.destroy())
+  }
+
+const beat = { status: 'active', last_heartbeat: '2026-01-01T00:00:00Z', message: 'ok' }
+const conflict = { error: 'conflict', message: 'Already submitted.', status_code: 409 }
+
+test('registering sends what the device is and keeps the key for the next call', async () => {
+  const answer = { id: 'u-1', device_id: 'pixel 7', api_key: 'sk_live_new', platform: 'linux', status: 'active' }
+  const service = await scripted(json(201, answer), json(200, beat))
+  const device = createDevice({
+    baseUrl: `${service.baseUrl}/`,
+    deviceId: 'pixel 7',
+    platform: 'linux',
+    capabilities: { gpu: false },
+    enrollmentToken: 'sk_live_enrol',
+  })
+  expect(await device.register()).toEqual({ id: 'u-1', apiKey: 'sk_live_new' })
+  expect(await device.heartbeat({ battery_level: 80 }, { status: 'active', waitSeconds: 20 })).toEqual({
+    pendingRoundId: null,
+    message: 'ok',
+  })
+  expect(service.seen).toEqual([
+    'POST /api/v1/devices/register',
+    'PUT /api/v1/devices/pixel%207/heartbeat?wait_seconds=20',
+  ])
+  expect(service.requests.map(({ headers, body }) => [headers.authorization, JSON.parse(body)])).toEqual([
+    ['Bearer sk_live_enrol', { device_id: 'pixel 7', platform: 'linux', capabilities: { gpu: false } }],
+    ['Bearer sk_live_new', { status: 'active', metrics: { battery_level: 80 } }],
+  ])
+})
+
+test('cut connections, half answers, 503 and 429 are ridden out, waiting as long as the service asks', async () => {
+  const busy = { error: 'rate_limited', message: 'Slow down.', status_code: 429 }
+  const service = await scripted(
+    cut,
+    half(beat),
+    json(503, {}),
+    json(429, busy, { 'retry-after': '7' }),
+    json(200, { ...beat, pending_round_id: 'r-1' }),
+  )
+  expect(await service.device().heartbeat()).toEqual({ pendingRoundId: 'r-1', message: 'ok' })
+  expect(service.waits).toEqual([250, 500, 1000, 7000])
+})
+
+test('any other refusal is thrown at once, as the service put it', async () => {
+  const body = { error: 'not_found', message: "Device 'pixel 7' does not exist.", status_code: 404 }
+  const service = await scripted(json(404, body))
+  const error: unknown = await service
+    .device()
+    .heartbeat()
+    .catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ name: 'ApiError', status: 404, code: 'not_found', message: body.message })
+  expect(service.waits).toEqual([])
+})
+
+test('a service that is not there is named, with what to check', async () => {
+  const service = await scripted()
+  closing.pop()?.()
+  await expect(service.device().heartbeat()).rejects.toThrow(
+    `No answer from ${service.baseUrl} (ECONNREFUSED). Is the service running and the address right?`,
+  )
+  expect(service.waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000])
+})
+
+test('a redirect is not followed: it would carry the key elsewhere', async () => {
+  const service = await scripted((_, response) => response.writeHead(307, { location: '/elsewhere' }).end())
+  await expect(service.device().heartbeat({}, { until: 0 })).rejects.toThrow('No answer from')
+  expect(service.seen).toHaveLength(1)
+})
+
+test('aborting ends a call that is waiting for its answer', async () => {
+  const stop = new AbortController()
+  const service = await scripted(() => stop.abort(new Error('going home')))
+  await expect(service.device().heartbeat({}, { signal: stop.signal })).rejects.toThrow('going home')
+})
+
+const model = randomBytes(300_000)
+const sha256 = createHash('sha256').update(model).digest('hex')
+const plan: Plan = {
+  roundId: 'r-1',
+  roundNumber: 1,
+  strategy: 'fedavg',
+  hyperparameters: {},
+  timeoutAt: Date.now() + 60_000,
+  model: { format: 'safetensors', sizeBytes: model.length, sha256 },
+  raw: null,
+}
+
+/** Serves ranges and If-Range like the real service, but breaks off after `bytes`. */
+const serve =
+  (bytes = Number.POSITIVE_INFINITY, content = model): Answer =>
+  (request, response) => {
+    const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')
+    const start = range && request.headers['if-range'] === `"${sha256}"` ? Number(range[1]) : 0
+    const part = content.subarray(start)
+    response.writeHead(start > 0 ? 206 : 200, {
+      'content-length': part.length,
+      ...(start > 0 && { 'content-range': `bytes ${start}-${content.length - 1}/${content.length}` }),
+    })
+    if (part.length <= bytes) response.end(part)
+    else response.write(part.subarray(0, bytes), () => setTimeout(() => response.destroy(), 20))
+  }
+
+test('an interrupted download goes on where it stopped', async () => {
+  const service = await scripted(serve(100_000), serve(100_000), serve())
+  expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
+  expect(service.seen).toEqual(Array(3).fill('GET /api/v1/training/rounds/r-1/model'))
+  expect(service.requests.map(({ headers }) => [headers.range, headers['if-range']])).toEqual([
+    [undefined, undefined],
+    ['bytes=100000-', `"${sha256}"`],
+    ['bytes=200000-', `"${sha256}"`],
+  ])
+})
+
+test('a download that gets further every time may be interrupted more often than calls may fail', async () => {
+  const service = await scripted(...Array.from({ length: 14 }, () => serve(20_000)), serve())
+  expect((await service.device().model(plan))?.length).toBe(model.length)
+  expect(service.left).toEqual([])
+})
+
+test('a service that ignores the range and sends the whole is understood', async () => {
+  const whole: Answer = (_, response) => response.writeHead(200).end(model)
+  const service = await scripted(serve(100_000), whole)
+  expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
+})
+
+test('a beginning that cannot be continued is thrown away', async () => {
+  const unsatisfiable = json(416, { error: 'bad_request', message: 'No such range.', status_code: 416 })
+  const service = await scripted(serve(100_000), unsatisfiable, serve())
+  expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
+  expect(service.requests.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=100000-', undefined])
+})
+
+test('bytes that are not those of the plan are fetched anew, but not for ever', async () => {
+  const other = Buffer.alloc(model.length, 1)
+  const otherHash = createHash('sha256').update(other).digest('hex')
+  const healed = await scripted(serve(undefined, other), serve())
+  expect(Buffer.from((await healed.device().model(plan))!).equals(model)).toBe(true)
+  const broken = await scripted(...Array.from({ length: 20 }, () => serve(undefined, other)))
+  await expect(broken.device().model(plan)).rejects.toThrow(
+    `The file arrived with sha256 ${otherHash} instead of ${sha256}.`,
+  )
+  expect(broken.seen).toHaveLength(8)
+})
+
+test('a sink that is complete already needs no request, and one that is too long begins anew', async () => {
+  const service = await scripted(serve())
+  const sink = memorySink()
+  await sink.append(model)
+  await service.device().download(plan, sink)
+  expect(service.seen).toEqual([])
+  await sink.append(model)
+  await service.device().download(plan, sink)
+  expect([service.seen.length, sink.received()]).toEqual([1, model.length])
+})
+
+test('a refused download is thrown, and a plan without a model downloads nothing', async () => {
+  const service = await scripted(json(409, conflict))
+  await expect(service.device().model(plan)).rejects.toMatchObject({ status: 409, message: 'Already submitted.' })
+  expect(await service.device().model({ ...plan, model: null })).toBeNull()
+  expect(service.seen).toHaveLength(1)
+})
+
+const report = { numSamples: 10, localLoss: 0.5, localAccuracy: 0.75, trainingTimeSeconds: 1.6 }
+const weights = new Uint8Array([1, 2, 3])
+
+test('an update travels as a form, fields before the file, again and whole after a cut', async () => {
+  const service = await scripted(cut, json(201, { id: 'up-1' }))
+  expect(await service.device().submit('r-1', weights, report)).toEqual({ updateId: 'up-1', alreadyKept: false })
+  for (const { headers, body } of service.requests) {
+    const form = await new Response(Buffer.from(body, 'latin1'), {
+      headers: { 'content-type': headers['content-type']! },
+    }).formData()
+    expect([...form.keys()]).toEqual(['num_samples', 'local_loss', 'local_accuracy', 'training_time_seconds', 'file'])
+    expect([...form.values()].slice(0, 4)).toEqual(['10', '0.5', '0.75', '2'])
+    const file = form.get('file') as File
+    expect([file.name, new Uint8Array(await file.arrayBuffer())]).toEqual(['update.safetensors', weights])
+  }
+  expect(service.requests).toHaveLength(2)
+})
+
+test('an update that arrived although its answer was lost counts as delivered', async () => {
+  const service = await scripted(cut, json(409, conflict), json(200, { state: 'delivered' }))
+  expect(await service.device().submit('r-1', weights, report)).toEqual({ updateId: null, alreadyKept: true })
+  expect(service.seen.at(-1)).toBe('GET /api/v1/training/rounds/r-1/selection')
+})
+
+test('an update refused because the round is over is refused', async () => {
+  const service = await scripted(json(409, { ...conflict, message: 'Too late.' }), json(200, { state: 'selected' }))
+  await expect(service.device().submit('r-1', weights, report)).rejects.toMatchObject({
+    status: 409,
+    message: 'Too late.',
+  })
+})
+
+test('a failure is reported with its reason, cut to what the service takes', async () => {
+  const service = await scripted(json(200, {}), json(409, conflict))
+  const device = service.device()
+  expect(await device.reportFailure('r-1', `  ${'x'.repeat(3000)}`)).toBe(true)
+  expect(JSON.parse(service.requests[0]!.body)).toEqual({ reason: 'x'.repeat(2000) })
+  expect(await device.reportFailure('r-1', 'late')).toBe(false)
+})

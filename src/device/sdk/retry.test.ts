@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { ApiError, NetworkError } from './api-error.ts'
+import { backOffMs, DEFAULT_POLICY, retrying, type Surroundings, sleep } from './retry.ts'
+
+/** A world whose clock moves only by waiting, and that writes down how long each wait was. */
+const stoppedWorld = (random = 1): Surroundings & { readonly waits: number[]; readonly said: string[] } => {
+  let time = 0
+  const waits: number[] = []
+  const said: string[] = []
+  return {
+    waits,
+    said,
+    now: () => time,
+    random: () => random,
+    log: (message) => said.push(message),
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds)
+      time += milliseconds
+    },
+  }
+}
+
+/** Throws these errors in turn, then answers. */
+const failing = (errors: readonly Error[]): (() => Promise<string>) => {
+  const left = [...errors]
+  return async () => {
+    const error = left.shift()
+    if (error) throw error
+    return 'done'
+  }
+}
+
+const policy = { attempts: 4, totalMs: 100_000, firstWaitMs: 1000, longestWaitMs: 3000 }
+const cut = new NetworkError('cut.')
+
+test('network errors are tried again after doubling waits, up to the longest', async () => {
+  const world = stoppedWorld()
+  expect(await retrying('call', failing([cut, cut, cut]), world, policy)).toBe('done')
+  expect(world.waits).toEqual([1000, 2000, 3000])
+  expect(world.said[0]).toBe('call: cut. Trying again in 1.0 s.')
+})
+
+test('half of every wait is left to chance', () => {
+  expect([0, 0.5, 1].map((chance) => backOffMs(2, policy, () => chance))).toEqual([1000, 1500, 2000])
+})
+
+test.each([429, 500, 502, 503, 504])('the answer %d is tried again', async (status) => {
+  const world = stoppedWorld()
+  expect(await retrying('call', failing([new ApiError(status, 'x', 'x')]), world, policy)).toBe('done')
+  expect(world.waits).toEqual([1000])
+})
+
+test.each([400, 401, 403, 404, 409, 413, 501])('the answer %d is final', async (status) => {
+  const world = stoppedWorld()
+  const error = new ApiError(status, 'x', 'x')
+  await expect(retrying('call', failing([error]), world, policy)).rejects.toBe(error)
+  expect(world.waits).toEqual([])
+})
+
+test('a Retry-After replaces the back-off and is never cut short', async () => {
+  const busy = new ApiError(503, 'x', 'x', 40_000)
+  const world = stoppedWorld(0)
+  expect(await retrying('call', failing([busy]), world, policy)).toBe('done')
+  const jittered = stoppedWorld(1)
+  expect(await retrying('call', failing([busy]), jittered, policy)).toBe('done')
+  expect([...world.waits, ...jittered.waits]).toEqual([40_000, 44_000])
+})
+
+test('a Retry-After beyond the time there is gives up at once', async () => {
+  const world = stoppedWorld()
+  const busy = new ApiError(429, 'rate_limited', 'Too many.', 200_000)
+  await expect(retrying('call', failing([busy]), world, policy)).rejects.toBe(busy)
+  expect(world.waits).toEqual([])
+})
+
+test('the last error is thrown when the attempts are used up', async () => {
+  const world = stoppedWorld()
+  const last = new NetworkError('the fourth')
+  await expect(retrying('call', failing([cut, cut, cut, last]), world, policy)).rejects.toBe(last)
+  expect(world.waits).toHaveLength(3)
+})
+
+test('progress starts the count of failures again', async () => {
+  const world = stoppedWorld()
+  let calls = 0
+  const answer = await retrying(
+    'call',
+    async (progress) => {
+      if (++calls > 9) return 'done'
+      progress()
+      throw cut
+    },
+    world,
+    policy,
+  )
+  expect([answer, calls, new Set(world.waits)]).toEqual(['done', 10, new Set([1000])])
+})
+
+test('an error of our own making is not tried again', async () => {
+  const bug = new TypeError('x is not a function')
+  await expect(retrying('call', failing([bug]), stoppedWorld(), policy)).rejects.toBe(bug)
+})
+
+test('aborting ends a wait with the reason that was given', async () => {
+  const stop = new AbortController()
+  setTimeout(() => stop.abort(new Error('stopped')), 10)
+  const world = { ...stoppedWorld(), sleep }
+  await expect(
+    retrying(
+      'call',
+      failing([cut]),
+      world,
+      { ...DEFAULT_POLICY, firstWaitMs: 1e6, longestWaitMs: 1e6, totalMs: 1e9 },
+      stop.signal,
+    ),
+  ).rejects.toThrow('stopped')
+})
+
+test('a signal that is aborted already stops before anything is sent', async () => {
+  let calls = 0
+  const attempt = async (): Promise<number> => ++calls
+  await expect(retrying('call', attempt, stoppedWorld(), policy, AbortSignal.abort(new Error('no')))).rejects.toThrow(
+    'no',
+  )
+  await expect(sleep(1e6, AbortSignal.abort(new Error('no')))).rejects.toThrow('no')
+  expect(calls).toBe(0)
+})

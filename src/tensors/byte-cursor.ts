@@ -1,0 +1,77 @@
+import { badRequest } from '../domain/errors.ts'
+import { copyOf, readExactly, viewOf } from './sources.ts'
+import type { ByteSource } from './weight-file.ts'
+
+const WINDOW = 64 * 1024
+
+/** Reads a file forward, byte by byte, through a window: for formats that say their length only at their end. */
+export class ByteCursor {
+  /** Absolute offset of the next byte. */
+  get position(): number {
+    return this.#windowStart + this.#next
+  }
+  readonly #source: ByteSource
+  readonly #end: number
+  readonly #what: string
+  #window = new Uint8Array(0)
+  #windowStart: number
+  #next = 0
+
+  /** Reads bytes [start, end) of the source; `what` names them in messages. */
+  constructor(source: ByteSource, start: number, end: number, what: string) {
+    this.#source = source
+    this.#windowStart = start
+    this.#end = end
+    this.#what = what
+  }
+
+  byte(): number {
+    if (this.#next >= this.#window.length) this.#fill(1)
+    return this.#window[this.#next++]!
+  }
+
+  /** The next `length` bytes; valid until the next call. Throws bad_request past the end. */
+  take(length: number): Uint8Array {
+    if (this.#next + length > this.#window.length) this.#fill(length)
+    this.#next += length
+    return this.#window.subarray(this.#next - length, this.#next)
+  }
+
+  u16(): number {
+    return viewOf(this.take(2)).getUint16(0, true)
+  }
+
+  u32(): number {
+    return viewOf(this.take(4)).getUint32(0, true)
+  }
+
+  /** A 64-bit length; what is beyond 2^53 fails the bounds check of whoever uses it. */
+  u64(): number {
+    return Number(viewOf(this.take(8)).getBigUint64(0, true))
+  }
+
+  /** Text up to the next line feed, without it; at most 1,000 bytes. */
+  line(): string {
+    const bytes: number[] = []
+    for (let byte = this.byte(); byte !== 0x0a; byte = this.byte()) {
+      if (bytes.length >= 1000) throw badRequest(`${this.#what} has a line that never ends, at byte ${this.position}.`)
+      bytes.push(byte)
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes))
+  }
+
+  #fill(length: number): void {
+    const start = this.position
+    if (start + length > this.#end)
+      throw badRequest(
+        `${this.#what} is truncated: bytes ${start} to ${start + length} are needed, but it ends at ${this.#end}. ` +
+          'Send the whole file again.',
+      )
+    // Copied: the source may reuse its buffer, and the window outlives the call.
+    this.#window = copyOf(
+      readExactly(this.#source, start, Math.min(Math.max(length, WINDOW), this.#end - start), this.#what),
+    )
+    this.#windowStart = start
+    this.#next = 0
+  }
+}

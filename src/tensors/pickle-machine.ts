@@ -1,0 +1,135 @@
+import { badRequest, type ServiceError } from '../domain/errors.ts'
+import type { ByteCursor } from './byte-cursor.ts'
+import { MAX_PICKLE_BYTES } from './limits.ts'
+import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
+import { copyOf } from './sources.ts'
+
+const MARK = Symbol('mark')
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const latin1 = new TextDecoder('latin1')
+
+/**
+ * The stack and the memo of one running pickle. Every operation either consumes input or removes what it looks at, so
+ * that the work stays proportional to the length of the pickle.
+ */
+export class PickleMachine {
+  readonly cursor: ByteCursor
+  readonly host: PickleHost
+  readonly #stack: (PickleValue | typeof MARK)[] = []
+  readonly #memo = new Map<number, PickleValue>()
+
+  constructor(cursor: ByteCursor, host: PickleHost) {
+    this.cursor = cursor
+    this.host = host
+  }
+
+  broken(reason: string): ServiceError {
+    return badRequest(`The pickle is damaged at byte ${this.cursor.position}: ${reason}.`)
+  }
+
+  push(value: PickleValue): void {
+    this.#stack.push(value)
+  }
+
+  mark(): void {
+    this.#stack.push(MARK)
+  }
+
+  pop(): PickleValue {
+    const value = this.#stack.pop()
+    if (value === undefined || value === MARK) throw this.broken('its stack is empty')
+    return value
+  }
+
+  top(): PickleValue {
+    const value = this.#stack.at(-1)
+    if (value === undefined || value === MARK) throw this.broken('its stack is empty')
+    return value
+  }
+
+  popToMark(): PickleValue[] {
+    const at = this.#stack.lastIndexOf(MARK)
+    if (at < 0) throw this.broken('it closes a group that it never opened')
+    const values = this.#stack.splice(at + 1) as PickleValue[]
+    this.#stack.pop()
+    return values
+  }
+
+  popMany(count: number): PickleValue[] {
+    return Array.from({ length: count }, () => this.pop()).reverse()
+  }
+
+  remember(key: number): void {
+    this.#memo.set(key, this.top())
+  }
+
+  rememberNext(): void {
+    this.remember(this.#memo.size)
+  }
+
+  recall(key: number): void {
+    const value = this.#memo.get(key)
+    if (value === undefined) throw this.broken(`it recalls value ${key}, which it never stored`)
+    this.push(value)
+  }
+
+  append(values: readonly PickleValue[]): void {
+    const target = this.top()
+    if (!Array.isArray(target)) throw this.broken('it appends to something that is no list')
+    for (const value of values) target.push(value)
+  }
+
+  setItems(pairs: readonly PickleValue[]): void {
+    const target = this.top()
+    if (!(target instanceof Map) || pairs.length % 2 !== 0)
+      throw this.broken('it sets items of something that is no dict')
+    for (let i = 0; i < pairs.length; i += 2) target.set(pairs[i]!, pairs[i + 1]!)
+  }
+
+  addItems(values: readonly PickleValue[]): void {
+    const target = this.top()
+    if (!(target instanceof Set)) throw this.broken('it adds items to something that is no set')
+    for (const value of values) target.add(value)
+  }
+
+  bytes(length: number): Uint8Array {
+    if (length > MAX_PICKLE_BYTES) throw this.broken(`it holds a value of ${length} bytes`)
+    return this.cursor.take(length)
+  }
+
+  text(length: number): string {
+    return utf8.decode(this.bytes(length))
+  }
+
+  /** A str of Python 2, whose bytes have no encoding. */
+  oldText(length: number): string {
+    return latin1.decode(this.bytes(length))
+  }
+
+  /** Python's int of any length: little-endian two's complement. */
+  long(length: number): number | bigint {
+    if (length > 64) throw this.broken('it holds a whole number of more than 64 bytes')
+    let value = 0n
+    for (const byte of copyOf(this.bytes(length)).reverse()) value = (value << 8n) | BigInt(byte)
+    const signed = BigInt.asIntN(length * 8, value)
+    return BigInt.asIntN(53, signed) === signed ? Number(signed) : signed
+  }
+
+  global(module: PickleValue, name: PickleValue): PickleObject {
+    if (typeof module !== 'string' || typeof name !== 'string')
+      throw this.broken('it names a global by something that is no text')
+    return this.host.global(module, name)
+  }
+
+  build(): void {
+    this.pop()
+    this.host.build(this.top())
+  }
+
+  reduce(): void {
+    const args = this.pop()
+    if (!Array.isArray(args)) throw this.broken('it passes arguments that are no tuple')
+    this.push(this.host.call(this.pop(), args))
+  }
+}

@@ -1,0 +1,121 @@
+import { badRequest } from '../domain/errors.ts'
+import { MAX_SAFETENSORS_HEADER } from './limits.ts'
+import { requireShape, showName, showShape } from './shape.ts'
+import { readExactly, readU64, viewOf } from './sources.ts'
+import {
+  type ByteSource,
+  byteLength,
+  type DType,
+  rowMajorStrides,
+  type Tensor,
+  type WeightFile,
+} from './weight-file.ts'
+
+const DTYPES: Readonly<Record<string, DType>> = {
+  F64: 'f64',
+  F32: 'f32',
+  F16: 'f16',
+  BF16: 'bf16',
+  I64: 'i64',
+  I32: 'i32',
+  I16: 'i16',
+  I8: 'i8',
+  U64: 'u64',
+  U32: 'u32',
+  U16: 'u16',
+  U8: 'u8',
+  BOOL: 'bool',
+}
+
+/** `F32` for f32, as the header spells it. */
+export const safetensorsName = (dtype: DType): string => dtype.toUpperCase()
+
+/** A header length, then JSON; 32 bytes of text are enough to tell it from numbers when the length lies. */
+export const startsLikeSafetensors = (head: Uint8Array, size: number): boolean => {
+  if (head.length < 10 || head[8] !== 0x7b) return false
+  const next = head[9]!
+  if (![0x22, 0x7d, 0x20, 0x0a, 0x0d, 0x09].includes(next)) return false
+  return readU64(viewOf(head), 0) <= size - 8 || head.subarray(8, 40).every((byte) => byte >= 0x20 && byte !== 0x7f)
+}
+
+interface Entry {
+  readonly tensor: Tensor
+  readonly begin: number
+  readonly end: number
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const parseHeader = (source: ByteSource, length: number): Readonly<Record<string, unknown>> => {
+  const bytes = readExactly(source, 8, length, 'the safetensors header')
+  let header: unknown
+  try {
+    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw badRequest(`The safetensors header (bytes 8 to ${8 + length}) is not valid JSON. Send the whole file again.`)
+  }
+  if (!isRecord(header)) throw badRequest('The safetensors header is not a JSON object.')
+  return header
+}
+
+const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => {
+  const shown = `Tensor ${showName(name)}`
+  if (!isRecord(value)) throw badRequest(`${shown} is not described by an object in the safetensors header.`)
+  const dtype = DTYPES[String(value.dtype)]
+  if (dtype === undefined)
+    throw badRequest(
+      `${shown} has elements of type ${showName(String(value.dtype))}, which cannot be aggregated. ` +
+        'Convert them to F32, F16, BF16, F64, an integer type or BOOL.',
+    )
+  const shape = requireShape(value.shape, name)
+  const offsets: unknown = value.data_offsets
+  const [begin, end]: unknown[] = Array.isArray(offsets) && offsets.length === 2 ? offsets : []
+  if (!Number.isSafeInteger(begin) || !Number.isSafeInteger(end) || (begin as number) < 0)
+    throw badRequest(`${shown} has data_offsets that are not two whole numbers.`)
+  const span = { begin: begin as number, end: end as number }
+  const needed = byteLength({ dtype, shape })
+  if (span.end - span.begin !== needed)
+    throw badRequest(
+      `${shown} of shape ${showShape(shape)} and type ${dtype} needs ${needed} bytes, ` +
+        `but its data_offsets span ${span.end - span.begin}.`,
+    )
+  const strides = rowMajorStrides(shape)
+  const byteOffset = dataOffset + span.begin
+  return { ...span, tensor: { name, dtype, shape, strides, byteOffset, bigEndian: false, deflated: null } }
+}
+
+/**
+ * The safetensors format: u64 header length, JSON header, then the tensors back to back without holes or overlaps.
+ * Source: huggingface/safetensors README, "Format". Throws bad_request naming the tensor.
+ */
+export const readSafetensors = (source: ByteSource): WeightFile => {
+  const length = readU64(viewOf(readExactly(source, 0, 8, 'the safetensors header length')), 0)
+  if (length > source.size - 8)
+    throw badRequest(
+      `The safetensors header claims ${length} bytes, but only ${source.size - 8} follow its length. ` +
+        'Send the whole file again.',
+    )
+  if (length > MAX_SAFETENSORS_HEADER)
+    throw badRequest(`The safetensors header has ${length} bytes; at most ${MAX_SAFETENSORS_HEADER} are read.`)
+  const entries = Object.entries(parseHeader(source, length))
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, value]) => parseEntry(name, value, 8 + length))
+    .sort((a, b) => a.begin - b.begin || a.end - b.end)
+  let expected = 0
+  for (const { tensor, begin, end } of entries) {
+    if (begin !== expected)
+      throw badRequest(
+        `Tensor ${showName(tensor.name)} begins at data offset ${begin}, but the one before it ends at ${expected}: ` +
+          'tensors must lie back to back.',
+      )
+    expected = end
+  }
+  const available = source.size - 8 - length
+  if (expected !== available)
+    throw badRequest(
+      `The tensors need ${expected} bytes of data, but ${available} follow the safetensors header` +
+        `${expected > available ? ': the file is truncated. Send the whole file again.' : '.'}`,
+    )
+  return { format: 'safetensors', tensors: entries.map(({ tensor }) => tensor), members: [] }
+}

@@ -1,0 +1,98 @@
+import { badRequest } from '../domain/errors.ts'
+import { MAX_DIMENSIONS, MAX_NAME_CHARACTERS, MAX_TENSORS, MAX_VIEW_FACTOR, MAX_VIEW_SLACK } from './limits.ts'
+import { BYTES_OF, byteLength, type DType, type Tensor } from './weight-file.ts'
+
+/** `[4, 1, 3, 3]`, as error messages show it. */
+export const showShape = (shape: readonly number[]): string => `[${shape.join(', ')}]`
+
+/** Names come from strangers: quoted, and cut so that a message stays readable. */
+export const showName = (name: string): string => JSON.stringify(name.length > 120 ? `${name.slice(0, 117)}...` : name)
+
+/** Any value as a shape: whole numbers of at least 0 whose product is exact. Throws bad_request naming the tensor. */
+export const requireShape = (value: unknown, name: string): number[] => {
+  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS)
+    throw badRequest(`Tensor ${showName(name)} has no readable shape (a list of at most ${MAX_DIMENSIONS} sizes).`)
+  let count = 1
+  for (const size of value as unknown[]) {
+    if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
+      throw badRequest(`Tensor ${showName(name)} has a size in its shape that is not a whole number of at least 0.`)
+    count *= Math.max(size, 1)
+  }
+  if (!Number.isSafeInteger(count * 8))
+    throw badRequest(`Tensor ${showName(name)} of shape ${showShape(value)} has more elements than can be counted.`)
+  return value as number[]
+}
+
+/** The number of elements from the first to the last one a strided view can reach; 0 for an empty view. */
+export const reach = (shape: readonly number[], strides: readonly number[]): number => {
+  if (shape.includes(0)) return 0
+  return shape.reduce((last, size, axis) => last + (size - 1) * strides[axis]!, 0) + 1
+}
+
+/**
+ * True when two different indices may mean the same element, so that the tensor cannot take new values in its place:
+ * expanded views (a stride of 0) and windows that slide by less than their length.
+ */
+export const overlapsItself = (tensor: Pick<Tensor, 'shape' | 'strides'>): boolean => {
+  if (tensor.shape.includes(0)) return false
+  const axes = tensor.shape
+    .map((size, axis) => ({ size, stride: tensor.strides[axis]! }))
+    .filter(({ size }) => size > 1)
+    .sort((a, b) => a.stride - b.stride)
+  let covered = 1
+  for (const { size, stride } of axes) {
+    if (stride < covered) return true
+    covered += (size - 1) * stride
+  }
+  return false
+}
+
+export interface View {
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly strides: readonly number[]
+  /** Elements before element 0. */
+  readonly offset: number
+}
+
+/** A strided view must stay inside its storage of `storageBytes`. Throws bad_request naming the tensor. */
+export const requireInside = (view: View, storageBytes: number, name: string): void => {
+  const { shape, strides, offset, dtype } = view
+  const steps = [offset, ...strides]
+  if (strides.length !== shape.length || !steps.every((step) => Number.isSafeInteger(step) && step >= 0))
+    throw badRequest(`Tensor ${showName(name)} has strides or an offset that cannot be right for ${showShape(shape)}.`)
+  const bytes = (offset + reach(shape, strides)) * BYTES_OF[dtype]
+  if (!(bytes <= storageBytes) && !shape.includes(0))
+    throw badRequest(
+      `Tensor ${showName(name)} of shape ${showShape(shape)} reaches byte ${bytes} of a storage that has only ${storageBytes}.`,
+    )
+  // Without a stride of 0 every element costs its own bytes, except in sliding windows; those pay like dense ones.
+  const dense = shape.reduce((count, size, axis) => (strides[axis] === 0 ? count : count * size), BYTES_OF[dtype])
+  if (dense > storageBytes)
+    throw badRequest(
+      `Tensor ${showName(name)} claims ${dense} bytes of elements from a storage of ${storageBytes}. ` +
+        'Call .contiguous() on it before saving.',
+    )
+}
+
+/** Limits on a file as a whole, and names that occur once. Throws bad_request. */
+export const requireSoundTensors = (tensors: readonly Tensor[], fileSize: number): void => {
+  if (tensors.length === 0) throw badRequest('The file holds no tensors. Save the weights themselves (a state dict).')
+  if (tensors.length > MAX_TENSORS)
+    throw badRequest(`The file holds ${tensors.length} tensors; at most ${MAX_TENSORS} are read.`)
+  const names = new Set<string>()
+  let characters = 0
+  let claimed = 0
+  for (const tensor of tensors) {
+    if (names.has(tensor.name)) throw badRequest(`The file holds two tensors named ${showName(tensor.name)}.`)
+    names.add(tensor.name)
+    characters += tensor.name.length
+    if (tensor.deflated === null) claimed += byteLength(tensor)
+  }
+  if (characters > MAX_NAME_CHARACTERS) throw badRequest('The names of the tensors are longer than any model needs.')
+  if (claimed > MAX_VIEW_FACTOR * fileSize + MAX_VIEW_SLACK)
+    throw badRequest(
+      `The tensors claim ${claimed} bytes out of a file of ${fileSize}: too many views share the same storage. ` +
+        'Call .contiguous() on expanded tensors before saving.',
+    )
+}

@@ -1,0 +1,107 @@
+import { badRequest } from '../domain/errors.ts'
+import { MAX_NAME_CHARACTERS, MAX_NESTING, MAX_VISITED_VALUES } from './limits.ts'
+import type { PickleValue } from './pickle-value.ts'
+import { requireInside, requireShape, showName } from './shape.ts'
+import { isTensor, isUnusable, type TorchTensor } from './torch-objects.ts'
+import { BYTES_OF, type Tensor } from './weight-file.ts'
+
+/** Where a storage's bytes lie in the file. */
+export interface StoragePlace {
+  readonly byteOffset: number
+  readonly size: number
+}
+
+export interface NamedTensor {
+  readonly name: string
+  readonly tensor: TorchTensor
+}
+
+/** Checkpoints keep the weights under one of these keys, beside the optimizer and the epoch. */
+const WEIGHT_KEYS = ['state_dict', 'model_state_dict', 'model']
+
+/** What torch optimizers' state_dict() looks like; its tensors are no weights. */
+const isOptimizerState = (value: PickleValue): boolean =>
+  value instanceof Map && value.has('state') && value.has('param_groups')
+
+interface Walk {
+  readonly found: NamedTensor[]
+  visited: number
+  characters: number
+}
+
+const join = (prefix: string, key: PickleValue): string => {
+  if (typeof key !== 'string' && typeof key !== 'number' && typeof key !== 'bigint')
+    throw badRequest(`The weights below ${showName(prefix)} are under a key that is neither text nor a number.`)
+  return prefix === '' ? String(key) : `${prefix}.${key}`
+}
+
+const collect = (walk: Walk, name: string, value: PickleValue, depth: number): void => {
+  if (++walk.visited > MAX_VISITED_VALUES || walk.characters > MAX_NAME_CHARACTERS)
+    throw badRequest('The checkpoint holds more values than any model needs. Save model.state_dict() alone.')
+  if (isTensor(value)) {
+    walk.characters += name.length
+    walk.found.push({ name, tensor: value })
+  } else if (isUnusable(value)) {
+    throw badRequest(`Tensor ${showName(name)} is ${value.what}; it cannot be aggregated.`)
+  } else if (value instanceof Map || Array.isArray(value)) {
+    if (isOptimizerState(value)) return
+    if (depth >= MAX_NESTING)
+      throw badRequest(`The checkpoint nests deeper than ${MAX_NESTING} levels at ${showName(name)}.`)
+    for (const [key, item] of value.entries()) {
+      // Most values of a checkpoint's history are plain; naming them would be the costly part.
+      if (typeof item === 'object' && item !== null) collect(walk, join(name, key), item, depth + 1)
+      else walk.visited++
+    }
+  }
+}
+
+/** The named tensors of a checkpoint's weights: nested names joined by dots, other values ignored. Throws bad_request. */
+export const findWeights = (root: PickleValue): NamedTensor[] => {
+  const walked = (value: PickleValue, name = ''): NamedTensor[] => {
+    const walk: Walk = { found: [], visited: 0, characters: 0 }
+    collect(walk, name, value, 0)
+    return walk.found
+  }
+  if (root instanceof Map)
+    for (const key of WEIGHT_KEYS) {
+      const value = root.get(key)
+      const weights = value instanceof Map || Array.isArray(value) ? walked(value) : []
+      if (weights.length > 0) return weights
+    }
+  const weights = isTensor(root) || isUnusable(root) ? walked(root, 'tensor') : walked(root)
+  if (weights.length === 0)
+    throw badRequest('The PyTorch file holds no tensors. Save the weights with torch.save(model.state_dict(), path).')
+  return weights
+}
+
+/** Turns a rebuilt tensor into one we can read, checking its type and that it stays inside its storage. */
+export const placeTensor = (
+  named: NamedTensor,
+  places: ReadonlyMap<string, StoragePlace>,
+  bigEndian: boolean,
+): Tensor => {
+  const { name, tensor } = named
+  const { dtype, torchName } = tensor.type
+  if (dtype === null)
+    throw badRequest(`Tensor ${showName(name)} has elements of type torch.${torchName}, which cannot be aggregated.`)
+  const place = places.get(tensor.storage.key)
+  if (place === undefined) throw badRequest(`Tensor ${showName(name)} has no data in the file: its storage is missing.`)
+  const shape = requireShape(tensor.shape, name)
+  const declared = tensor.storage.elements * tensor.storage.type.bytes
+  if (declared > place.size)
+    throw badRequest(
+      `Tensor ${showName(name)} has a storage of ${declared} bytes, but the file holds only ${place.size} of them. ` +
+        'Send the whole file again.',
+    )
+  const start = tensor.storage.offset * tensor.storage.type.bytes
+  requireInside({ dtype, shape, strides: tensor.strides, offset: tensor.offset }, declared - start, name)
+  return {
+    name,
+    dtype,
+    shape,
+    strides: tensor.strides,
+    byteOffset: place.byteOffset + start + tensor.offset * BYTES_OF[dtype],
+    bigEndian: bigEndian && BYTES_OF[dtype] > 1,
+    deflated: null,
+  }
+}

@@ -1,0 +1,58 @@
+import { badRequest } from '../domain/errors.ts'
+import { ByteCursor } from './byte-cursor.ts'
+import { unpickle } from './pickle.ts'
+import { showName } from './shape.ts'
+import { readExactly } from './sources.ts'
+import { torchHost } from './torch-globals.ts'
+import { findWeights, placeTensor, type StoragePlace } from './torch-weights.ts'
+import type { ByteSource, WeightFile, ZipMember } from './weight-file.ts'
+import type { ZipEntry } from './zip.ts'
+
+/** The member that makes a zip a PyTorch file: `<archive>/data.pkl`. */
+export const findTorchPickle = (entries: readonly { readonly name: string }[]): string | undefined =>
+  entries.find(({ name }) => /^[^/]+\/data\.pkl$/.test(name))?.name
+
+const stored = (entry: ZipEntry): ZipEntry => {
+  if (entry.method === 'stored') return entry
+  throw badRequest(
+    `Member ${showName(entry.name)} of the PyTorch file is compressed. torch.save does not compress: send its file as it is.`,
+  )
+}
+
+const isBigEndian = (source: ByteSource, entry: ZipEntry | undefined): boolean => {
+  if (entry === undefined) return false
+  const order = new TextDecoder().decode(
+    readExactly(source, stored(entry).dataOffset, Math.min(entry.size, 16), 'byteorder'),
+  )
+  if (order.trim() !== 'little' && order.trim() !== 'big')
+    throw badRequest(`The PyTorch file names an unknown byte order: ${showName(order)}.`)
+  return order.trim() === 'big'
+}
+
+/**
+ * PyTorch's zip form (torch.save since 1.6): a pickle that describes the tensors, and one stored member per storage.
+ * The pickle is read, never run. Throws bad_request naming the tensor or the global.
+ */
+export const readTorchZip = (source: ByteSource, entries: readonly ZipEntry[]): WeightFile => {
+  const pickleName = findTorchPickle(entries)
+  const byName = new Map(entries.map((entry) => [entry.name, entry]))
+  const pickle = byName.get(pickleName ?? '')
+  if (pickle === undefined) throw badRequest('The PyTorch file has no data.pkl.')
+  const archive = pickle.name.slice(0, -'data.pkl'.length)
+  const { dataOffset, size } = stored(pickle)
+  const cursor = new ByteCursor(source, dataOffset, dataOffset + size, 'The pickle of the PyTorch file')
+  const weights = findWeights(unpickle(cursor, torchHost()))
+
+  const places = new Map<string, StoragePlace>()
+  const members: ZipMember[] = []
+  for (const { tensor } of weights) {
+    const { key } = tensor.storage
+    const entry = byName.get(`${archive}data/${key}`)
+    if (entry === undefined || places.has(key)) continue
+    const { name, dataOffset: byteOffset, size: bytes, crcOffsets } = stored(entry)
+    places.set(key, { byteOffset, size: bytes })
+    members.push({ name, dataOffset: byteOffset, size: bytes, crcOffsets })
+  }
+  const bigEndian = isBigEndian(source, byName.get(`${archive}byteorder`))
+  return { format: 'torch-zip', tensors: weights.map((named) => placeTensor(named, places, bigEndian)), members }
+}

@@ -1,0 +1,115 @@
+import { badRequest } from '../domain/errors.ts'
+import { MAX_ZIP_DIRECTORY, MAX_ZIP_MEMBERS } from './limits.ts'
+import { copyOf, readExactly, readU64, viewOf } from './sources.ts'
+import type { ByteSource } from './weight-file.ts'
+
+interface Directory {
+  readonly offset: number
+  readonly size: number
+  readonly count: number
+}
+
+/** What the archive says about a member in its directory at the end of the file. */
+export interface CentralRecord {
+  readonly name: string
+  readonly rawName: Uint8Array
+  readonly flags: number
+  readonly method: number
+  readonly crc: number
+  readonly crcOffset: number
+  readonly compressedSize: number
+  readonly size: number
+  readonly headerOffset: number
+}
+
+// Signatures and layouts: PKWARE APPNOTE 6.3, sections 4.3.7 to 4.3.16.
+const END = 0x06054b50
+const END64 = 0x06064b50
+const END64_LOCATOR = 0x07064b50
+const CENTRAL = 0x02014b50
+const U32_MAX = 0xffffffff
+
+export const damaged = (reason: string) =>
+  badRequest(`The zip archive inside this file is damaged or truncated: ${reason}. Send the whole file again.`)
+
+const findEnd = (source: ByteSource): number => {
+  const start = Math.max(0, source.size - 22 - 0xffff)
+  const tail = source.read(start, source.size - start)
+  const view = viewOf(tail)
+  for (let at = tail.length - 22; at >= 0; at--)
+    if (view.getUint32(at, true) === END && at + 22 + view.getUint16(at + 20, true) === tail.length) return start + at
+  throw damaged('its directory at the end of the file is missing')
+}
+
+/** Where the directory lies, which is the same as how many bytes the members may fill. Throws bad_request. */
+export const findDirectory = (source: ByteSource): Directory => {
+  const at = findEnd(source)
+  const end = viewOf(readExactly(source, at, 22, 'the end record'))
+  let directory = { count: end.getUint16(10, true), size: end.getUint32(12, true), offset: end.getUint32(16, true) }
+  let stop = at
+  const locator = at >= 20 ? viewOf(readExactly(source, at - 20, 20, 'the zip64 locator')) : null
+  if (locator?.getUint32(0, true) === END64_LOCATOR) {
+    stop = readU64(locator, 8)
+    const end64 = viewOf(readExactly(source, stop, 56, 'the zip64 end record'))
+    if (end64.getUint32(0, true) !== END64) throw damaged('its zip64 end record is missing')
+    directory = { count: readU64(end64, 32), size: readU64(end64, 40), offset: readU64(end64, 48) }
+  }
+  if (directory.offset + directory.size !== stop) throw damaged('its directory is not where the end record says')
+  if (directory.count > MAX_ZIP_MEMBERS || directory.size > MAX_ZIP_DIRECTORY)
+    throw badRequest(`The file is a zip archive of ${directory.count} members; at most ${MAX_ZIP_MEMBERS} are read.`)
+  return directory
+}
+
+/** Sizes and offset of a record, taken from its zip64 extra field where the 32-bit fields are full. */
+const wideFields = (extra: Uint8Array, fields: readonly number[]): number[] => {
+  const view = viewOf(extra)
+  for (let at = 0; at + 4 <= extra.length; ) {
+    const length = view.getUint16(at + 2, true)
+    if (view.getUint16(at, true) === 1) {
+      let next = at + 4
+      const stop = Math.min(next + length, extra.length)
+      return fields.map((field) => {
+        if (field !== U32_MAX) return field
+        if (next + 8 > stop) throw damaged('a zip64 field is too short')
+        next += 8
+        return readU64(view, next - 8)
+      })
+    }
+    at += 4 + length
+  }
+  return [...fields]
+}
+
+/** Every record of the directory, in its order. Throws bad_request. */
+export const readDirectory = (source: ByteSource, directory: Directory): CentralRecord[] => {
+  // Copied, because the next read may reuse the source's buffer.
+  const bytes = copyOf(readExactly(source, directory.offset, directory.size, 'the directory'))
+  const view = viewOf(bytes)
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const records: CentralRecord[] = []
+  let at = 0
+  while (at < bytes.length) {
+    if (at + 46 > bytes.length || view.getUint32(at, true) !== CENTRAL) throw damaged('a directory record is broken')
+    const nameEnd = at + 46 + view.getUint16(at + 28, true)
+    const extraEnd = nameEnd + view.getUint16(at + 30, true)
+    const next = extraEnd + view.getUint16(at + 32, true)
+    if (next > bytes.length) throw damaged('a directory record is too long')
+    const rawName = bytes.subarray(at + 46, nameEnd)
+    const narrow = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)]
+    const [size, compressedSize, headerOffset] = wideFields(bytes.subarray(nameEnd, extraEnd), narrow)
+    records.push({
+      name: decoder.decode(rawName),
+      rawName,
+      flags: view.getUint16(at + 8, true),
+      method: view.getUint16(at + 10, true),
+      crc: view.getUint32(at + 16, true),
+      crcOffset: directory.offset + at + 16,
+      compressedSize: compressedSize!,
+      size: size!,
+      headerOffset: headerOffset!,
+    })
+    at = next
+  }
+  if (records.length !== directory.count) throw damaged('its directory does not hold the members it counts')
+  return records
+}

@@ -1,4 +1,4 @@
-import type { ColumnType } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
 // counts fit 2^53), timestamps as Date, jsonb as parsed values. Written values of jsonb columns are JSON text.
@@ -14,6 +14,7 @@ export interface OrgRow {
 
 export interface DeviceRow {
   id: string
+  ordinal: Generated<number>
   device_id: string
   org_id: string | null
   platform: string
@@ -23,6 +24,11 @@ export interface DeviceRow {
   last_heartbeat: Date
   created_at: Date
   updated_at: Date
+}
+
+export interface DeviceCountRow {
+  org_id: string
+  devices: number
 }
 
 export interface KeyRow {
@@ -65,7 +71,7 @@ export interface ModelRow {
   loss: number | null
   is_baseline: boolean
   description: string
-  version_count: number
+  version_count: Generated<number>
   created_at: Date
 }
 
@@ -73,7 +79,7 @@ export interface ModelVersionRow {
   model_id: string
   version: number
   format: string
-  version_label: string
+  version_label: string | null
   file_name: string
   sha256: string
   size: number
@@ -92,6 +98,10 @@ export interface RoundRow {
   timeout_seconds: number
   grace_seconds: number
   plan: Json<Record<string, unknown>>
+  taking_part: number
+  participated_devices: Generated<number>
+  completed_devices: Generated<number>
+  failed_devices: Generated<number>
   global_model_id: string | null
   global_model_version: number | null
   global_sha256: string | null
@@ -102,6 +112,7 @@ export interface RoundRow {
   receipt: Json<Record<string, unknown>> | null
   lease_owner: string | null
   lease_until: Date | null
+  attempts: Generated<number>
   created_at: Date
   started_at: Date | null
   timeout_at: Date | null
@@ -113,8 +124,12 @@ export interface RoundRow {
 export interface RoundParticipantRow {
   round_id: string
   device_id: string
+  /** selected, delivered or failed */
   state: string
+  /** drawn, starter or joined */
+  chosen: string
   selected_at: Date
+  fetched_at: Date | null
   reported_at: Date | null
   failure_reason: string | null
 }
@@ -136,6 +151,7 @@ export interface UpdateRow {
 export interface Tables {
   orgs: OrgRow
   devices: DeviceRow
+  device_counts: DeviceCountRow
   keys: KeyRow
   login_codes: LoginCodeRow
   blobs: BlobRow

@@ -12,6 +12,8 @@ export const foundation = {
 
     `create table devices (
       id uuid primary key,
+      -- Dense numbers from 1: a round draws its devices by number, so that a draw costs the same in any fleet.
+      ordinal bigint generated always as identity unique,
       device_id text not null unique,
       org_id text,
       platform text not null,
@@ -24,7 +26,12 @@ export const foundation = {
     ) with (fillfactor = 70)`,
     // last_heartbeat is deliberately not indexed: an index on it would make every heartbeat write index pages too.
     `create index devices_by_org on devices (org_id, created_at, id)`,
-    `create index devices_by_age on devices (created_at, id)`,
+
+    // How many devices each organisation has ('' for none), kept true by registration: lists show totals.
+    `create table device_counts (
+      org_id text primary key,
+      devices bigint not null
+    )`,
 
     `create table keys (
       id uuid primary key,
@@ -77,7 +84,7 @@ export const foundation = {
       model_id uuid not null references models (id) on delete cascade,
       version integer not null,
       format text not null,
-      version_label text not null,
+      version_label text,
       file_name text not null,
       sha256 text not null references blobs (sha256),
       size bigint not null,
@@ -86,7 +93,8 @@ export const foundation = {
       uploaded_at timestamptz not null,
       primary key (model_id, version)
     )`,
-    `create unique index model_versions_by_label on model_versions (model_id, version_label)`,
+    `create unique index model_versions_by_label on model_versions (model_id, version_label)
+      where version_label is not null`,
     `create index model_versions_by_blob on model_versions (sha256)`,
 
     `create table rounds (
@@ -99,6 +107,10 @@ export const foundation = {
       timeout_seconds integer not null,
       grace_seconds double precision not null,
       plan jsonb not null,
+      taking_part integer not null,
+      participated_devices integer not null default 0,
+      completed_devices integer not null default 0,
+      failed_devices integer not null default 0,
       global_model_id uuid references models (id),
       global_model_version integer,
       global_sha256 text references blobs (sha256),
@@ -109,6 +121,7 @@ export const foundation = {
       receipt jsonb,
       lease_owner uuid,
       lease_until timestamptz,
+      attempts integer not null default 0,
       created_at timestamptz not null,
       started_at timestamptz,
       timeout_at timestamptz,
@@ -126,12 +139,13 @@ export const foundation = {
       round_id uuid not null references rounds (id) on delete cascade,
       device_id uuid not null references devices (id) on delete cascade,
       state text not null,
+      chosen text not null,
       selected_at timestamptz not null,
+      fetched_at timestamptz,
       reported_at timestamptz,
       failure_reason text,
       primary key (round_id, device_id)
     )`,
-    `create index round_participants_by_device on round_participants (device_id)`,
 
     `create table updates (
       id uuid primary key,

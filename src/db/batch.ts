@@ -1,0 +1,67 @@
+import { isOutage, retrying } from './retry.ts'
+import { refuseInsideTransaction } from './transaction-guard.ts'
+
+export interface BatcherOptions<In, Out> {
+  /**
+   * Does the work of all items in one statement or transaction (all of it or none) and returns one result per item, in
+   * their order. It must sort its rows by key: two unsorted batches deadlock.
+   */
+  readonly run: (items: readonly In[]) => Promise<readonly Out[]>
+  readonly maxBatch: number
+}
+
+interface Waiting<In, Out> {
+  readonly item: In
+  readonly resolve: (out: Out) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Group commit: calls that arrive while a batch is being committed wait and go together in the next one, which starts
+ * as soon as that has ended; a caller is answered after its commit. Nobody waits for a timer. One failing item fails
+ * alone: a batch that fails is halved until the guilty are found.
+ */
+export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out>): ((item: In) => Promise<Out>) => {
+  let queue: Waiting<In, Out>[] = []
+  let running = false
+
+  const attempt = async (batch: readonly Waiting<In, Out>[]): Promise<void> => {
+    let results: readonly Out[]
+    try {
+      results = await retrying(() => run(batch.map(({ item }) => item)))
+    } catch (error) {
+      if (batch.length === 1 || isOutage(error)) {
+        for (const { reject } of batch) reject(error)
+        return
+      }
+      const half = Math.ceil(batch.length / 2)
+      await attempt(batch.slice(0, half))
+      await attempt(batch.slice(half))
+      return
+    }
+    const wrong = new Error(`A batch of ${batch.length} items returned ${results.length} results.`)
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      if (results.length === batch.length) resolve(results[index] as Out)
+      else reject(wrong)
+    }
+  }
+
+  const flush = async (): Promise<void> => {
+    while (queue.length > 0) {
+      const batch = queue.slice(0, maxBatch)
+      queue = queue.slice(maxBatch)
+      await attempt(batch)
+    }
+    running = false
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      refuseInsideTransaction('Waiting for a batch')
+      queue.push({ item, resolve, reject })
+      if (running) return
+      running = true
+      // After this round of I/O events, so that requests that arrived together are written together.
+      setImmediate(() => void flush())
+    })
+}

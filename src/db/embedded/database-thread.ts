@@ -1,0 +1,89 @@
+import { MessageChannel } from 'node:worker_threads'
+import { StartError } from '../start-error.ts'
+import { startThread } from './start-thread.ts'
+import type { Answer, Counters, Order, ThreadData } from './thread-messages.ts'
+import { ThreadSocket } from './thread-socket.ts'
+
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
+
+/** The thread that PGlite runs in, seen from the thread that serves requests. */
+export interface DatabaseThread {
+  /** A new connection, as a stream for `pg`. */
+  connect(): ThreadSocket
+  /** Checkpoints and vacuums now. */
+  maintain(): Promise<Counters>
+  counters(): Promise<Counters>
+  /** Writes everything out and ends the thread. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the thread on an initialised folder that the caller has locked. When the thread ends unasked, queries that
+ * wait for it fail, later ones too, and `onFatal` is told once.
+ */
+export const startDatabaseThread = async (folder: string, onFatal: (error: Error) => void): Promise<DatabaseThread> => {
+  const workerData: ThreadData = { folder }
+  const worker = startThread(import.meta.url, 'postgres.worker', workerData)
+  const sockets = new Set<ThreadSocket>()
+  const waiting = new Map<number, { resolve: (counters: Counters) => void; reject: (error: Error) => void }>()
+  let lastId = 0
+  let closing = false
+  let ended: Error | undefined
+
+  const order = (message: WithoutId<Order>): Promise<Counters> =>
+    new Promise((resolve, reject) => {
+      if (ended) return reject(ended)
+      const id = ++lastId
+      waiting.set(id, { resolve, reject })
+      worker.postMessage({ ...message, id }, message.kind === 'connect' ? [message.port] : [])
+    })
+
+  const end = (error: Error): void => {
+    if (ended) return
+    ended = error
+    for (const { reject } of waiting.values()) reject(error)
+    for (const socket of sockets) socket.destroy(error)
+    if (!closing) onFatal(error)
+  }
+
+  await new Promise<void>((ready, failed) => {
+    let started = false
+    let crash: unknown
+    worker.on('message', (answer: Answer) => {
+      if (answer.kind === 'ready') {
+        started = true
+        ready()
+      } else if (answer.kind === 'failed') {
+        failed(new StartError(`The embedded database in ${folder} cannot be opened: ${answer.message}`))
+      } else {
+        waiting.get(answer.id)?.resolve(answer.counters)
+        waiting.delete(answer.id)
+      }
+    })
+    worker.on('error', (error) => (crash = error))
+    worker.on('exit', (code) => {
+      const why = crash instanceof Error ? crash.message : `its thread ended with code ${code}`
+      if (!started) return failed(new StartError(`The embedded database in ${folder} cannot be opened: ${why}`, crash))
+      end(new Error(`The embedded database has stopped: ${why}. What was answered is on disk; restart the program.`))
+    })
+  })
+
+  return {
+    connect: () => {
+      const { port1, port2 } = new MessageChannel()
+      const socket = new ThreadSocket(port1)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      order({ kind: 'connect', port: port2 }).catch((error: Error) => socket.destroy(error))
+      return socket
+    },
+    maintain: () => order({ kind: 'maintain' }),
+    counters: () => order({ kind: 'counters' }),
+    close: async () => {
+      closing = true
+      const exited = new Promise((resolve) => worker.once('exit', resolve))
+      await order({ kind: 'close' })
+      await exited
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type Server } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StartError } from '../start-error.ts'
+
+export interface FolderLock {
+  release(): Promise<void>
+}
+
+const listen = (path: string): Promise<Server> =>
+  new Promise((resolve, reject) => {
+    // Nobody talks to this server: that the kernel knows it is the lock, and the kernel forgets it when we die.
+    const server = createServer((socket) => socket.destroy())
+    server.unref().once('error', reject)
+    // exclusive: under node:cluster the primary would listen for its workers, and each would believe it has the lock.
+    server.listen({ path, exclusive: true }, () => resolve(server))
+  })
+
+const close = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()))
+
+const someoneListens = (path: string): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(path, () => resolve(true))
+    socket
+      .once('connect', () => socket.destroy())
+      .once('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
+        else reject(error)
+      })
+  })
+
+const isTaken = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+
+/**
+ * A name that only one process of this machine can hold: an abstract socket on Linux, a named pipe on Windows. Made of
+ * the folder's inode, so that two spellings of one path meet; padded to the full length, because Node versions differ
+ * in whether they pad a shorter one.
+ */
+const kernelName = (folder: string): string | undefined => {
+  const { dev, ino } = statSync(folder, { bigint: true })
+  const name = createHash('sha256').update(`tributary ${dev}:${ino}`).digest('hex')
+  if (process.platform === 'linux') return `\0${name.padEnd(107, '-')}`
+  if (process.platform === 'win32') return `\\\\.\\pipe\\tributary-${name}`
+  return undefined
+}
+
+const STALE_TAKEOVER_MS = 200
+
+/**
+ * The same as a socket file in the folder, for systems without such names, and for containers that share the folder but
+ * not the kernel's names. A socket file outlives its process, but then nobody answers it.
+ */
+const listenInside = async (path: string, inUse: () => StartError): Promise<Server> => {
+  if (await someoneListens(path)) throw inUse()
+  const stale = statSync(path, { throwIfNoEntry: false }) !== undefined
+  rmSync(path, { force: true })
+  const server = await listen(path)
+  if (!stale) return server
+  // Another process may have found the same stale file and replaced ours: the last one stays.
+  const { ino } = statSync(path)
+  await sleep(STALE_TAKEOVER_MS)
+  if (statSync(path, { throwIfNoEntry: false })?.ino === ino) return server
+  // Ours stays open: closing it would remove the file, which is the other's by now.
+  throw inUse()
+}
+
+/**
+ * Makes this process the only one that opens the databases in `folder`; PGlite itself does not lock, and two processes
+ * destroy each other's rows. Released by the kernel when the process dies in whatever way.
+ * @throws StartError naming the folder and the process that holds it.
+ */
+export const lockFolder = async (folder: string): Promise<FolderLock> => {
+  const ownerFile = join(folder, 'database.owner')
+  const inUse = (): StartError => {
+    let owner = 'another process'
+    try {
+      owner = readFileSync(ownerFile, 'utf8').trim()
+    } catch {}
+    return new StartError(
+      `The data folder ${folder} is in use by ${owner}. Stop that process, or choose another SERVICE_DATA_DIR. ` +
+        'To run several processes on the same data, set SERVICE_DATABASE_URL to a PostgreSQL server.',
+    )
+  }
+  const held: Server[] = []
+  // A socket's path is limited to about 100 bytes; on Linux it can be named through the folder's descriptor instead.
+  const descriptor = process.platform === 'linux' ? openSync(folder, 'r') : undefined
+  const release = async (): Promise<void> => {
+    for (const server of held.reverse()) await close(server)
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+  try {
+    const name = kernelName(folder)
+    if (name !== undefined) held.push(await listen(name))
+    if (process.platform !== 'win32') {
+      const inside = descriptor === undefined ? folder : `/proc/self/fd/${descriptor}`
+      held.push(await listenInside(join(inside, 'database.lock'), inUse))
+    }
+    writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`)
+  } catch (error) {
+    await release()
+    throw isTaken(error) ? inUse() : error
+  }
+  return {
+    release: async () => {
+      rmSync(ownerFile, { force: true })
+      await release()
+    },
+  }
+}

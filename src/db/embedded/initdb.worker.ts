@@ -1,0 +1,17 @@
+import { workerData } from 'node:worker_threads'
+import { PGlite } from '@electric-sql/pglite'
+import type { ThreadData } from './thread-messages.ts'
+
+const { folder } = workerData as ThreadData
+
+// Small segments: a fresh folder carries two of them, and 16 MB each would be most of it.
+const db = await PGlite.create({ dataDir: folder, initDbStartParams: ['--wal-segsize=4'] })
+
+// PGlite connects to one database only and could never vacuum the other two; their age alone would, after 2^31
+// transactions, bring everything to a stop.
+await db.exec("update pg_database set datistemplate = false where datname like 'template%'")
+await db.exec('drop database template0')
+await db.exec('drop database template1')
+await db.exec('vacuum (freeze, analyze)')
+await db.exec('checkpoint')
+await db.close()

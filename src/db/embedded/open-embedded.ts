@@ -1,0 +1,63 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { StartError } from '../start-error.ts'
+import { parseValue } from '../value-parsers.ts'
+import { type DatabaseThread, startDatabaseThread } from './database-thread.ts'
+import { lockFolder } from './folder-lock.ts'
+import { createDatabaseFolder, EMBEDDED_MAJOR } from './template.ts'
+
+export interface EmbeddedDatabase {
+  readonly pool: pg.Pool
+  readonly thread: DatabaseThread
+  close(): Promise<void>
+}
+
+/** Opens `dataDir`/database, which is made when it is not there. Only one process may; the others get a StartError. */
+export const openEmbedded = async (
+  dataDir: string,
+  onFatal: (error: Error) => void,
+  template?: Uint8Array,
+): Promise<EmbeddedDatabase> => {
+  await mkdir(dataDir, { recursive: true })
+  const lock = await lockFolder(dataDir)
+  try {
+    const folder = join(dataDir, 'database')
+    const major = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined))?.trim()
+    if (major === undefined) await createDatabaseFolder(folder, template)
+    else if (major !== EMBEDDED_MAJOR) throw otherMajor(folder, major)
+
+    const thread = await startDatabaseThread(folder, onFatal)
+    const pool = new pg.Pool({
+      // PGlite has one session: more connections would be more hands on the same transaction.
+      max: 1,
+      idleTimeoutMillis: 0,
+      types: { getTypeParser: parseValue },
+      stream: () => thread.connect(),
+      // Nothing leaves the process: no host, no password, whatever PGHOST and its kin say.
+      host: 'embedded',
+      user: 'postgres',
+      database: 'postgres',
+      password: '',
+      ssl: false,
+    })
+    return {
+      pool,
+      thread,
+      close: async () => {
+        await pool.end()
+        await thread.close()
+        await lock.release()
+      },
+    }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+const otherMajor = (folder: string, major: string): StartError =>
+  new StartError(
+    `The database in ${folder} was written by PostgreSQL ${major}; this program embeds ${EMBEDDED_MAJOR}. ` +
+      'Export it with the version of the program that wrote it, move the folder away, and import the file here.',
+  )

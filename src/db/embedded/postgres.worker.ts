@@ -1,0 +1,91 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { PGlite } from '@electric-sql/pglite'
+import { DurableFs } from './durable-fs.ts'
+import { createMaintenance } from './maintenance.ts'
+import type { Answer, Order, ThreadData } from './thread-messages.ts'
+
+// The embedded database's own thread: PGlite computes synchronously and would block every request otherwise.
+
+const MAINTENANCE_EVERY_MS = 5_000
+
+// PGlite's defaults without -F (which turns fsync off), with an fsync method that works (see DurableFs), and small.
+const START_PARAMETERS = [
+  ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
+  ...['wal_sync_method=fsync', 'shared_buffers=16MB', 'max_wal_size=128MB', 'TimeZone=UTC'].flatMap((setting) => [
+    '-c',
+    setting,
+  ]),
+]
+
+const { folder } = workerData as ThreadData
+const main = parentPort
+if (main === null) throw new Error('postgres.worker.ts runs as a worker thread only.')
+const answer = (message: Answer): void => main.postMessage(message)
+
+let syncs = 0
+let checkpoints = 0
+let vacuums = 0
+
+const open = async (): Promise<void> => {
+  const db = await PGlite.create({ fs: new DurableFs(folder, () => syncs++), startParams: START_PARAMETERS })
+  const maintenance = createMaintenance(db, Date.now())
+  let maintenanceDue = false
+
+  const maintain = async (force: boolean): Promise<void> => {
+    maintenanceDue = false
+    const done = await maintenance.run(Date.now(), force)
+    checkpoints += done.checkpoints
+    vacuums += done.vacuums
+  }
+  // Maintenance takes several steps; a client's statement between two of them could open a transaction around the rest.
+  let turn = Promise.resolve()
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    turn = turn.then(work)
+    return turn
+  }
+  const maintainWhenIdle = async (): Promise<void> => {
+    if (maintenanceDue && !db.isInTransaction()) await maintain(false)
+  }
+  const timer = setInterval(() => {
+    maintenanceDue = true
+    void inTurn(maintainWhenIdle)
+  }, MAINTENANCE_EVERY_MS)
+
+  const resetSession = async (): Promise<void> => {
+    if (db.isInTransaction()) await db.exec('rollback')
+    await db.exec('discard all')
+  }
+
+  const serve = (port: MessagePort): void => {
+    port.on('message', (message: Uint8Array) => {
+      void inTurn(async () => {
+        // A startup packet (it has no type byte): a new client must not inherit what a broken one left open.
+        if (message[0] === 0) await resetSession()
+        const chunks: Uint8Array[] = []
+        // The raw stream: PGlite's other protocol calls parse every answer and keep the parsed messages for ever.
+        await db.execProtocolRawStream(message, { onRawData: (bytes) => void chunks.push(bytes.slice()) })
+        const whole = Uint8Array.from(Buffer.concat(chunks))
+        port.postMessage(whole, [whole.buffer])
+        await maintainWhenIdle()
+      })
+    })
+  }
+
+  const obey = async (order: Order): Promise<void> => {
+    if (order.kind === 'connect') serve(order.port)
+    if (order.kind === 'maintain') await maintain(true)
+    if (order.kind === 'close') {
+      clearInterval(timer)
+      await db.close()
+    }
+    answer({ kind: 'done', id: order.id, counters: { syncs, checkpoints, vacuums } })
+    if (order.kind === 'close') main.close()
+  }
+  main.on('message', (order: Order) => void inTurn(() => obey(order)))
+  answer({ kind: 'ready' })
+}
+
+open().catch((error: unknown) => {
+  answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
+  main.close()
+})

@@ -1,0 +1,96 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
+import { startThread } from './start-thread.ts'
+
+// An empty database folder takes initdb several seconds and 800 MB to make. The template is one that was made before
+// (1 MB, see write-template.ts); where it is missing, a throw-away thread makes the folder here and now.
+
+const TEMPLATE = new URL('./template.bin', import.meta.url)
+
+/** The PostgreSQL version whose folders our PGlite opens. A folder of another one needs an export and an import. */
+export const EMBEDDED_MAJOR = '18'
+
+interface Entry {
+  readonly path: string
+  /** In bytes; null for a folder. */
+  readonly size: number | null
+}
+
+const listFolder = async (folder: string, inside = ''): Promise<Entry[]> => {
+  const found = await readdir(join(folder, inside), { withFileTypes: true })
+  const entries: Entry[] = []
+  for (const entry of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(inside, entry.name)
+    if (entry.isDirectory()) entries.push({ path, size: null }, ...(await listFolder(folder, path)))
+    else entries.push({ path, size: (await readFile(join(folder, path))).length })
+  }
+  return entries
+}
+
+/** A folder as one compressed file: a line of JSON that lists the entries, then the files' bytes in that order. */
+export const packFolder = async (folder: string): Promise<Buffer> => {
+  const entries = await listFolder(folder)
+  const parts = [Buffer.from(`${JSON.stringify(entries)}\n`)]
+  for (const { path, size } of entries) if (size !== null) parts.push(await readFile(join(folder, path)))
+  const bytes = Buffer.concat(parts)
+  const window = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+  return promisify(brotliCompress)(bytes, { params: window })
+}
+
+/** The reverse of `packFolder`, into a folder that does not exist yet. Only the owner may read what it writes. */
+export const unpackFolder = async (packed: Uint8Array, folder: string): Promise<void> => {
+  const bytes = await promisify(brotliDecompress)(packed)
+  const firstFile = bytes.indexOf('\n') + 1
+  const entries = JSON.parse(bytes.toString('utf8', 0, firstFile)) as Entry[]
+  await mkdir(folder, { mode: 0o700 })
+  let offset = firstFile
+  for (const { path, size } of entries) {
+    if (size === null) {
+      await mkdir(join(folder, path), { mode: 0o700 })
+    } else {
+      const file = await open(join(folder, path), 'wx', 0o600)
+      await file.writeFile(bytes.subarray(offset, offset + size))
+      await file.close()
+      offset += size
+    }
+  }
+}
+
+const sync = async (path: string): Promise<void> => {
+  const file = await open(path, 'r')
+  await file.sync()
+  await file.close()
+}
+
+const syncTree = async (folder: string): Promise<void> => {
+  // Windows can flush neither folders nor files opened for reading; its file cache is written out within seconds.
+  if (process.platform === 'win32') return
+  const entries = await listFolder(folder)
+  await Promise.all(entries.map(({ path }) => sync(join(folder, path))))
+  await sync(folder)
+}
+
+/** Runs initdb in a thread of its own, so that its memory is given back. */
+export const runInitdb = (folder: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const worker = startThread(import.meta.url, 'initdb.worker', { folder })
+    worker.once('error', reject)
+    worker.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb ended with code ${code}`))))
+  })
+
+/**
+ * Makes an empty database folder, whole and on disk, or none: it grows under another name and is renamed at the end.
+ * `template` is what `packFolder` made; by default the one that comes with the program.
+ */
+export const createDatabaseFolder = async (folder: string, template?: Uint8Array): Promise<void> => {
+  const growing = `${folder}.new`
+  await rm(growing, { recursive: true, force: true })
+  const packed = template ?? (await readFile(TEMPLATE).catch(() => undefined))
+  if (packed) await unpackFolder(packed, growing)
+  else await runInitdb(growing)
+  await syncTree(growing)
+  await rename(growing, folder)
+  if (process.platform !== 'win32') await sync(dirname(folder))
+}

@@ -1,0 +1,27 @@
+import type { MessagePort } from 'node:worker_threads'
+
+/** What the database thread is started with. */
+export interface ThreadData {
+  /** An initialised PostgreSQL data folder. */
+  readonly folder: string
+}
+
+/** Orders to the database thread. Queries do not travel here: each connection has its own port. */
+export type Order =
+  | { readonly id: number; readonly kind: 'connect'; readonly port: MessagePort }
+  | { readonly id: number; readonly kind: 'maintain' }
+  | { readonly id: number; readonly kind: 'counters' }
+  | { readonly id: number; readonly kind: 'close' }
+
+/** Since the thread started. */
+export interface Counters {
+  /** Files and folders flushed to the disk. */
+  readonly syncs: number
+  readonly checkpoints: number
+  readonly vacuums: number
+}
+
+export type Answer =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'done'; readonly id: number; readonly counters: Counters }

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Database, Executor } from './open.ts'
+import { StartError } from './start-error.ts'
+
+export interface Migration {
+  /** Unique, and sorting in the order of application: `0001-foundation`. */
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+// Any number will do, as long as nothing else in this database uses it and it never changes.
+const ADVISORY_LOCK = 7_274_651_823_001
+
+/**
+ * Brings the tables up to date: forward only, each migration in one transaction together with the row that remembers
+ * it. Processes that start together wait for each other; whoever comes second finds the work done.
+ * @returns the names of those applied by this call.
+ * @throws StartError when the database has migrations this program does not know: a newer one wrote it.
+ */
+export const migrate = async (db: Database, migrations: readonly Migration[]): Promise<readonly string[]> => {
+  const applied: string[] = []
+  for (;;) {
+    const name = await db.transaction((tx) => applyNext(tx, migrations))
+    if (name === undefined) return applied
+    applied.push(name)
+  }
+}
+
+const applyNext = async (tx: Executor, migrations: readonly Migration[]): Promise<string | undefined> => {
+  // Building an index on a large table, or waiting for the process that does, may take longer than a request may.
+  await sql`set local statement_timeout = 0`.execute(tx)
+  await sql`set local lock_timeout = 0`.execute(tx)
+  await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx)
+  await sql`create table if not exists migrations (name text primary key, applied_at timestamptz not null)`.execute(tx)
+  const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(tx)
+  const known = new Set(migrations.map(({ name }) => name))
+  const unknown = rows.filter(({ name }) => !known.has(name))
+  if (unknown.length > 0) {
+    throw new StartError(
+      `The database has migrations that this program does not know (${unknown.map(({ name }) => name).join(', ')}): ` +
+        'a newer version wrote it. Start that version or a later one, or restore a backup from before the upgrade.',
+    )
+  }
+  const done = new Set(rows.map(({ name }) => name))
+  const next = migrations.find(({ name }) => !done.has(name))
+  if (next === undefined) return undefined
+  for (const statement of next.statements) await sql.raw(statement).execute(tx)
+  await sql`insert into migrations (name, applied_at) values (${next.name}, now())`.execute(tx)
+  return next.name
+}

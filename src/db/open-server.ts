@@ -1,0 +1,51 @@
+import pg from 'pg'
+import { StartError } from './start-error.ts'
+import { parseValue } from './value-parsers.ts'
+
+const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';
+  set idle_in_transaction_session_timeout = '60s'`
+
+/**
+ * A pool of connections to a PostgreSQL server, which is asked at once whether it is there.
+ * @throws StartError naming SERVICE_DATABASE_URL and the server, never the password.
+ */
+export const openServer = async (url: string, onIdleError: (error: Error) => void): Promise<pg.Pool> => {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    application_name: 'tributary',
+    types: { getTypeParser: parseValue },
+    // As a statement and not as connection options, which PgBouncer refuses.
+    onConnect: async (client) => void (await client.query(SESSION)),
+  })
+  pool.on('error', onIdleError)
+  try {
+    await pool.query('select 1')
+  } catch (error) {
+    await pool.end().catch(() => undefined)
+    throw new StartError(
+      `The PostgreSQL server that SERVICE_DATABASE_URL names (${withoutPassword(url)}) cannot be used: ` +
+        `${reason(error)}. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded database is used.`,
+      error,
+    )
+  }
+  return pool
+}
+
+const reason = (error: unknown): string => {
+  // Node tries every address of a host name and reports them together, with an empty message.
+  const first = error instanceof AggregateError ? error.errors[0] : error
+  return first instanceof Error ? first.message.replace(/\.$/, '') : String(first)
+}
+
+const withoutPassword = (url: string): string => {
+  try {
+    const { protocol, username, host, pathname, searchParams } = new URL(url)
+    return `${protocol}//${username ? `${username}@` : ''}${host || (searchParams.get('host') ?? '')}${pathname}`
+  } catch {
+    return 'which is not a URL'
+  }
+}

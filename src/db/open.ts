@@ -1,0 +1,91 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import type pg from 'pg'
+import { type EmbeddedDatabase, openEmbedded } from './embedded/open-embedded.ts'
+import { openServer } from './open-server.ts'
+import { retrying } from './retry.ts'
+import type { Tables } from './rows.ts'
+import { insideTransaction, refuseInsideTransaction } from './transaction-guard.ts'
+
+/** What a store runs its statements on: the pool, or the transaction it was called in. Stores always take one. */
+export type Executor = Kysely<Tables>
+
+export interface Database {
+  /** The pool. Inside a transaction's body it throws: use the executor the body was given. */
+  readonly sql: Executor
+  readonly kind: 'embedded' | 'postgres'
+  /**
+   * Runs `work` in one transaction. It is run again, from the beginning, after a deadlock or a serialization failure,
+   * so it must have no effects but on its executor.
+   */
+  transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface OpenOptions {
+  /** postgres://…, or null for the embedded database. */
+  readonly url: string | null
+  /** The embedded database lives in its subfolder `database`. */
+  readonly dataDir: string
+  readonly log: Log
+  /** The embedded database has stopped and every query will fail: end the process. Already logged. */
+  readonly onFatal?: (error: Error) => void
+  /** What a new embedded database starts as (see `packFolder`), for tests that need many. */
+  readonly template?: Uint8Array
+}
+
+/**
+ * Opens the database; it has no tables before `migrate`.
+ * @throws StartError when it cannot be reached or opened, or another process holds the data folder.
+ */
+export const openDatabase = async (options: OpenOptions): Promise<Database> => {
+  const { url, dataDir, log } = options
+  if (url !== null) {
+    const pool = await openServer(url, (error) =>
+      log.warn({ error: error.message }, 'lost an idle database connection'),
+    )
+    return databaseOn(pool, 'postgres', () => pool.end())
+  }
+  const embedded = await openEmbeddedDatabase(options)
+  log.info({ dataDir }, 'embedded database is open')
+  return databaseOn(embedded.pool, 'embedded', embedded.close)
+}
+
+const openEmbeddedDatabase = async ({ dataDir, log, onFatal, template }: OpenOptions): Promise<EmbeddedDatabase> => {
+  const embedded = await openEmbedded(
+    dataDir,
+    (error) => {
+      log.error({ dataDir }, error.message)
+      onFatal?.(error)
+    },
+    template,
+  )
+  // The pool reports a broken idle connection here; when the thread has died, onFatal has said so.
+  embedded.pool.on('error', () => undefined)
+  return embedded
+}
+
+const databaseOn = (pool: pg.Pool, kind: Database['kind'], close: () => Promise<void>): Database => {
+  const guarded = {
+    connect: async () => {
+      refuseInsideTransaction('A query on the pool')
+      return pool.connect()
+    },
+    end: async () => undefined,
+  }
+  const sql = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded }) })
+  return {
+    sql,
+    kind,
+    transaction: (work) => retrying(() => sql.transaction().execute((tx) => insideTransaction(() => work(tx)))),
+    close: async () => {
+      await sql.destroy()
+      await close()
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import type { DType } from '../tensors/weight-file.ts'
+import type { Kernel } from './kernel.ts'
+import type { Chunk } from './strategy.ts'
+
+/**
+ * Below this bound on sum(n_k * |v_k|) every f64 sum of integers is exact, and rounding the f64 quotient to a whole
+ * number gives the same as rounding the true quotient: its distance from a tie is at least 1 / (2 * total), more than
+ * half a unit in the last place of a quotient below 2^51 / total.
+ */
+export const EXACT_SUM = 2 ** 51
+
+type IntegerArray =
+  | BigInt64Array
+  | BigUint64Array
+  | Int32Array
+  | Uint32Array
+  | Int16Array
+  | Uint16Array
+  | Int8Array
+  | Uint8Array
+
+const integersAt = (kernel: Kernel, dtype: DType, address: number, length: number): IntegerArray => {
+  const { buffer } = kernel.bytes(address, 0)
+  switch (dtype) {
+    case 'i64':
+      return new BigInt64Array(buffer, address, length)
+    case 'u64':
+      return new BigUint64Array(buffer, address, length)
+    case 'i32':
+      return new Int32Array(buffer, address, length)
+    case 'u32':
+      return new Uint32Array(buffer, address, length)
+    case 'i16':
+      return new Int16Array(buffer, address, length)
+    case 'u16':
+      return new Uint16Array(buffer, address, length)
+    case 'i8':
+      return new Int8Array(buffer, address, length)
+    case 'u8':
+    case 'bool':
+      return new Uint8Array(buffer, address, length)
+    default:
+      throw new Error(`'${dtype}' is not an integer type.`)
+  }
+}
+
+/** numerator / denominator to the nearest whole number, ties to even; the denominator is positive. */
+export const divideToNearestEven = (numerator: bigint, denominator: bigint): bigint => {
+  let quotient = numerator / denominator
+  let rest = numerator % denominator
+  if (rest < 0n) {
+    quotient -= 1n
+    rest += denominator
+  }
+  const twice = rest * 2n
+  const up = twice > denominator || (twice === denominator && quotient % 2n !== 0n)
+  return up ? quotient + 1n : quotient
+}
+
+/** The weighted mean of a chunk of integers of any size, by big-integer sums: slow, exact. Leaves it at `out`. */
+export const meanOfLargeIntegers = (
+  kernel: Kernel,
+  chunk: Chunk,
+  weights: readonly number[],
+  row: number,
+  out: number,
+): void => {
+  const sums = new Array<bigint>(chunk.length).fill(0n)
+  let total = 0n
+  weights.forEach((weight, k) => {
+    chunk.load(k, row)
+    const values = integersAt(kernel, chunk.dtype, row, chunk.length)
+    const factor = BigInt(weight)
+    total += factor
+    for (let i = 0; i < chunk.length; i++) sums[i]! += factor * BigInt(values[i]!)
+  })
+  const means = integersAt(kernel, chunk.dtype, out, chunk.length)
+  sums.forEach((sum, i) => {
+    const mean = divideToNearestEven(sum, total)
+    means[i] = means instanceof BigInt64Array || means instanceof BigUint64Array ? mean : Number(mean)
+  })
+}

@@ -1,0 +1,72 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import type { ByteTarget } from '../tensors/weight-file.ts'
+
+/** A file for random access. Reads return fresh bytes. */
+export interface OpenFile extends ByteTarget {
+  readonly fd: number
+  close(): void
+}
+
+/** Fills `target` from byte `position` on. Throws when the file ends before. */
+export const readFully = (fd: number, target: Uint8Array, position: number): void => {
+  for (let done = 0; done < target.length; ) {
+    const count = readSync(fd, target, done, target.length - done, position + done)
+    if (count === 0) throw new Error(`A weight file ended at byte ${position + done}: it changed while being read.`)
+    done += count
+  }
+}
+
+export const writeFully = (fd: number, bytes: Uint8Array, position: number): void => {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
+}
+
+/** Opens a file; `r+` also for writing, `w+` creates or empties it. Throws Node's ENOENT and its kin. */
+export const openFile = (path: string, mode: 'r' | 'r+' | 'w+'): OpenFile => {
+  const fd = openSync(path, mode)
+  return {
+    fd,
+    size: fstatSync(fd).size,
+    read: (offset, length) => {
+      const bytes = new Uint8Array(length)
+      readFully(fd, bytes, offset)
+      return bytes
+    },
+    write: (offset, bytes) => writeFully(fd, bytes, offset),
+    close: () => closeSync(fd),
+  }
+}
+
+/**
+ * Many files, read in turn: the first `keepOpen` of them stay open, the others are opened for every read, so that a
+ * thousand updates do not exhaust the process's descriptors.
+ */
+export class FilePool {
+  readonly #paths: readonly string[]
+  readonly #keepOpen: number
+  readonly #open = new Map<number, number>()
+
+  constructor(paths: readonly string[], keepOpen = 128) {
+    this.#paths = paths
+    this.#keepOpen = keepOpen
+  }
+
+  read(index: number, target: Uint8Array, position: number): void {
+    const kept = this.#open.get(index)
+    if (kept !== undefined) {
+      readFully(kept, target, position)
+      return
+    }
+    const fd = openSync(this.#paths[index]!, 'r')
+    if (this.#open.size < this.#keepOpen) this.#open.set(index, fd)
+    try {
+      readFully(fd, target, position)
+    } finally {
+      if (!this.#open.has(index)) closeSync(fd)
+    }
+  }
+
+  close(): void {
+    for (const fd of this.#open.values()) closeSync(fd)
+    this.#open.clear()
+  }
+}

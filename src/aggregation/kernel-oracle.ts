@@ -1,0 +1,98 @@
+import { BYTES_OF, type DType } from '../tensors/weight-file.ts'
+import { divideToNearestEven } from './exact-integers.ts'
+
+/** What the kernel computes, written the slow and obvious way. Used by tests only. */
+
+const halfValue = (bits: number, mantissaBits: number, bias: number): number => {
+  const sign = bits & 0x8000 ? -1 : 1
+  const ones = 2 ** (15 - mantissaBits) - 1
+  const exponent = (bits >> mantissaBits) & ones
+  const fraction = (bits & (2 ** mantissaBits - 1)) / 2 ** mantissaBits
+  if (exponent === ones) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
+  if (exponent === 0) return sign * fraction * 2 ** (1 - bias)
+  return sign * (1 + fraction) * 2 ** (exponent - bias)
+}
+
+export const f16Value = (bits: number): number => halfValue(bits, 10, 15)
+export const bf16Value = (bits: number): number => halfValue(bits, 7, 127)
+
+/** The 16 bits whose value is nearest, ties to even mantissa, found by bisection over all non-negative patterns. */
+const nearestHalf = (value: number, patternValue: (bits: number) => number, infinity: number): number => {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
+  const magnitude = Math.abs(value)
+  let low = 0
+  let high = infinity
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (patternValue(middle) <= magnitude) low = middle
+    else high = middle
+  }
+  // Above the largest finite value, infinity counts as the value one step further.
+  const above = high === infinity ? 2 * patternValue(low) - patternValue(low - 1) : patternValue(high)
+  const toLow = magnitude - patternValue(low)
+  const toHigh = above - magnitude
+  return sign | (toLow < toHigh || (toLow === toHigh && low % 2 === 0) ? low : high)
+}
+
+export const toF16 = (value: number): number => nearestHalf(value, f16Value, 0x7c00)
+export const toBf16 = (value: number): number => nearestHalf(value, bf16Value, 0x7f80)
+
+/** Little-endian elements as numbers; 64-bit integers as bigints. */
+export const decode = (dtype: DType, bytes: Uint8Array): (number | bigint)[] => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const read: Readonly<Record<DType, (at: number) => number | bigint>> = {
+    f64: (at) => view.getFloat64(at, true),
+    f32: (at) => view.getFloat32(at, true),
+    f16: (at) => f16Value(view.getUint16(at, true)),
+    bf16: (at) => bf16Value(view.getUint16(at, true)),
+    i64: (at) => view.getBigInt64(at, true),
+    i32: (at) => view.getInt32(at, true),
+    i16: (at) => view.getInt16(at, true),
+    i8: (at) => view.getInt8(at),
+    u64: (at) => view.getBigUint64(at, true),
+    u32: (at) => view.getUint32(at, true),
+    u16: (at) => view.getUint16(at, true),
+    u8: (at) => view.getUint8(at),
+    bool: (at) => (view.getUint8(at) === 0 ? 0 : 1),
+  }
+  return Array.from({ length: bytes.length / BYTES_OF[dtype] }, (_, i) => read[dtype](i * BYTES_OF[dtype]))
+}
+
+/** Numbers as little-endian elements, rounded to nearest even. */
+export const encode = (dtype: DType, values: readonly (number | bigint)[]): Uint8Array => {
+  const bytes = new Uint8Array(values.length * BYTES_OF[dtype])
+  const view = new DataView(bytes.buffer)
+  const write: Readonly<Record<DType, (at: number, value: number | bigint) => void>> = {
+    f64: (at, value) => view.setFloat64(at, Number(value), true),
+    f32: (at, value) => view.setFloat32(at, Number(value), true),
+    f16: (at, value) => view.setUint16(at, toF16(Number(value)), true),
+    bf16: (at, value) => view.setUint16(at, toBf16(Number(value)), true),
+    i64: (at, value) => view.setBigInt64(at, BigInt(value), true),
+    i32: (at, value) => view.setInt32(at, Number(value), true),
+    i16: (at, value) => view.setInt16(at, Number(value), true),
+    i8: (at, value) => view.setInt8(at, Number(value)),
+    u64: (at, value) => view.setBigUint64(at, BigInt(value), true),
+    u32: (at, value) => view.setUint32(at, Number(value), true),
+    u16: (at, value) => view.setUint16(at, Number(value), true),
+    u8: (at, value) => view.setUint8(at, Number(value)),
+    bool: (at, value) => view.setUint8(at, Number(value)),
+  }
+  values.forEach((value, i) => void write[dtype](i * BYTES_OF[dtype], value))
+  return bytes
+}
+
+/** sum(weight * row) / sum(weight) per column: floats through f64 in row order, integers exactly. */
+export const meanOf = (dtype: DType, rows: readonly Uint8Array[], weights: readonly number[]): Uint8Array => {
+  const columns = rows.map((row) => decode(dtype, row))
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  const float = dtype === 'f64' || dtype === 'f32' || dtype === 'f16' || dtype === 'bf16'
+  const means = columns[0]!.map((_, i) =>
+    float
+      ? weights.reduce((sum, weight, k) => sum + weight * Number(columns[k]![i]), -0) / total
+      : divideToNearestEven(
+          weights.reduce((sum, weight, k) => sum + BigInt(weight) * BigInt(columns[k]![i]!), 0n),
+          BigInt(total),
+        ),
+  )
+  return encode(dtype, means)
+}

@@ -1,0 +1,28 @@
+import type { TrainingReport } from '../sdk/device-client.ts'
+import type { Evaluation } from '../sdk/trainers/train.ts'
+import type { Plan } from '../sdk/wire.ts'
+
+/** One device's part in one round. */
+export interface TrainingTask {
+  readonly plan: Plan
+  /** The global model's file; null when the round distributes none. */
+  readonly globalWeights: string | null
+  /** A folder of this round's own; what is trained is written here. */
+  readonly folder: string
+  /** By when training must have ended, in milliseconds of this machine's clock. */
+  readonly until: number
+  readonly signal: AbortSignal
+}
+
+export interface TrainingOutcome {
+  /** The file with the new weights. */
+  readonly weights: string
+  readonly report: TrainingReport
+  /** How the model that was received does on this device's held-out data, where the trainer can tell. */
+  readonly globalModel: Evaluation | null
+}
+
+/** Something that turns a global model and this device's data into an update. Its errors are told to the service. */
+export interface AgentTrainer {
+  readonly train: (task: TrainingTask) => Promise<TrainingOutcome>
+}

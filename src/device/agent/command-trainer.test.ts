@@ -1,0 +1,157 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { TrainingTask } from './agent-trainer.ts'
+import { commandTrainer } from './command-trainer.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'command trainer '))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const raw = { round_id: 'r-1', strategy: 'fedavg', hyperparameters: { name: '$(touch hacked) "; touch hacked' } }
+const task = (changes: Partial<TrainingTask> = {}): TrainingTask => ({
+  plan: {
+    roundId: 'r-1',
+    roundNumber: 1,
+    strategy: 'fedavg',
+    hyperparameters: raw.hyperparameters,
+    timeoutAt: Date.now() + 60_000,
+    model: null,
+    raw,
+  },
+  globalWeights: null,
+  folder,
+  until: Date.now() + 60_000,
+  signal: new AbortController().signal,
+  ...changes,
+})
+
+/** A trainer that is a small Node program, with the environment's five paths as `round`, `plan`, `from`, `to`, `metrics`. */
+const program = async (body: string, onLine?: (line: string) => void) => {
+  const path = join(folder, 'train.mjs')
+  const names = ['ROUND_ID', 'PLAN', 'GLOBAL_WEIGHTS', 'OUTPUT_WEIGHTS', 'OUTPUT_METRICS'].map(
+    (name) => `SERVICE_${name}`,
+  )
+  await writeFile(
+    path,
+    `import fs from 'node:fs'
+    const [round, plan, from, to, metrics] = ${JSON.stringify(names)}.map((name) => process.env[name])
+    const done = (report) => { fs.writeFileSync(to, 'new'); fs.writeFileSync(metrics, JSON.stringify(report)) }
+    ${body}`,
+  )
+  const command = `"${process.execPath}" "${path}"`
+  return commandTrainer({ command, cwd: folder, ...(onLine && { onLine }) })
+}
+
+test('a command reads the plan and the global weights and leaves new weights and metrics', async () => {
+  const globalWeights = join(folder, 'global.safetensors')
+  await writeFile(globalWeights, 'old')
+  const lines: string[] = []
+  const trainer = await program(
+    `console.log(round, JSON.parse(fs.readFileSync(plan)).strategy, String(fs.readFileSync(from)))
+    done({ num_samples: 12, loss: 0.5, accuracy: 0.75 })`,
+    (line) => lines.push(line),
+  )
+  expect(await trainer.train(task({ globalWeights }))).toEqual({
+    weights: join(folder, 'update.safetensors'),
+    report: { numSamples: 12, localLoss: 0.5, localAccuracy: 0.75, trainingTimeSeconds: expect.any(Number) },
+    globalModel: null,
+  })
+  expect(await readFile(join(folder, 'update.safetensors'), 'utf8')).toBe('new')
+  expect(JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8'))).toEqual(raw)
+  expect(lines).toEqual(['r-1 fedavg old'])
+  await expect(readFile(join(folder, 'hacked'))).rejects.toThrow('ENOENT')
+})
+
+test('in a round without a model the command is given no weights, and loss and accuracy may be absent', async () => {
+  const trainer = await program('if (from === undefined) done({ num_samples: 1, loss: null })')
+  const { weights, report } = await trainer.train(task())
+  expect([weights, report]).toEqual([
+    join(folder, 'update.weights'),
+    { numSamples: 1, localLoss: undefined, localAccuracy: undefined, trainingTimeSeconds: expect.any(Number) },
+  ])
+})
+
+test.each([
+  [
+    'console.error("line 1\\nno such file"); process.exit(3)',
+    'The trainer ended with exit code 3. It said:\nline 1\nno such file',
+  ],
+  ['console.log("only this"); process.exit(1)', 'The trainer ended with exit code 1. It said:\nonly this'],
+  ['process.kill(process.pid, "SIGKILL"); setInterval(() => 0, 1e6)', 'The trainer ended with '],
+  ['', 'The trainer wrote no weights to the file named by SERVICE_OUTPUT_WEIGHTS.'],
+  ['fs.writeFileSync(to + ".npz", "x")', ' It wrote update.weights.npz instead of update.weights.'],
+  ['fs.writeFileSync(to, "")', 'The trainer wrote an empty file to the path named by SERVICE_OUTPUT_WEIGHTS.'],
+  ['fs.writeFileSync(to, "x")', 'The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.'],
+  ['done(1); fs.writeFileSync(metrics, `{"num_samples": NaN}`)', "The trainer's metrics are not JSON (NaN is not): "],
+  ['done([5])', 'must be an object such as {"num_samples": 120}, got [5].'],
+  ['done({ loss: 1 })', 'num_samples is undefined; it must be a whole number of at least 1.'],
+  ['done({ num_samples: 0 })', 'num_samples is 0; it must be a whole number of at least 1.'],
+  ['done({ num_samples: 1, loss: "low" })', 'loss is "low"; it must be a finite number, or absent.'],
+  ['done({ num_samples: 1, accuracy: 75 })', 'accuracy is 75; it must be a number from 0 to 1, or absent.'],
+])('%s is a failure with its reason', async (body, reason) => {
+  const trainer = await program(body)
+  await expect(trainer.train(task())).rejects.toThrow(reason)
+})
+
+test('a result of an earlier try is not taken for the result of this one', async () => {
+  await writeFile(join(folder, 'update.weights'), 'stale')
+  await writeFile(join(folder, 'metrics.json'), '{"num_samples": 5}')
+  await expect((await program('')).train(task())).rejects.toThrow('The trainer wrote no weights')
+})
+
+/** A program that starts another and never ends; both say their process ids. */
+const family = `import { spawn } from 'node:child_process'
+  const child = spawn(process.execPath, ['-e', 'console.log(process.pid); setInterval(() => 0, 1e6)'], { stdio: 'inherit' })
+  console.log(process.pid); setInterval(() => 0, 1e6)`
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const untilGone = async (pids: readonly number[]): Promise<void> => {
+  while (pids.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+test('the end of the round ends the command', async () => {
+  const pids: number[] = []
+  const trainer = await program(family, (line) => pids.push(Number(line)))
+  const run = trainer.train(task({ until: Date.now() + 1500 }))
+  await expect(run).rejects.toThrow(/^The trainer was stopped after \d+ s: the round ends\./)
+  await untilGone(pids)
+})
+
+test('aborting ends the command and what it started, with the reason of the abort', async () => {
+  const stop = new AbortController()
+  const pids: number[] = []
+  const trainer = await program(family, (line) => {
+    if (pids.push(Number(line)) === 2) stop.abort(new Error('shutting down'))
+  })
+  await expect(trainer.train(task({ signal: stop.signal }))).rejects.toThrow('shutting down')
+  await untilGone(pids)
+  expect(pids).toHaveLength(2)
+})
+
+test('what a command leaves running in the background does not keep the round waiting', async () => {
+  const trainer = await program(
+    `const { spawn } = await import('node:child_process')
+    spawn(process.execPath, ['-e', 'setInterval(() => 0, 1e6)'], { stdio: 'inherit' }).unref()
+    done({ num_samples: 1 }); process.exit(0)`,
+  )
+  expect((await trainer.train(task())).report.numSamples).toBe(1)
+})
+
+test('only the last twenty lines of a talkative command are told', async () => {
+  const trainer = await program('for (let i = 1; i <= 100; i++) console.error("line " + i); process.exitCode = 1')
+  const error: unknown = await trainer.train(task()).catch((thrown: unknown) => thrown)
+  const lines = (error as Error).message.split('\n').slice(1)
+  expect(lines).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 81}`))
+})

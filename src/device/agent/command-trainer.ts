@@ -1,0 +1,113 @@
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { badRequest } from '../../domain/errors.ts'
+import type { TrainingReport } from '../sdk/device-client.ts'
+import type { AgentTrainer, TrainingTask } from './agent-trainer.ts'
+import { type CommandRun, runCommand } from './run-command.ts'
+
+export interface CommandTrainerOptions {
+  /** A command line of the user's own, run in the shell. Nothing that the service sends becomes part of it. */
+  readonly command: string
+  /** Where it runs; the agent's own working directory when absent. */
+  readonly cwd?: string
+  /** Told every line that it prints. */
+  readonly onLine?: (line: string) => void
+}
+
+const optional = (metrics: Readonly<Record<string, unknown>>, name: string, max: number): number | undefined => {
+  const value = metrics[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && Number.isFinite(value) && !(max === 1 && (value < 0 || value > 1))) return value
+  const expected = max === 1 ? 'a number from 0 to 1' : 'a finite number'
+  throw badRequest(`The trainer's metrics say ${name} is ${JSON.stringify(value)}; it must be ${expected}, or absent.`)
+}
+
+/** `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9 }`; the last two may be absent. */
+const readMetrics = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) throw badRequest('The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.')
+  let metrics: unknown
+  try {
+    metrics = JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`The trainer's metrics are not JSON (NaN is not): ${(error as Error).message}`)
+  }
+  if (typeof metrics !== 'object' || metrics === null || Array.isArray(metrics)) {
+    throw badRequest(`The trainer's metrics must be an object such as {"num_samples": 120}, got ${text.slice(0, 80)}.`)
+  }
+  const fields = metrics as Readonly<Record<string, unknown>>
+  const samples = fields.num_samples
+  if (typeof samples !== 'number' || !Number.isSafeInteger(samples) || samples < 1) {
+    throw badRequest(
+      `The trainer's metrics say num_samples is ${JSON.stringify(samples)}; it must be a whole number of at least 1.`,
+    )
+  }
+  return {
+    numSamples: samples,
+    localLoss: optional(fields, 'loss', Number.POSITIVE_INFINITY),
+    localAccuracy: optional(fields, 'accuracy', 1),
+  }
+}
+
+const requireSuccess = (run: CommandRun, seconds: number): void => {
+  const said = run.lastLines.length > 0 ? ` It said:\n${run.lastLines.join('\n')}` : ''
+  if (run.stopped === 'timeout') throw badRequest(`The trainer was stopped after ${seconds} s: the round ends.${said}`)
+  if (run.exitCode !== 0)
+    throw badRequest(`The trainer ended with ${run.signal ?? `exit code ${run.exitCode}`}.${said}`)
+}
+
+const requireWeights = async (path: string, folder: string): Promise<void> => {
+  const size = await stat(path).then(
+    (entry) => entry.size,
+    () => null,
+  )
+  if (size === 0) throw badRequest('The trainer wrote an empty file to the path named by SERVICE_OUTPUT_WEIGHTS.')
+  if (size !== null) return
+  const beside = (await readdir(folder)).filter((name) => name.startsWith('update'))
+  const hint = beside.length > 0 ? ` It wrote ${beside.join(', ')} instead of ${basename(path)}.` : ''
+  throw badRequest(`The trainer wrote no weights to the file named by SERVICE_OUTPUT_WEIGHTS.${hint}`)
+}
+
+/**
+ * Trains by running a command: any program, in any language, that reads its task from files and leaves its result in
+ * files. It finds their paths in the environment:
+ *
+ * - SERVICE_ROUND_ID: the round's id
+ * - SERVICE_PLAN: the round's plan, JSON (strategy, hyperparameters, timeout_at)
+ * - SERVICE_GLOBAL_WEIGHTS: the global model, in the format it was uploaded in; unset when the round has none, then the
+ *   command makes its own beginning, the same on every device
+ * - SERVICE_OUTPUT_WEIGHTS: where to write the new weights, with the same tensors as the global model
+ * - SERVICE_OUTPUT_METRICS: where to write {"num_samples": 120, "loss": 0.4, "accuracy": 0.9}
+ *
+ * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
+ */
+export const commandTrainer = ({ command, cwd, onLine = () => undefined }: CommandTrainerOptions): AgentTrainer => ({
+  train: async ({ plan, globalWeights, folder, until, signal }: TrainingTask) => {
+    const planPath = join(folder, 'plan.json')
+    const metricsPath = join(folder, 'metrics.json')
+    // Some frameworks look at the ending: the update's is the global model's.
+    const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
+    const weights = join(folder, `update${ending}`)
+    await Promise.all([rm(weights, { force: true }), rm(metricsPath, { force: true })])
+    await writeFile(planPath, `${JSON.stringify(plan.raw, null, 2)}\n`)
+    const began = Date.now()
+    const run = await runCommand(command, {
+      env: {
+        SERVICE_ROUND_ID: plan.roundId,
+        SERVICE_PLAN: planPath,
+        SERVICE_GLOBAL_WEIGHTS: globalWeights ?? undefined,
+        SERVICE_OUTPUT_WEIGHTS: weights,
+        SERVICE_OUTPUT_METRICS: metricsPath,
+      },
+      cwd,
+      timeoutMs: Math.max(0, until - began),
+      signal,
+      onLine,
+    })
+    signal.throwIfAborted()
+    const seconds = Math.round((Date.now() - began) / 1000)
+    requireSuccess(run, seconds)
+    await requireWeights(weights, folder)
+    return { weights, report: { ...(await readMetrics(metricsPath)), trainingTimeSeconds: seconds }, globalModel: null }
+  },
+})

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+
+export interface CommandRun {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+  /** Why we ended it ourselves, if we did. */
+  readonly stopped: 'timeout' | 'aborted' | null
+  /** The last lines of its error output, or of its output when there were none. */
+  readonly lastLines: readonly string[]
+}
+
+export interface CommandOptions {
+  /** Added to this process's own; undefined takes a variable away. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly onLine: (line: string) => void
+  /** Between asking the command to stop and ending it. */
+  readonly graceMs?: number
+}
+
+const KEPT_LINES = 20
+const LONGEST_LINE = 500
+/** Node fires timers longer than this at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** Reads lines as they come and remembers the last of them. */
+const collect = (stream: Readable, onLine: (line: string) => void): string[] => {
+  const kept: string[] = []
+  createInterface({ input: stream }).on('line', (line) => {
+    kept.push(line.slice(0, LONGEST_LINE))
+    if (kept.length > KEPT_LINES) kept.shift()
+    onLine(line)
+  })
+  return kept
+}
+
+/** Signals the command and everything it started: they are one process group. */
+const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  try {
+    if (process.platform === 'win32') child.kill(signal)
+    else if (child.pid !== undefined) process.kill(-child.pid, signal)
+  } catch {
+    // The group is gone already.
+  }
+}
+
+/**
+ * Runs a command line in the user's shell until it and its output have ended. After `timeoutMs`, or when aborted, it is asked
+ * to stop (SIGTERM to its process group) and ended after the grace; whatever it leaves running in its group is ended too.
+ * Rejects only when the shell cannot be started.
+ */
+export const runCommand = (command: string, options: CommandOptions): Promise<CommandRun> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, {
+      shell: true,
+      // Its own process group, so that stopping reaches what it started, and Ctrl-C reaches only us.
+      detached: process.platform !== 'win32',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      windowsHide: true,
+    })
+    const output = collect(child.stdout, options.onLine)
+    const errors = collect(child.stderr, options.onLine)
+    let stopped: CommandRun['stopped'] = null
+    let killTimer: NodeJS.Timeout | undefined
+    const stop = (reason: 'timeout' | 'aborted'): void => {
+      if (stopped !== null) return
+      stopped = reason
+      signalGroup(child, 'SIGTERM')
+      killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), options.graceMs ?? 5000)
+    }
+    const onAbort = (): void => stop('aborted')
+    const timer = setTimeout(() => stop('timeout'), Math.min(options.timeoutMs, LONGEST_TIMER_MS))
+    options.signal.addEventListener('abort', onAbort, { once: true })
+    if (options.signal.aborted) onAbort()
+    const finish = (): void => {
+      clearTimeout(timer)
+      clearTimeout(killTimer)
+      options.signal.removeEventListener('abort', onAbort)
+    }
+    child.once('error', (error) => {
+      finish()
+      reject(error)
+    })
+    // Something left in the background would hold the pipes open, and `close` would never come.
+    child.once('exit', () => signalGroup(child, 'SIGKILL'))
+    child.once('close', (exitCode, signal) => {
+      finish()
+      resolve({ exitCode, signal, stopped, lastLines: errors.length > 0 ? errors : output })
+    })
+  })

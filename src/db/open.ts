@@ -35,8 +35,6 @@ export interface OpenOptions {
   readonly log: Log
   /** The embedded database has stopped and every query will fail: end the process. Already logged. */
   readonly onFatal?: (error: Error) => void
-  /** What a new embedded database starts as (see `packFolder`), for tests that need many. */
-  readonly template?: Uint8Array
 }
 
 /**
@@ -56,15 +54,11 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
   return databaseOn(embedded.pool, 'embedded', embedded.close)
 }
 
-const openEmbeddedDatabase = async ({ dataDir, log, onFatal, template }: OpenOptions): Promise<EmbeddedDatabase> => {
-  const embedded = await openEmbedded(
-    dataDir,
-    (error) => {
-      log.error({ dataDir }, error.message)
-      onFatal?.(error)
-    },
-    template,
-  )
+const openEmbeddedDatabase = async ({ dataDir, log, onFatal }: OpenOptions): Promise<EmbeddedDatabase> => {
+  const embedded = await openEmbedded(dataDir, (error) => {
+    log.error({ dataDir }, error.message)
+    onFatal?.(error)
+  })
   // The pool reports a broken idle connection here; when the thread has died, onFatal has said so.
   embedded.pool.on('error', () => undefined)
   return embedded

@@ -148,6 +148,12 @@ export interface UpdateRow {
   created_at: Date
 }
 
+export interface RateCountRow {
+  name: string
+  requests: number
+  counted_at: Date
+}
+
 export interface Tables {
   orgs: OrgRow
   devices: DeviceRow
@@ -160,4 +166,5 @@ export interface Tables {
   rounds: RoundRow
   round_participants: RoundParticipantRow
   updates: UpdateRow
+  rate_counts: RateCountRow
 }

@@ -14,17 +14,13 @@ export interface EmbeddedDatabase {
 }
 
 /** Opens `dataDir`/database, which is made when it is not there. Only one process may; the others get a StartError. */
-export const openEmbedded = async (
-  dataDir: string,
-  onFatal: (error: Error) => void,
-  template?: Uint8Array,
-): Promise<EmbeddedDatabase> => {
+export const openEmbedded = async (dataDir: string, onFatal: (error: Error) => void): Promise<EmbeddedDatabase> => {
   await mkdir(dataDir, { recursive: true })
   const lock = await lockFolder(dataDir)
   try {
     const folder = join(dataDir, 'database')
     const major = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined))?.trim()
-    if (major === undefined) await createDatabaseFolder(folder, template)
+    if (major === undefined) await createDatabaseFolder(folder)
     else if (major !== EMBEDDED_MAJOR) throw otherMajor(folder, major)
 
     const thread = await startDatabaseThread(folder, onFatal)

@@ -26,8 +26,14 @@ let syncs = 0
 let checkpoints = 0
 let vacuums = 0
 
+// PGlite reads the array types at its start for its own parser, which we do not use: a fifth of the time to open.
+class RawPGlite extends PGlite {
+  override async _initArrayTypes(): Promise<void> {}
+}
+
 const open = async (): Promise<void> => {
-  const db = await PGlite.create({ fs: new DurableFs(folder, () => syncs++), startParams: START_PARAMETERS })
+  const db = new RawPGlite({ fs: new DurableFs(folder, () => syncs++), startParams: START_PARAMETERS })
+  await db.waitReady
   const maintenance = createMaintenance(db, Date.now())
   let maintenanceDue = false
 

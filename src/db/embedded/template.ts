@@ -82,12 +82,11 @@ export const runInitdb = (folder: string): Promise<void> =>
 
 /**
  * Makes an empty database folder, whole and on disk, or none: it grows under another name and is renamed at the end.
- * `template` is what `packFolder` made; by default the one that comes with the program.
  */
-export const createDatabaseFolder = async (folder: string, template?: Uint8Array): Promise<void> => {
+export const createDatabaseFolder = async (folder: string): Promise<void> => {
   const growing = `${folder}.new`
   await rm(growing, { recursive: true, force: true })
-  const packed = template ?? (await readFile(TEMPLATE).catch(() => undefined))
+  const packed = await readFile(TEMPLATE).catch(() => undefined)
   if (packed) await unpackFolder(packed, growing)
   else await runInitdb(growing)
   await syncTree(growing)

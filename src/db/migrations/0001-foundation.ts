@@ -162,5 +162,12 @@ export const foundation = {
       unique (round_id, device_id)
     )`,
     `create index updates_by_blob on updates (sha256)`,
+
+    // Requests of this and the last minute, added up over processes. Worth nothing after a crash, so never logged.
+    `create unlogged table rate_counts (
+      name text primary key,
+      requests bigint not null,
+      counted_at timestamptz not null
+    )`,
   ],
 } as const

@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '../src/db/migrate.ts'
+import { MIGRATIONS } from '../src/db/migrations/all.ts'
+import { openDatabase } from '../src/db/open.ts'
+
+// Before all tests: a PostgreSQL server of our own (or the one SERVICE_TEST_DATABASE_URL names) with a migrated
+// database to copy, and the folder of a migrated embedded database to copy.
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server, through a database that tests may connect to but not use; null when there is none. */
+    readonly postgresUrl: string | null
+    /** The name of the migrated database on it. */
+    readonly postgresTemplate: string
+    /** The data folder of a migrated, closed embedded database. */
+    readonly embeddedTemplate: string
+  }
+}
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+const cleanUps: (() => void | Promise<void>)[] = []
+
+export const setup = async (project: TestProject): Promise<void> => {
+  const [postgres, embeddedTemplate] = await Promise.all([preparePostgres(), prepareEmbedded()])
+  project.provide('postgresUrl', postgres.url)
+  project.provide('postgresTemplate', postgres.template)
+  project.provide('embeddedTemplate', embeddedTemplate)
+}
+
+export const teardown = async (): Promise<void> => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+}
+
+const temporaryFolder = (name: string): string => {
+  const folder = mkdtempSync(join(tmpdir(), `tributary-${name}-`))
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+/** Made once and kept, until the migrations or the program's own template change. */
+const prepareEmbedded = async (): Promise<string> => {
+  const program = readFileSync(new URL('../src/db/embedded/template.bin', import.meta.url))
+  const version = createHash('sha256').update(program).update(JSON.stringify(MIGRATIONS)).digest('hex').slice(0, 16)
+  const cache = fileURLToPath(new URL('../node_modules/.cache/tributary-tests', import.meta.url))
+  const kept = join(cache, `embedded-${version}`)
+  if (existsSync(kept)) return kept
+  mkdirSync(cache, { recursive: true })
+  const growing = mkdtempSync(join(cache, 'growing-'))
+  const db = await openDatabase({ url: null, dataDir: growing, log: silent })
+  await migrate(db, MIGRATIONS)
+  await db.close()
+  try {
+    renameSync(growing, kept)
+  } catch {
+    // Another test run was faster.
+    rmSync(growing, { recursive: true })
+  }
+  return kept
+}
+
+const preparePostgres = async (): Promise<{ url: string | null; template: string }> => {
+  const template = `tributary_${process.pid}_template`
+  const url = process.env.SERVICE_TEST_DATABASE_URL || (await startServer())
+  if (url === null) return { url, template }
+  const admin = new pg.Client(url)
+  await admin.connect()
+  await admin.query(`create database ${template}`)
+  await admin.end()
+  const own = new URL(url)
+  own.pathname = `/${template}`
+  const db = await openDatabase({ url: own.href, dataDir: '', log: silent })
+  await migrate(db, MIGRATIONS)
+  await db.close()
+  if (process.env.SERVICE_TEST_DATABASE_URL) {
+    cleanUps.push(async () => {
+      const client = new pg.Client(url)
+      await client.connect()
+      await client.query(`drop database if exists ${template} with (force)`)
+      await client.end()
+    })
+  }
+  return { url, template }
+}
+
+/** The folder with initdb and postgres: on the PATH, or where Debian puts them, which is not on the PATH. */
+const findBinaries = (): string | undefined => {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ]
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+}
+
+const startServer = async (): Promise<string | null> => {
+  const binaries = findBinaries()
+  if (binaries === undefined) {
+    const message = 'no PostgreSQL binaries (initdb, postgres) on the PATH or under /usr/lib/postgresql'
+    if (process.env.CI === 'true') throw new Error(`CI runs the tests on PostgreSQL too, but there are ${message}.`)
+    console.warn(`\nSKIPPED: every test on PostgreSQL, because there are ${message}.\n`)
+    return null
+  }
+  const root = temporaryFolder('postgres')
+  const user = unprivilegedUser()
+  if (user) chownSync(root, user.uid, user.gid)
+  const folder = join(root, 'data')
+  const options = ['-D', folder, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  const initdb = spawnSync(join(binaries, 'initdb'), options, { ...user, cwd: root, encoding: 'utf8' })
+  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.stderr || initdb.error}`)
+
+  const port = await freePort()
+  const settings = ['fsync=off', 'full_page_writes=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+  const server = spawn(
+    // The shell ends the server when its standard input closes: also when the test run is killed.
+    '/bin/sh',
+    ['-c', '"$0" "$@" & read -r _; kill -INT $!; wait $!', join(binaries, 'postgres')].concat(
+      ['-D', folder, '-p', String(port)],
+      [...settings, 'max_connections=200', 'shared_buffers=64MB'].flatMap((setting) => ['-c', setting]),
+    ),
+    { ...user, cwd: root, stdio: ['pipe', 'ignore', 'pipe'] },
+  )
+  const exited = once(server, 'exit')
+  cleanUps.push(async () => {
+    server.stdin?.end()
+    await exited
+  })
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  await untilReady(url, server)
+  return url
+}
+
+/** PostgreSQL refuses to run as root: then as `postgres`, or whoever is there to be nobody. */
+const unprivilegedUser = (): { uid: number; gid: number } | undefined => {
+  if (process.getuid?.() !== 0) return undefined
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
+  if (user === undefined) throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody.')
+  return { uid: Number(user[2]), gid: Number(user[3]) }
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  if (address === null || typeof address === 'string') throw new Error('The system gave no port.')
+  return address.port
+}
+
+const untilReady = async (url: string, server: ChildProcess): Promise<void> => {
+  let output = ''
+  server.stderr?.on('data', (bytes) => (output += bytes))
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const client = new pg.Client(url)
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      if (server.exitCode !== null) break
+      await sleep(50)
+    }
+  }
+  throw new Error(`PostgreSQL does not start:\n${output}`)
+}

@@ -1,0 +1,43 @@
+// Writes what is generated from the route schemas: openapi.json, and the types of the client. With --check it writes
+// nothing and fails when the files in the tree are not what the schemas say.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { createMetrics } from '../src/http/metrics.ts'
+import { buildServer } from '../src/http/server.ts'
+import { registerRoutes, type Services } from '../src/routes.ts'
+import { VERSION } from '../src/version.ts'
+
+const describeApi = async (): Promise<OpenAPI3> => {
+  const app = await buildServer({
+    log: { level: 'silent' },
+    authenticate: async () => null,
+    metrics: createMetrics(),
+    rateLimit: { perMinute: 100 },
+    corsOrigins: [],
+    version: VERSION,
+    readiness: {},
+    now: Date.now,
+  })
+  await registerRoutes(app, { enrollment: 'open', version: VERSION } as Services)
+  await app.ready()
+  const document = app.swagger() as unknown as OpenAPI3
+  await app.close()
+  return document
+}
+
+const document = await describeApi()
+const types = astToString(await openapiTS(document))
+const files = {
+  'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+  'src/client/api.gen.ts': `// Generated from openapi.json by \`npm run gen\`. Do not edit.\n${types}`,
+}
+
+for (const [name, content] of Object.entries(files)) {
+  const path = fileURLToPath(new URL(`../${name}`, import.meta.url))
+  if (!process.argv.includes('--check')) writeFileSync(path, content)
+  else if (!existsSync(path) || readFileSync(path, 'utf8') !== content) {
+    console.error(`${name} is not what the route schemas say. Run: npm run gen`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,55 @@
+import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch'
+import type { components, paths } from './api.gen.ts'
+
+export type { components, paths } from './api.gen.ts'
+
+/** The error body of every endpoint (interface section 7). */
+export type ErrorBody = components['schemas']['Error']
+
+export interface ClientSettings extends Pick<ClientOptions, 'fetch'> {
+  /** Without /api/v1, e.g. http://127.0.0.1:8000. */
+  readonly baseUrl: string
+  readonly apiKey?: string | undefined
+}
+
+export type ApiClient = Client<paths>
+
+/** A client of the control plane, typed by openapi.json: paths, parameters, bodies and answers. */
+export const createClient = ({ baseUrl, apiKey, fetch }: ClientSettings): ApiClient =>
+  createFetchClient<paths>({
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    ...(fetch && { fetch }),
+    ...(apiKey !== undefined && { headers: { authorization: `Bearer ${apiKey}` } }),
+  })
+
+/** The part of an answer that both outcomes share. */
+interface Answer<Data> {
+  readonly data?: Data | undefined
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/** An answer that was not a success, with the service's own words. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  /** Machine code of interface section 7, or null when what answered was not the service. */
+  readonly code: ErrorBody['error'] | null
+
+  constructor(status: number, body: unknown) {
+    const known = isErrorBody(body) ? body : null
+    super(known?.message ?? `The server answered ${status}, and not in the words of this API. Is the address right?`)
+    this.status = status
+    this.code = known?.error ?? null
+  }
+}
+
+const isErrorBody = (body: unknown): body is ErrorBody =>
+  typeof body === 'object' && body !== null && 'error' in body && 'message' in body && typeof body.message === 'string'
+
+/** The data of a successful answer. @throws ApiError for every other one. */
+export const unwrap = async <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>> => {
+  const { data, error, response } = await answer
+  if (!response.ok || data === undefined || data === null) throw new ApiError(response.status, error)
+  return data
+}

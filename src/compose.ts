@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { DestinationStream } from 'pino'
+import { AggregationWorkers } from './aggregation/worker-pool.ts'
+import { openFolderStore } from './blobs/folder-store.ts'
+import { startClockwork } from './clockwork.ts'
+import type { Config } from './config.ts'
+import { migrate } from './db/migrate.ts'
+import { MIGRATIONS } from './db/migrations/all.ts'
+import { openDatabase } from './db/open.ts'
+import { createDevicesService } from './features/devices/devices.service.ts'
+import { createDevicesStore } from './features/devices/devices.store.ts'
+import { createFilesService } from './features/files/files.service.ts'
+import { createFilesStore } from './features/files/files.store.ts'
+import { createHeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
+import { createHeartbeatsStore } from './features/heartbeats/heartbeats.store.ts'
+import { createKeysService } from './features/keys/keys.service.ts'
+import { createKeysStore } from './features/keys/keys.store.ts'
+import { createLoginService } from './features/login/login.service.ts'
+import { createLoginStore } from './features/login/login.store.ts'
+import { createModelsService } from './features/models/models.service.ts'
+import { createModelsStore } from './features/models/models.store.ts'
+import { recogniseFile } from './features/models/recognise.ts'
+import { createOrgsService } from './features/orgs/orgs.service.ts'
+import { createOrgsStore } from './features/orgs/orgs.store.ts'
+import { createRateLimitsStore } from './features/rate-limits/rate-limits.store.ts'
+import { createAggregationsService } from './features/rounds/aggregations.service.ts'
+import { createLeasesStore } from './features/rounds/leases.store.ts'
+import { createParticipantsStore } from './features/rounds/participants.store.ts'
+import { createRoundSignal } from './features/rounds/round-signal.ts'
+import { createRoundsService } from './features/rounds/rounds.service.ts'
+import { createRoundsStore } from './features/rounds/rounds.store.ts'
+import { createUpdatesService } from './features/rounds/updates.service.ts'
+import { createSystemService } from './features/system/system.service.ts'
+import type { App } from './http/app.ts'
+import { createMetrics } from './http/metrics.ts'
+import { createLogger } from './http/request-log.ts'
+import { buildServer } from './http/server.ts'
+import { registerRoutes } from './routes.ts'
+import { VERSION } from './version.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** What differs between a real start and a test: the clock, chance, and where the log goes. */
+export interface Surroundings {
+  readonly now?: () => Date
+  readonly newId?: () => string
+  readonly random?: () => number
+  readonly logDestination?: DestinationStream
+  /** Called when the service cannot go on: its database has died. */
+  readonly onFatal?: (error: Error) => void
+  /** A ready-made embedded database to start from. */
+  readonly databaseTemplate?: Uint8Array
+}
+
+export interface Service {
+  /** Ready to `listen` or to be asked in-process. */
+  readonly app: App
+  /** The admin key that the first start under token enrolment makes; shown once. */
+  readonly firstAdminKey: string | null
+  /** Moves due rounds on and aggregates what waits, now; what the clockwork does by itself. */
+  settle(): Promise<void>
+  /** Finishes requests and jobs in flight, then closes everything. */
+  close(): Promise<void>
+}
+
+/** Builds the control plane. The only place where its parts are constructed and handed to each other. */
+export const compose = async (config: Config, surroundings: Surroundings = {}): Promise<Service> => {
+  const now = surroundings.now ?? (() => new Date())
+  const newId = surroundings.newId ?? randomUUID
+  const random = surroundings.random ?? Math.random
+  const { enrollment } = config
+  const log = createLogger({
+    level: config.logLevel,
+    ...(surroundings.logDestination && { destination: surroundings.logDestination }),
+  })
+
+  const database = await openDatabase({
+    url: config.databaseUrl,
+    dataDir: config.dataDir,
+    log,
+    ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
+    ...(surroundings.databaseTemplate && { template: surroundings.databaseTemplate }),
+  })
+  await migrate(database, MIGRATIONS)
+  const blobs = await openFolderStore(join(config.dataDir, 'blobs'))
+  const workers = new AggregationWorkers()
+  const metrics = createMetrics()
+
+  const files = createFilesService({ database, store: createFilesStore(), blobs, now })
+  const keys = createKeysService({ database, store: createKeysStore(), enrollment, now, newId })
+  const devices = createDevicesService({ database, store: createDevicesStore(), keys, enrollment, now, newId })
+  const models = createModelsService({
+    database,
+    store: createModelsStore(),
+    files,
+    recognise: recogniseFile,
+    now,
+    newId,
+  })
+  const roundsStore = createRoundsStore()
+  const participants = createParticipantsStore()
+  const rounds = createRoundsService({
+    database,
+    store: roundsStore,
+    participants,
+    models,
+    devices,
+    changes: createRoundSignal(),
+    random,
+    graceSeconds: config.stragglerGraceSeconds,
+    now,
+    newId,
+  })
+  const aggregations = createAggregationsService({
+    database,
+    store: roundsStore,
+    leases: createLeasesStore(),
+    participants,
+    rounds,
+    models,
+    files,
+    blobs,
+    workers,
+    log,
+    now,
+  })
+  const updates = createUpdatesService({
+    database,
+    store: roundsStore,
+    participants,
+    rounds,
+    files,
+    blobs,
+    workers,
+    collected: () => clockwork.wake('aggregation'),
+    now,
+    newId,
+  })
+  const heartbeats = createHeartbeatsService({ database, store: createHeartbeatsStore(), devices, rounds, now })
+  const system = createSystemService({ devices, models, rounds })
+  const orgs = createOrgsService({ database, store: createOrgsStore(), now })
+  const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
+  const rateLimits = createRateLimitsStore()
+
+  if (database.kind === 'embedded') await aggregations.forgetDeadHolders()
+  const firstAdminKey = enrollment === 'token' ? await keys.ensureAdmin() : null
+
+  const clockwork = startClockwork(
+    [
+      {
+        name: 'aggregation',
+        everyMs: 1000,
+        run: async () => {
+          await rounds.tick()
+          await aggregations.run()
+        },
+      },
+      { name: 'watch', everyMs: 500, run: rounds.watch },
+      { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
+      {
+        name: 'retention',
+        everyMs: DAY_MS / 24,
+        run: async () => {
+          await aggregations.retire(new Date(now().getTime() - config.updateRetentionDays * DAY_MS))
+          await files.collectGarbage()
+          await rateLimits.forgetOld(database.sql, now())
+        },
+      },
+    ],
+    log,
+  )
+
+  const app = await buildServer({
+    log: {
+      level: config.logLevel,
+      ...(surroundings.logDestination && { destination: surroundings.logDestination }),
+    },
+    authenticate: keys.authenticate,
+    metrics,
+    rateLimit: {
+      perMinute: config.rateLimitPerMinute,
+      sync: database.kind === 'postgres' ? { exchange: (deltas) => rateLimits.add(database.sql, deltas, now()) } : null,
+    },
+    corsOrigins: config.corsOrigins,
+    version: VERSION,
+    readiness: { database: () => rounds.tick() },
+    now: () => now().getTime(),
+  })
+  await registerRoutes(app, {
+    system,
+    devices,
+    heartbeats,
+    models,
+    rounds,
+    updates,
+    aggregations,
+    keys,
+    orgs,
+    login,
+    blobs,
+    maxUploadBytes: config.maxUploadBytes,
+    enrollment,
+    version: VERSION,
+    now,
+  })
+  clockwork.wake('aggregation')
+
+  return {
+    app,
+    firstAdminKey,
+    async settle() {
+      await rounds.tick()
+      await aggregations.run()
+    },
+    async close() {
+      await app.close()
+      await clockwork.stop()
+      await workers.close()
+      await keys.flushUses()
+      await database.close()
+    },
+  }
+}

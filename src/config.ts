@@ -1,0 +1,119 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { EnrollmentMode } from './domain/access.ts'
+
+/** Everything an operator may set, read once. `svc` and the service share SERVICE_HOME. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  /** null: the embedded database in the data folder. */
+  readonly databaseUrl: string | null
+  readonly enrollment: EnrollmentMode
+  readonly rateLimitPerMinute: number
+  /** null: it follows from each round's timeout. */
+  readonly stragglerGraceSeconds: number | null
+  readonly maxUploadBytes: number
+  readonly updateRetentionDays: number
+  readonly corsOrigins: readonly string[]
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+}
+
+/** A setting that cannot be used. The start stops with this message. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
+const GIB = 1024 ** 3
+
+/** Variables of the command line and of later parts of the house, which share the prefix. */
+const FOREIGN = new Set([
+  'SERVICE_API_KEY',
+  'SERVICE_API_BASE',
+  'SERVICE_SERVER_KEY',
+  'SERVICE_DASHBOARD_URL',
+  'SERVICE_MODEL',
+  'SERVICE_TEST_DATABASE_URL',
+])
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The settings in `environment`, with their defaults.
+ * @throws ConfigError naming the variable and what is wrong with it; unknown SERVICE_ names are refused too.
+ */
+export const readConfig = (environment: Environment): Config => {
+  const read = new Set<string>()
+  const text = (name: string): string | undefined => {
+    read.add(name)
+    const value = environment[name]?.trim()
+    return value === '' ? undefined : value
+  }
+  const number = (name: string, range: { min: number; max: number; whole?: boolean }, fallback: number): number => {
+    const value = text(name)
+    if (value === undefined) return fallback
+    const parsed = Number(value)
+    if (!(parsed >= range.min && parsed <= range.max) || (range.whole !== false && !Number.isInteger(parsed))) {
+      const kind = range.whole === false ? 'number' : 'whole number'
+      throw new ConfigError(`${name} must be a ${kind} from ${range.min} to ${range.max}, got '${value}'.`)
+    }
+    return parsed
+  }
+  const oneOf = <Word extends string>(name: string, words: readonly Word[], fallback: Word): Word => {
+    const value = text(name)
+    if (value === undefined) return fallback
+    const word = words.find((candidate) => candidate === value)
+    if (word === undefined) throw new ConfigError(`${name} must be one of ${words.join(', ')}, got '${value}'.`)
+    return word
+  }
+
+  const home = resolve(text('SERVICE_HOME') ?? join(homedir(), '.svc'))
+  const host = text('SERVICE_HOST') ?? '127.0.0.1'
+  const storage = text('SERVICE_STORAGE_URL')
+  if (storage !== undefined) {
+    throw new ConfigError(
+      'SERVICE_STORAGE_URL is not supported by this version: weight files live in SERVICE_DATA_DIR. Remove the setting.',
+    )
+  }
+  const grace = text('SERVICE_STRAGGLER_GRACE_SECONDS')
+  const config: Config = {
+    host,
+    port: number('SERVICE_PORT', { min: 0, max: 65_535 }, 8000),
+    dataDir: resolve(text('SERVICE_DATA_DIR') ?? join(home, 'data')),
+    databaseUrl: databaseUrlOf(text('SERVICE_DATABASE_URL')),
+    enrollment: oneOf('SERVICE_ENROLLMENT', ['open', 'token'], LOOPBACK.has(host) ? 'open' : 'token'),
+    rateLimitPerMinute: number('SERVICE_RATE_LIMIT_PER_MINUTE', { min: 1, max: 1_000_000_000 }, 100),
+    stragglerGraceSeconds:
+      grace === undefined ? null : number('SERVICE_STRAGGLER_GRACE_SECONDS', { min: 0, max: 3600, whole: false }, 0),
+    maxUploadBytes: number('SERVICE_MAX_UPLOAD_BYTES', { min: 1024, max: 1024 * GIB }, 16 * GIB),
+    updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
+    corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
+    logLevel: oneOf('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
+  }
+  const unknown = Object.keys(environment).find(
+    (name) => name.startsWith('SERVICE_') && !read.has(name) && !FOREIGN.has(name),
+  )
+  if (unknown !== undefined) {
+    throw new ConfigError(`${unknown} is not a setting of this service. Known: ${[...read].sort().join(', ')}.`)
+  }
+  return Object.freeze(config)
+}
+
+const databaseUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
+    throw new ConfigError('SERVICE_DATABASE_URL must look like postgres://user:password@host:5432/name.')
+  }
+  return value
+}
+
+const originsOf = (value: string | undefined): readonly string[] => {
+  const origins = (value ?? '').split(',').map((part) => part.trim())
+  return origins.filter(Boolean).map((origin) => {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) return origin
+    throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${origin}'.`)
+  })
+}

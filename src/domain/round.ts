@@ -1,0 +1,70 @@
+import { badRequest, conflict } from './errors.ts'
+
+export type RoundStatus = 'pending' | 'active' | 'aggregating' | 'completed' | 'failed'
+
+/**
+ * What can happen to a round. `start` hands the model out; `collect` closes the doors when enough updates are in;
+ * `time_out` is the deadline with too few of them; `complete` and `fail` end the aggregation.
+ */
+export type RoundEvent = 'start' | 'collect' | 'time_out' | 'complete' | 'fail'
+
+/**
+ * Interface section 3. Where it says "not shown", what is here is ours: `collect`, `complete` and `fail` follow the
+ * decision "Rounds"; a pending or active round may `fail` too, so that an operator's stop always has somewhere to go.
+ */
+export const NEXT: Readonly<Record<RoundStatus, Readonly<Partial<Record<RoundEvent, RoundStatus>>>>> = {
+  pending: { start: 'active', fail: 'failed' },
+  active: { collect: 'aggregating', time_out: 'failed', fail: 'failed' },
+  aggregating: { complete: 'completed', fail: 'failed' },
+  completed: {},
+  failed: {},
+}
+
+export const IN_PROGRESS: readonly RoundStatus[] = ['pending', 'active', 'aggregating']
+
+/** The status after `event`, or a conflict that says where the round stands. */
+export const nextStatus = (status: RoundStatus, event: RoundEvent): RoundStatus => {
+  const next = NEXT[status][event]
+  if (next === undefined) throw conflict(`A round that is ${status} cannot ${event.replace('_', ' ')}.`)
+  return next
+}
+
+/** Interface section 8. */
+export const TIMEOUT_SECONDS = { min: 60, max: 3600, default: 300 } as const
+
+/** min and target at least 1 and min <= target; else bad_request naming the field. */
+export const requireSizes = (sizes: { readonly minDevices: number; readonly targetDevices: number }): void => {
+  if (sizes.minDevices > sizes.targetDevices) {
+    throw badRequest(
+      `min_devices (${sizes.minDevices}) must not exceed target_devices (${sizes.targetDevices}): ` +
+        'a round cannot wait for more updates than it selects devices.',
+    )
+  }
+}
+
+/** How long stragglers are waited for once min_devices updates are in: 10 % of the timeout, within 5 s and 60 s. */
+export const stragglerGraceSeconds = (timeoutSeconds: number): number => Math.min(60, Math.max(5, timeoutSeconds * 0.1))
+
+/** The parts of a round that decide when it must leave `active`. */
+export interface RoundProgress {
+  readonly minDevices: number
+  /** Participants that have neither failed nor left: those still training and those that delivered. */
+  readonly takingPart: number
+  readonly completedDevices: number
+  /** When the min_devices-th update arrived; null until then. */
+  readonly quorumAt: Date | null
+  readonly timeoutAt: Date
+  readonly graceSeconds: number
+}
+
+/** What an active round must do at `now`: nothing yet, close its doors, or give up. */
+export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out' | null => {
+  const quorum = round.quorumAt !== null && round.completedDevices >= round.minDevices
+  if (quorum && round.completedDevices >= round.takingPart) return 'collect'
+  if (quorum && now.getTime() >= collectAt(round).getTime()) return 'collect'
+  return now.getTime() >= round.timeoutAt.getTime() ? 'time_out' : null
+}
+
+/** When a round with a quorum stops waiting for stragglers: after the grace, never after the timeout. */
+const collectAt = (round: RoundProgress): Date =>
+  new Date(Math.min(round.quorumAt!.getTime() + round.graceSeconds * 1000, round.timeoutAt.getTime()))

@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { PLATFORMS } from '../../domain/device.ts'
+import { Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
+
+export const DeviceName = Type.String({ minLength: 1, maxLength: 255, description: 'Chosen by the user, unique' })
+export const Status = OneOf(['active', 'inactive'])
+const Platform = OneOf(PLATFORMS)
+const OrgId = Type.String({ minLength: 1, maxLength: 128 })
+
+export const RegisterBody = Type.Object({
+  device_id: DeviceName,
+  platform: Type.Optional(Platform),
+  capabilities: Type.Optional(FreeObject),
+  org_id: Type.Optional(OrgId),
+})
+
+export const Registration = Type.Object({
+  id: Uuid,
+  device_id: Type.String(),
+  api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
+  platform: Platform,
+  status: Status,
+  created_at: Timestamp,
+})
+
+export const ListQuery = Type.Object({
+  org_id: OrgId,
+  platform: Type.Optional(Platform),
+  status: Type.Optional(Status),
+  ...Page({ max: 1000, default: 100 }),
+})
+
+export const DeviceList = Type.Object({
+  devices: Type.Array(
+    Type.Object({
+      id: Uuid,
+      device_identifier: Type.String(),
+      org_id: Type.String(),
+      platform: Platform,
+      status: Status,
+      last_seen_at: Timestamp,
+    }),
+  ),
+  ...Envelope,
+})
+
+export const DeviceParams = Type.Object({ device_id: Type.String() })
+
+export const Device = Type.Object({
+  id: Uuid,
+  device_id: Type.String(),
+  org_id: Nullable(Type.String()),
+  platform: Platform,
+  capabilities: FreeObject,
+  status: Status,
+  metrics: Nullable(FreeObject),
+  last_heartbeat: Timestamp,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})

@@ -1,0 +1,43 @@
+import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import type { Database } from '../../db/open.ts'
+import type { FilesStore } from './files.store.ts'
+
+const UNWANTED_AFTER_MS = 60 * 60 * 1000
+const COLLECTED_AT_ONCE = 100
+
+/** Keeps weight files, and removes those that no version, update or round refers to any more. */
+export const createFilesService = (parts: {
+  readonly database: Database
+  readonly store: FilesStore
+  readonly blobs: BlobStore
+  readonly now: () => Date
+}) => {
+  const { database, store, blobs, now } = parts
+  return {
+    /**
+     * Keeps a staged file. The record is touched before the bytes move into place: a collector that is about to
+     * remove the same bytes either sees the touch and leaves them, or is done before the rename brings them back.
+     */
+    async keep(staged: StagedBlob): Promise<void> {
+      await store.touch(database.sql, staged, now())
+      await staged.keep()
+    },
+
+    /** Removes bytes that nobody has wanted for an hour; returns how many files went. */
+    async collectGarbage(): Promise<number> {
+      const before = new Date(now().getTime() - UNWANTED_AFTER_MS)
+      await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
+      let removed = 0
+      for (const sha256 of await store.unreferenced(database.sql, before, COLLECTED_AT_ONCE)) {
+        await database.transaction(async (tx) => {
+          if (!(await store.forget(tx, sha256, before))) return
+          await blobs.remove(sha256)
+          removed++
+        })
+      }
+      return removed
+    },
+  }
+}
+
+export type FilesService = ReturnType<typeof createFilesService>

@@ -1,0 +1,95 @@
+import { createBatcher } from '../../db/batch.ts'
+import type { Database } from '../../db/open.ts'
+import { type Caller, holds } from '../../domain/access.ts'
+import type { DeviceStatus } from '../../domain/device.ts'
+import { forbidden } from '../../domain/errors.ts'
+import type { DevicesService } from '../devices/devices.service.ts'
+import type { RoundsService } from '../rounds/rounds.service.ts'
+import type { Beat, Heard, HeartbeatsStore, OpenRound } from './heartbeats.store.ts'
+
+export interface Report {
+  readonly status: DeviceStatus | undefined
+  readonly metrics: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit. */
+export const createHeartbeatsService = (parts: {
+  readonly database: Database
+  readonly store: HeartbeatsStore
+  readonly devices: DevicesService
+  readonly rounds: RoundsService
+  readonly now: () => Date
+}) => {
+  const { database, store, devices, rounds, now } = parts
+
+  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[] }>({
+    maxBatch: 1000,
+    run: async (beats) => {
+      const merged = [...mergeByDevice(beats).values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+      const { heard, open } = await store.beat(database.sql, merged, now())
+      const byKey = new Map(heard.map((one) => [one.deviceId, one]))
+      return beats.map((beat) => ({ heard: mayHave(beat, byKey.get(beat.deviceId)), open }))
+    },
+  })
+
+  const beatOnce = async (caller: Caller, deviceId: string, report: Report): Promise<Heard> => {
+    const { heard, open } = await write({
+      deviceId,
+      status: report.status ?? null,
+      metrics: report.metrics ?? null,
+      at: now(),
+      onlyId: holds(caller, 'devices:write') ? null : caller.deviceId,
+      onlyOrg: caller.orgId,
+    })
+    if (heard === null) {
+      await devices.get(caller, deviceId) // not_found comes before anything else
+      throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
+    }
+    if (heard.pendingRoundId !== null || heard.reported !== 'active') return heard
+    const round = open.find((candidate) => candidate.orgId === heard.orgId)
+    const joined = round !== undefined && (await rounds.join(round.id, heard.id))
+    return joined ? { ...heard, pendingRoundId: round.id } : heard
+  }
+
+  return {
+    /**
+     * Records a sign of life and says whether a round awaits the device. With `waitMs` the answer is held until one
+     * does, at most so long; `gone` ends the wait when the device hangs up.
+     */
+    async beat(caller: Caller, deviceId: string, report: Report, waitMs: number, gone: AbortSignal): Promise<Heard> {
+      const deadline = Date.now() + waitMs
+      for (;;) {
+        const seen = rounds.changes.version()
+        const heard = await beatOnce(caller, deviceId, report)
+        const left = deadline - Date.now()
+        if (heard.pendingRoundId !== null || left <= 0 || gone.aborted) return heard
+        await rounds.changes.changedSince(seen, left, gone)
+      }
+    },
+  }
+}
+
+/** One row per device: what a later beat leaves out, an earlier one in the batch may still say. */
+const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
+  const merged = new Map<string, Beat>()
+  for (const beat of beats) {
+    const rights = `${beat.onlyId ?? ''} ${beat.onlyOrg ?? ''} ${beat.deviceId}`
+    const earlier = merged.get(rights)
+    merged.set(rights, {
+      ...beat,
+      status: beat.status ?? earlier?.status ?? null,
+      metrics: beat.metrics ?? earlier?.metrics ?? null,
+    })
+  }
+  return merged
+}
+
+/** The answer belongs to a beat only when that beat's key was allowed to write it. */
+const mayHave = (beat: Beat, heard: Heard | undefined): Heard | null =>
+  heard !== undefined &&
+  (beat.onlyId === null || beat.onlyId === heard.id) &&
+  (beat.onlyOrg === null || beat.onlyOrg === heard.orgId)
+    ? heard
+    : null
+
+export type HeartbeatsService = ReturnType<typeof createHeartbeatsService>

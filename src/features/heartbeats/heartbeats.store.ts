@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import type { Executor } from '../../db/open.ts'
+import type { DeviceStatus } from '../../domain/device.ts'
+
+export interface Beat {
+  readonly deviceId: string
+  readonly status: DeviceStatus | null
+  readonly metrics: Readonly<Record<string, unknown>> | null
+  readonly at: Date
+  /** When set, the beat counts only for this device (internal id): what a device's own key may do. */
+  readonly onlyId: string | null
+  /** When set, the beat counts only inside this organisation. */
+  readonly onlyOrg: string | null
+}
+
+export interface Heard {
+  readonly id: string
+  readonly deviceId: string
+  readonly orgId: string | null
+  readonly reported: DeviceStatus
+  readonly lastHeartbeat: Date
+  readonly pendingRoundId: string | null
+}
+
+export interface OpenRound {
+  readonly id: string
+  readonly orgId: string | null
+}
+
+export const createHeartbeatsStore = () => ({
+  /**
+   * Writes many heartbeats, and reads which round awaits each device and which rounds still have room, in one
+   * statement. Ids come sorted, so that batches of several processes lock rows in the same order.
+   */
+  async beat(db: Executor, beats: readonly Beat[], now: Date): Promise<{ heard: Heard[]; open: OpenRound[] }> {
+    const { rows } = await sql<{
+      id: string
+      device_id: string
+      org_id: string | null
+      status: DeviceStatus
+      last_heartbeat: Date
+      pending_round_id: string | null
+      open_rounds: OpenRound[] | null
+    }>`
+      with beat as (
+        update devices d set
+          last_heartbeat = greatest(d.last_heartbeat, b.at),
+          updated_at = greatest(d.updated_at, b.at),
+          status = coalesce(b.status, d.status),
+          metrics = coalesce(b.metrics::jsonb, d.metrics)
+        from unnest(
+          ${beats.map((b) => b.deviceId)}::text[], ${beats.map((b) => b.status)}::text[],
+          ${beats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::text[],
+          ${beats.map((b) => b.at)}::timestamptz[],
+          ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[]
+        ) as b (device_id, status, metrics, at, only_id, only_org)
+        where d.device_id = b.device_id
+          and (b.only_id is null or d.id = b.only_id)
+          and (b.only_org is null or d.org_id = b.only_org)
+        returning d.id, d.device_id, d.org_id, d.status, d.last_heartbeat
+      ), running as (
+        select id, org_id, taking_part < target_devices as has_room, started_at
+        from rounds where status = 'active' and timeout_at > ${now}
+      )
+      select beat.*, awaited.round_id as pending_round_id,
+        (select json_agg(json_build_object('id', id, 'orgId', org_id)) from running where has_room) as open_rounds
+      from beat left join lateral (
+        select p.round_id from running join round_participants p on p.round_id = running.id and p.device_id = beat.id
+        where p.state = 'selected' order by running.started_at limit 1
+      ) as awaited on true`.execute(db)
+    return {
+      open: rows[0]?.open_rounds ?? [],
+      heard: rows.map((row) => ({
+        id: row.id,
+        deviceId: row.device_id,
+        orgId: row.org_id,
+        reported: row.status,
+        lastHeartbeat: row.last_heartbeat,
+        pendingRoundId: row.pending_round_id,
+      })),
+    }
+  },
+})
+
+export type HeartbeatsStore = ReturnType<typeof createHeartbeatsStore>

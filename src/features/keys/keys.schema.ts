@@ -1,0 +1,32 @@
+import { Type } from 'typebox'
+import { SCOPES } from '../../domain/access.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
+
+const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, uniqueItems: true })
+
+export const CreateKeyBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 128 }),
+  scopes: Type.Optional(Scopes),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
+  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+})
+
+const keyFields = {
+  id: Uuid,
+  name: Type.String(),
+  prefix: Type.String({ description: 'The first characters, to recognise the key by' }),
+  scopes: Type.Array(Type.String()),
+  org_id: Nullable(Type.String()),
+  created_at: Timestamp,
+  expires_at: Nullable(Timestamp),
+  revoked_at: Nullable(Timestamp),
+  last_used_at: Nullable(Timestamp),
+}
+
+export const Key = Type.Object(keyFields)
+export const CreatedKey = Type.Object({
+  ...keyFields,
+  api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
+})
+export const KeyList = Type.Object({ keys: Type.Array(Key) })
+export const KeyParams = Type.Object({ key_id: Type.String() })

@@ -1,0 +1,156 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { createBatcher } from '../../db/batch.ts'
+import type { Database } from '../../db/open.ts'
+import {
+  type Caller,
+  DEVICE_GRANTS,
+  type EnrollmentMode,
+  type Grant,
+  SCOPES,
+  type Scope,
+  sees,
+} from '../../domain/access.ts'
+import { composeKey, isWellFormedKey, SHOWN_CHARS } from '../../domain/api-key.ts'
+import { forbidden, notFound } from '../../domain/errors.ts'
+import { isUuid } from '../../domain/model.ts'
+import type { KeysStore, StoredKey } from './keys.store.ts'
+
+export type { StoredKey } from './keys.store.ts'
+
+const CACHED_KEYS = 200_000
+/** A revocation in another process is seen after at most this long. */
+const CACHED_MS = 5000
+
+export interface NewKey {
+  readonly name: string
+  readonly scopes: readonly Grant[]
+  readonly orgId: string | null
+  readonly expiresAt: Date | null
+}
+
+export const createKeysService = (parts: {
+  readonly database: Database
+  readonly store: KeysStore
+  readonly enrollment: EnrollmentMode
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, enrollment, now, newId } = parts
+  const cache = new LRUCache<string, StoredKey>({
+    max: CACHED_KEYS,
+    ttl: CACHED_MS,
+    perf: { now: () => now().getTime() },
+  })
+  const uses = new Map<string, Date>()
+
+  const lookUp = createBatcher<string, StoredKey | null>({
+    maxBatch: 1000,
+    run: async (hashes) => {
+      const found = new Map((await store.findByHashes(database.sql, hashes)).map((key) => [key.hash, key]))
+      return hashes.map((hash) => found.get(hash) ?? null)
+    },
+  })
+
+  /** A device's key may do what the enrolment mode says today, whatever the mode was when it was made. */
+  const grantsOf = (key: StoredKey): readonly Grant[] => {
+    if (key.deviceId === null) return key.grants
+    return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
+  }
+
+  const mint = (key: NewKey & { readonly deviceId: string | null }): { key: StoredKey; token: string } => {
+    const token = composeKey(randomBytes)
+    return {
+      token,
+      key: {
+        id: newId(),
+        name: key.name,
+        prefix: token.slice(0, SHOWN_CHARS),
+        hash: hashOf(token),
+        grants: key.scopes,
+        orgId: key.orgId,
+        deviceId: key.deviceId,
+        createdAt: now(),
+        expiresAt: key.expiresAt,
+        revokedAt: null,
+        lastUsedAt: null,
+      },
+    }
+  }
+
+  const make = async (key: NewKey): Promise<{ key: StoredKey; token: string }> => {
+    const made = mint({ ...key, deviceId: null })
+    await store.insert(database.sql, made.key)
+    return made
+  }
+
+  return {
+    /** A key for a device, made but not yet stored: registration writes it together with the device. */
+    mintForDevice: (device: { readonly id: string; readonly name: string; readonly orgId: string | null }) =>
+      mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null, deviceId: device.id }),
+
+    make,
+
+    /** The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. */
+    async authenticate(token: string): Promise<Caller | null> {
+      if (!isWellFormedKey(token)) return null
+      const hash = hashOf(token)
+      let key = cache.get(hash)
+      if (key === undefined) {
+        key = (await lookUp(hash)) ?? undefined
+        if (key === undefined) return null
+        cache.set(hash, key)
+      }
+      const at = now()
+      if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= at)) return null
+      uses.set(key.id, at)
+      return { keyId: key.id, orgId: key.orgId, deviceId: key.deviceId, grants: grantsOf(key) }
+    },
+
+    /** A key for people and programs. Nobody hands out more than they hold, or for an organisation not theirs. */
+    async create(caller: Caller, wanted: NewKey): Promise<{ key: StoredKey; token: string }> {
+      const lacking = wanted.scopes.find((scope) => !caller.grants.includes(scope))
+      if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot hand it out.`)
+      if (wanted.orgId !== null && !sees(caller, wanted.orgId)) {
+        throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+      }
+      return make({ ...wanted, orgId: wanted.orgId ?? caller.orgId })
+    },
+
+    list: (caller: Caller): Promise<StoredKey[]> => store.list(database.sql, caller.orgId),
+
+    async revoke(caller: Caller, id: string): Promise<StoredKey> {
+      const key = isUuid(id) ? await store.find(database.sql, id) : null
+      if (key === null || !sees(caller, key.orgId)) throw notFound('Key', id)
+      const at = key.revokedAt ?? now()
+      await store.revoke(database.sql, id, at)
+      cache.delete(key.hash)
+      return { ...key, revokedAt: at }
+    },
+
+    /** Under token enrolment the first start makes an admin key; null when there is one already. */
+    async ensureAdmin(): Promise<string | null> {
+      const { key, token } = mint({
+        name: 'first admin key',
+        scopes: [...SCOPES] satisfies Scope[],
+        orgId: null,
+        expiresAt: null,
+        deviceId: null,
+      })
+      const inserted = await database.transaction((tx) => store.insertFirstAdmin(tx, key))
+      return inserted ? token : null
+    },
+
+    /** Writes when keys were last used: once in a while, not once a request. */
+    async flushUses(): Promise<void> {
+      if (uses.size === 0) return
+      const flushed = [...uses].map(([id, at]) => ({ id, at }))
+      uses.clear()
+      await store.markUsed(database.sql, flushed)
+    },
+  }
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export type KeysService = ReturnType<typeof createKeysService>

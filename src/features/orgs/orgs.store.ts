@@ -1,0 +1,43 @@
+import type { Selectable } from 'kysely'
+import type { Executor } from '../../db/open.ts'
+import type { OrgRow } from '../../db/rows.ts'
+
+export interface StoredOrg {
+  readonly id: string
+  readonly name: string
+  readonly compliance: 'hipaa' | 'gdpr' | 'pci' | 'soc2' | null
+  readonly region: 'us' | 'eu' | 'ap'
+  readonly createdAt: Date
+}
+
+export const createOrgsStore = () => ({
+  async insert(db: Executor, org: StoredOrg): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('orgs')
+      .values({
+        id: org.id,
+        name: org.name,
+        compliance: org.compliance,
+        region: org.region,
+        created_at: org.createdAt,
+      })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  },
+
+  async find(db: Executor, id: string): Promise<StoredOrg | null> {
+    const row = await db.selectFrom('orgs').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+})
+
+const fromRow = (row: Selectable<OrgRow>): StoredOrg => ({
+  id: row.id,
+  name: row.name,
+  compliance: row.compliance as StoredOrg['compliance'],
+  region: row.region as StoredOrg['region'],
+  createdAt: row.created_at,
+})
+
+export type OrgsStore = ReturnType<typeof createOrgsStore>

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto'
+import { buildReceipt, type Receipt } from '../../aggregation/receipt.ts'
+import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
+import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import type { Database } from '../../db/open.ts'
+import type { Caller } from '../../domain/access.ts'
+import { conflict, ServiceError } from '../../domain/errors.ts'
+import { nextStatus } from '../../domain/round.ts'
+import type { FilesService } from '../files/files.service.ts'
+import type { ModelsService } from '../models/models.service.ts'
+import type { LeasesStore } from './leases.store.ts'
+import type { ParticipantsStore, StoredUpdate } from './participants.store.ts'
+import type { RoundsService, StoredRound } from './rounds.service.ts'
+import type { RoundsStore } from './rounds.store.ts'
+
+/** A process that is silent for so long has lost the round it was adding up. */
+const LEASE_MS = 15_000
+const RENEW_MS = 4000
+/** A round whose aggregation was begun so often and never ended has something that kills us: give up with a reason. */
+const MAX_ATTEMPTS = 5
+
+type Delivered = readonly { readonly update: StoredUpdate; readonly deviceName: string }[]
+
+/** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
+export const createAggregationsService = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly leases: LeasesStore
+  readonly participants: ParticipantsStore
+  readonly rounds: RoundsService
+  readonly models: ModelsService
+  readonly files: FilesService
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'inspect'>
+  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
+  readonly now: () => Date
+}) => {
+  const { database, store, leases, participants, rounds, models, files, blobs, workers, log, now } = parts
+  const owner = randomUUID()
+
+  const combine = async (round: StoredRound, delivered: Delivered) => {
+    const outputPath = await blobs.scratchPath()
+    const result = await workers.aggregate({
+      strategy: 'fedavg',
+      templatePath: await templateOf(round),
+      updates: await Promise.all(
+        delivered.map(async ({ update, deviceName }) => ({
+          id: deviceName,
+          path: await blobs.localPath(fileOf(update)),
+          numSamples: update.numSamples,
+        })),
+      ),
+      outputPath,
+    })
+    const output = await blobs.adopt(outputPath)
+    const receipt = buildReceipt({
+      strategy: round.plan.strategy,
+      globalModelSha256: round.globalSha256,
+      updates: delivered.map(({ update, deviceName }) => ({
+        deviceId: deviceName,
+        updateId: update.id,
+        sha256: update.fileHash,
+        numSamples: update.numSamples,
+      })),
+      weights: result.weights,
+      outputSha256: output.sha256,
+    })
+    return { result, output, receipt }
+  }
+
+  /** The distributed model lends its container to the result, where we can read it; else the first update does. */
+  const templateOf = async (round: StoredRound): Promise<string | null> => {
+    if (round.globalSha256 === null) return null
+    const path = await blobs.localPath(round.globalSha256)
+    try {
+      return (await workers.inspect(path, { expected: null })).layout === null ? null : path
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'bad_request') return null
+      throw error
+    }
+  }
+
+  const complete = async (round: StoredRound, delivered: Delivered, combined: Combined): Promise<boolean> => {
+    const origin =
+      round.globalModelId === null ? null : await models.originOf(round.globalModelId, round.globalModelVersion ?? 1)
+    await files.keep(combined.output)
+    return database.transaction(async (tx) => {
+      const held = await leases.lockHeld(tx, round.id, owner)
+      if (held === null) return false
+      const model = await models.addAggregate(tx, {
+        roundId: round.id,
+        orgId: round.orgId,
+        framework: origin?.model.framework ?? 'pytorch',
+        frameworkVersion: origin?.model.frameworkVersion ?? '',
+        format: origin?.version.format ?? 'pytorch',
+        accuracy: weightedMean(delivered, (update) => update.localAccuracy),
+        loss: weightedMean(delivered, (update) => update.localLoss),
+        description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
+        file: {
+          sha256: combined.output.sha256,
+          size: combined.output.size,
+          fileName: `round-${round.roundNumber}.${EXTENSION_OF[combined.result.format]}`,
+        },
+      })
+      await store.update(tx, round.id, {
+        status: nextStatus(held.status, 'complete'),
+        aggregated_model_id: model.id,
+        aggregated_sha256: combined.output.sha256,
+        receipt: JSON.stringify(combined.receipt),
+        completed_at: now(),
+        ended_at: now(),
+        lease_owner: null,
+        lease_until: null,
+      })
+      return true
+    })
+  }
+
+  const fail = (round: StoredRound, reason: string): Promise<void> =>
+    database.transaction(async (tx) => {
+      const held = await leases.lockHeld(tx, round.id, owner)
+      if (held === null) return
+      await store.update(tx, round.id, {
+        status: nextStatus(held.status, 'fail'),
+        failure_reason: reason,
+        ended_at: now(),
+        lease_owner: null,
+        lease_until: null,
+      })
+    })
+
+  const aggregate = async (round: StoredRound): Promise<void> => {
+    if (round.attempts > MAX_ATTEMPTS) {
+      await fail(round, `The aggregation was started ${MAX_ATTEMPTS} times and never came to an end.`)
+      return
+    }
+    const renewal = setInterval(() => void renew(round.id), RENEW_MS)
+    try {
+      const delivered = await participants.updatesOf(database.sql, round.id)
+      const combined = await combine(round, delivered)
+      const completed = await complete(round, delivered, combined)
+      log.info({ round_id: round.id, updates: delivered.length, completed }, 'round aggregated')
+    } catch (error) {
+      if (error instanceof ServiceError && error.code !== 'internal_error') {
+        log.info({ round_id: round.id, reason: error.message }, 'round failed')
+        await fail(round, error.message)
+      } else {
+        log.error({ round_id: round.id, err: error }, 'aggregation broke off; it will be tried again')
+        await leases.release(database.sql, round.id, owner)
+        throw error
+      }
+    } finally {
+      clearInterval(renewal)
+    }
+  }
+
+  const renew = (id: string): Promise<unknown> =>
+    leases
+      .renew(database.sql, id, owner, new Date(now().getTime() + LEASE_MS))
+      .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
+
+  return {
+    /** Aggregates every round that waits for it and that no other process holds; returns how many there were. */
+    async run(): Promise<number> {
+      for (let done = 0; ; done++) {
+        const at = now()
+        const round = await leases.claim(database.sql, owner, at, new Date(at.getTime() + LEASE_MS))
+        if (round === null) return done
+        await aggregate(round)
+        rounds.changes.fire()
+      }
+    },
+
+    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    forgetDeadHolders: (): Promise<void> => leases.clearAll(database.sql),
+
+    async receipt(caller: Caller, id: string): Promise<{ round: StoredRound; receipt: Receipt }> {
+      const round = await rounds.get(caller, id)
+      if (round.receipt === null) {
+        throw conflict(`The round is ${round.status}; a receipt exists once it is completed.`)
+      }
+      return { round, receipt: round.receipt }
+    },
+
+    /** Adds the kept updates up once more and compares the bytes with the receipt. */
+    async replay(caller: Caller, id: string): Promise<{ expected: string; replayed: string }> {
+      const { round, receipt } = await this.receipt(caller, id)
+      if (round.updatesDeletedAt !== null) {
+        throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
+      }
+      const { output } = await combine(round, await participants.updatesOf(database.sql, round.id))
+      await output.discard()
+      return { expected: receipt.output_sha256, replayed: output.sha256 }
+    },
+
+    /** Lets go of the updates of rounds that ended before `before`; their files are then collected as garbage. */
+    async retire(before: Date): Promise<number> {
+      const expired = await leases.expired(database.sql, before, 100)
+      for (const id of expired) {
+        await database.transaction(async (tx) => {
+          await participants.releaseUpdates(tx, id)
+          await store.update(tx, id, { updates_deleted_at: now() })
+        })
+      }
+      return expired.length
+    },
+  }
+}
+
+interface Combined {
+  readonly result: { readonly format: keyof typeof EXTENSION_OF }
+  readonly output: StagedBlob
+  readonly receipt: Receipt
+}
+
+const EXTENSION_OF = {
+  safetensors: 'safetensors',
+  'torch-zip': 'pt',
+  'torch-legacy': 'pt',
+  npz: 'npz',
+  npy: 'npy',
+  raw: 'bin',
+} as const
+
+const fileOf = (update: StoredUpdate): string => {
+  if (update.sha256 === null) throw conflict(`The file of update ${update.id} was deleted after its retention period.`)
+  return update.sha256
+}
+
+/** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
+const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {
+  let sum = 0
+  let samples = 0
+  for (const { update } of [...delivered].sort((a, b) => (a.deviceName < b.deviceName ? -1 : 1))) {
+    const value = figure(update)
+    if (value === null) continue
+    sum += value * update.numSamples
+    samples += update.numSamples
+  }
+  return samples === 0 ? null : sum / samples
+}
+
+export type AggregationsService = ReturnType<typeof createAggregationsService>

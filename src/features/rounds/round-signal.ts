@@ -1,0 +1,34 @@
+/** Wakes those who wait for something to change in the rounds of this service. */
+export const createRoundSignal = () => {
+  let version = 0
+  const waiters = new Set<() => void>()
+  return {
+    fire(): void {
+      version++
+      for (const wake of [...waiters]) wake()
+    },
+
+    /** Take it before looking; `changedSince` then returns at once for whatever changed after the look. */
+    version: (): number => version,
+
+    isAwaited: (): boolean => waiters.size > 0,
+
+    /** Resolves when something changed since `seen`, after `ms`, or when `gone` aborts: whichever is first. */
+    changedSince(seen: number, ms: number, gone: AbortSignal): Promise<void> {
+      if (version !== seen || gone.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const done = () => {
+          clearTimeout(timer)
+          gone.removeEventListener('abort', done)
+          waiters.delete(done)
+          resolve()
+        }
+        const timer = setTimeout(done, ms)
+        gone.addEventListener('abort', done)
+        waiters.add(done)
+      })
+    },
+  }
+}
+
+export type RoundSignal = ReturnType<typeof createRoundSignal>

@@ -1,0 +1,90 @@
+import { type BlobStore, blobPath } from '../../blobs/blob-store.ts'
+import { callerOf } from '../../http/access.ts'
+import type { App } from '../../http/app.ts'
+import type { RouteConfig } from '../../http/route-config.ts'
+import { readUpload } from '../../http/upload.ts'
+import { parseFields } from '../../http/validation.ts'
+import { present as presentRound } from './rounds.routes.ts'
+import { FailureBody, ModelUpdate, Round, RoundParams, UpdateFields } from './rounds.schema.ts'
+import type { RoundsService } from './rounds.service.ts'
+import type { StoredUpdate, UpdatesService } from './updates.service.ts'
+
+export const updatesRoutes = (
+  app: App,
+  updates: UpdatesService,
+  rounds: RoundsService,
+  storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
+): void => {
+  app.post(
+    '/api/v1/training/rounds/:round_id/updates',
+    {
+      schema: {
+        operationId: 'submitUpdate',
+        summary: 'Submit locally trained weights; counts for the device that owns the key',
+        tags: ['training'],
+        consumes: ['multipart/form-data'],
+        params: RoundParams,
+        response: { 201: ModelUpdate },
+      },
+      config: {
+        access: ['training:write', 'self'],
+        errors: ['bad_request', 'not_found', 'conflict'],
+        form: UpdateFields,
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const round = await updates.admit(caller, request.params.round_id)
+      const { file, fields } = await readUpload(request, { blobs: storage.blobs, maxBytes: storage.maxUploadBytes })
+      try {
+        const report = parseFields(UpdateFields, fields)
+        const update = await updates.submit(caller, round, file, {
+          numSamples: report.num_samples,
+          localLoss: report.local_loss,
+          localAccuracy: report.local_accuracy,
+          trainingTimeSeconds: report.training_time_seconds,
+        })
+        return reply.code(201).send(present(update))
+      } finally {
+        await file.discard()
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/failures',
+    {
+      schema: {
+        operationId: 'reportFailure',
+        summary: 'Ours: a participant gives up, with a reason; the round stops waiting for it',
+        tags: ['training'],
+        params: RoundParams,
+        body: FailureBody,
+        response: { 200: Round },
+      },
+      config: {
+        access: ['training:write', 'self'],
+        errors: ['not_found', 'conflict'],
+        beforeInvalid: async (request) => {
+          await rounds.get(callerOf(request), (request.params as { round_id: string }).round_id)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) =>
+      presentRound(await updates.fail(callerOf(request), request.params.round_id, request.body.reason)),
+  )
+}
+
+const present = (update: StoredUpdate) => ({
+  id: update.id,
+  round_id: update.roundId,
+  device_id: update.deviceId,
+  model_path: blobPath(update.fileHash),
+  model_size_bytes: update.size,
+  model_hash: `sha256:${update.fileHash}`,
+  num_samples: update.numSamples,
+  local_loss: update.localLoss,
+  local_accuracy: update.localAccuracy,
+  training_time_seconds: update.trainingTimeSeconds,
+  created_at: update.createdAt.toISOString(),
+})

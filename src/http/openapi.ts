@@ -1,0 +1,104 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifySchema } from 'fastify'
+import type { TObject } from 'typebox'
+import { type ErrorCode, STATUS_OF } from '../domain/errors.ts'
+import type { App } from './app.ts'
+import type { RouteConfig } from './route-config.ts'
+
+const TITLE = 'Tributary'
+const DESCRIPTION = 'Device orchestration, model delivery and federated training.'
+
+// The pages come from this server alone, so nothing else may be loaded into them.
+const DOCS_CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
+  "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+
+const MEANING: Readonly<Record<ErrorCode, string>> = {
+  bad_request: 'Invalid or missing request fields',
+  unauthorized: 'Missing or invalid API key',
+  forbidden: 'The key may not do this',
+  not_found: 'The resource does not exist',
+  conflict: 'The resource already exists, or its state does not allow this',
+  rate_limited: 'Too many requests; the header Retry-After gives seconds',
+  internal_error: 'Unexpected server error',
+}
+
+const errorSchema = {
+  $id: 'Error',
+  type: 'object',
+  required: ['error', 'message', 'status_code'],
+  properties: {
+    error: { type: 'string', enum: Object.keys(STATUS_OF), description: 'Machine code' },
+    message: { type: 'string', description: 'Human-readable text' },
+    status_code: { type: 'integer', description: 'HTTP status' },
+  },
+} as const
+
+const takesInput = (schema: FastifySchema): boolean =>
+  schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
+
+/** What a route may answer with besides its results, in the order of their status. */
+const errorsOf = (schema: FastifySchema, { access, errors = [], rateLimit }: RouteConfig): ErrorCode[] => {
+  const codes = new Set<ErrorCode>([...errors, 'internal_error'])
+  if (takesInput(schema)) codes.add('bad_request')
+  if (access !== 'public') codes.add('unauthorized')
+  if (access !== 'public' && access !== 'any-key') codes.add('forbidden')
+  if (rateLimit !== false) codes.add('rate_limited')
+  return [...codes].sort((a, b) => STATUS_OF[a] - STATUS_OF[b])
+}
+
+const errorResponses = (codes: readonly ErrorCode[]): Record<string, unknown> =>
+  Object.fromEntries(
+    codes.map((code) => [
+      STATUS_OF[code],
+      {
+        description: MEANING[code],
+        content: { 'application/json': { schema: { $ref: 'Error#' } } },
+        ...(code === 'rate_limited' && {
+          headers: { 'Retry-After': { type: 'integer', description: 'Seconds until another request fits' } },
+        }),
+      },
+    ]),
+  )
+
+/** A multipart body: one file and the form's text fields. */
+const formBody = (form: TObject): object => ({
+  ...form,
+  properties: { file: { type: 'string', format: 'binary' }, ...form.properties },
+  required: ['file', ...(form.required ?? [])],
+})
+
+const documented = (schema: FastifySchema = {}, config: unknown = {}): FastifySchema => {
+  const route = config as RouteConfig
+  return {
+    ...schema,
+    ...(route.form && { body: formBody(route.form) }),
+    security: route.access === 'public' ? [] : [{ bearer: [] }],
+    response: { ...(schema.response as object | undefined), ...errorResponses(errorsOf(schema, route)) },
+  }
+}
+
+/** Collects the routes registered after it into an OpenAPI 3.1 document: /openapi.json, and /docs to read and try it. */
+export const serveDocumentation = async (app: App, version: string): Promise<void> => {
+  app.addSchema(errorSchema)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: TITLE, description: DESCRIPTION, version },
+      components: {
+        securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key: sk_live_…' } },
+      },
+    },
+    refResolver: { buildLocalReference: (json) => String(json.$id) },
+    transform: ({ schema, url, route }) => ({ schema: documented(schema, route.config), url }),
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: DOCS_CSP,
+    uiConfig: { persistAuthorization: false },
+  })
+
+  const config: RouteConfig = { access: 'public', rateLimit: false }
+  app.get('/openapi.json', { config, schema: { hide: true } }, async () => app.swagger())
+}

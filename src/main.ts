@@ -1,0 +1,50 @@
+import { compose } from './compose.ts'
+import { ConfigError, readConfig } from './config.ts'
+import { StartError } from './db/start-error.ts'
+
+const IMPATIENCE_MS = 1000
+
+const stop = (message: string): never => {
+  console.error(message)
+  process.exit(1)
+}
+
+const start = async (): Promise<void> => {
+  const config = readConfig(process.env)
+  const service = await compose(config, {
+    onFatal: (error) => stop(`The service cannot go on: ${error.message}`),
+  })
+  const address = await service.app.listen({ host: config.host, port: config.port })
+
+  console.log(`Tributary is listening on ${address} (API: /api/v1, documentation: /docs)`)
+  console.log(`Data: ${config.dataDir}, database: ${config.databaseUrl === null ? 'embedded' : 'PostgreSQL'}`)
+  if (config.enrollment === 'open') {
+    console.log('Enrolment is open: whoever reaches this address may register devices and use every part of the API.')
+  }
+  if (service.firstAdminKey !== null) {
+    console.log(`Admin key, shown this once: ${service.firstAdminKey}`)
+  }
+
+  let stoppingSince: number | null = null
+  const shutDown = (signal: string): void => {
+    // Ctrl-C reaches us twice when npm passes it on; only a later one means that somebody has lost patience.
+    if (stoppingSince !== null && Date.now() - stoppingSince < IMPATIENCE_MS) return
+    if (stoppingSince !== null) stop(`${signal} again: stopping at once.`)
+    stoppingSince = Date.now()
+    console.log(`${signal}: finishing what is in flight`)
+    service.close().then(
+      () => process.exit(0),
+      (error: Error) => stop(`Stopping failed: ${error.message}`),
+    )
+  }
+  process.on('SIGTERM', shutDown)
+  process.on('SIGINT', shutDown)
+}
+
+start().catch((error: unknown) => {
+  if (error instanceof ConfigError || error instanceof StartError) stop(error.message)
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    stop(`The address is in use already: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
+  }
+  throw error
+})

@@ -1,0 +1,59 @@
+import type { BlobStore } from './blobs/blob-store.ts'
+import type { EnrollmentMode } from './domain/access.ts'
+import { devicesRoutes } from './features/devices/devices.routes.ts'
+import type { DevicesService } from './features/devices/devices.service.ts'
+import { heartbeatsRoutes } from './features/heartbeats/heartbeats.routes.ts'
+import type { HeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
+import { keysRoutes } from './features/keys/keys.routes.ts'
+import type { KeysService } from './features/keys/keys.service.ts'
+import { loginRoutes } from './features/login/login.routes.ts'
+import type { LoginService } from './features/login/login.service.ts'
+import { modelsRoutes } from './features/models/models.routes.ts'
+import type { ModelsService } from './features/models/models.service.ts'
+import { orgsRoutes } from './features/orgs/orgs.routes.ts'
+import type { OrgsService } from './features/orgs/orgs.service.ts'
+import type { AggregationsService } from './features/rounds/aggregations.service.ts'
+import { roundsRoutes } from './features/rounds/rounds.routes.ts'
+import type { RoundsService } from './features/rounds/rounds.service.ts'
+import { updatesRoutes } from './features/rounds/updates.routes.ts'
+import type { UpdatesService } from './features/rounds/updates.service.ts'
+import { systemRoutes } from './features/system/system.routes.ts'
+import type { SystemService } from './features/system/system.service.ts'
+import type { App } from './http/app.ts'
+import { acceptUploads } from './http/upload.ts'
+
+/** What the routes stand on: every feature's service, and the few facts that only transport cares about. */
+export interface Services {
+  readonly system: SystemService
+  readonly devices: DevicesService
+  readonly heartbeats: HeartbeatsService
+  readonly models: ModelsService
+  readonly rounds: RoundsService
+  readonly updates: UpdatesService
+  readonly aggregations: AggregationsService
+  readonly keys: KeysService
+  readonly orgs: OrgsService
+  readonly login: LoginService
+  readonly blobs: BlobStore
+  readonly maxUploadBytes: number
+  readonly enrollment: EnrollmentMode
+  readonly version: string
+  readonly now: () => Date
+}
+
+/** Every route of the control plane. Registering touches no service, so the API document needs none. */
+export const registerRoutes = async (app: App, services: Services): Promise<void> => {
+  const { blobs, maxUploadBytes, enrollment, now } = services
+  systemRoutes(app, services.system, services)
+  devicesRoutes(app, services.devices, now)
+  heartbeatsRoutes(app, services.heartbeats, services.devices)
+  roundsRoutes(app, services.rounds, services.aggregations, blobs)
+  keysRoutes(app, services.keys, now)
+  orgsRoutes(app, services.orgs)
+  loginRoutes(app, services.login, enrollment)
+  await app.register(async (scope: App) => {
+    await acceptUploads(scope)
+    modelsRoutes(scope, services.models, { blobs, maxUploadBytes })
+    updatesRoutes(scope, services.updates, services.rounds, { blobs, maxUploadBytes })
+  })
+}

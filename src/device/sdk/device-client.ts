@@ -192,7 +192,7 @@ export const createDevice = (options: DeviceOptions): Device => {
 
     reportFailure: async (roundId, reason, patience = {}) => {
       const json = { reason: reason.trim().slice(0, MAX_REASON) || 'no reason given' }
-      const path = `${roundPath(roundId)}/failure`
+      const path = `${roundPath(roundId)}/failures`
       try {
         await transport.json({ what: 'report failure', method: 'POST', path, json, ...policyOf(patience) })
         return true

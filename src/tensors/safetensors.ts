@@ -27,9 +27,6 @@ const DTYPES: Readonly<Record<string, DType>> = {
   BOOL: 'bool',
 }
 
-/** `F32` for f32, as the header spells it. */
-export const safetensorsName = (dtype: DType): string => dtype.toUpperCase()
-
 /** A header length, then JSON; 32 bytes of text are enough to tell it from numbers when the length lies. */
 export const startsLikeSafetensors = (head: Uint8Array, size: number): boolean => {
   if (head.length < 10 || head[8] !== 0x7b) return false

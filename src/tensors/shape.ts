@@ -96,3 +96,14 @@ export const requireSoundTensors = (tensors: readonly Tensor[], fileSize: number
         'Call .contiguous() on expanded tensors before saving.',
     )
 }
+
+/** What a file to be written must satisfy: named once, sound shapes. Throws bad_request. */
+export const requireSoundLayout = (layout: readonly Pick<Tensor, 'name' | 'shape'>[]): void => {
+  if (layout.length === 0) throw badRequest('There are no tensors to write.')
+  const names = new Set<string>()
+  for (const { name, shape } of layout) {
+    if (names.has(name)) throw badRequest(`There are two tensors named ${showName(name)}.`)
+    names.add(name)
+    requireShape(shape, name)
+  }
+}

@@ -1,0 +1,48 @@
+import { badRequest } from '../domain/errors.ts'
+import { seal, writeTensorBytes } from './patch.ts'
+import { showName } from './shape.ts'
+import { bytesSource } from './sources.ts'
+import type { ByteTarget, DType, WeightFile } from './weight-file.ts'
+
+/** Bytes of a container that are known before any tensor is: headers and directories. */
+export interface Piece {
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
+/**
+ * A container to be, of any size, without its tensors. To write it: `writePieces`, then every tensor of `file` with
+ * writeTensorBytes in any order and any chunks, then `seal`. Bytes of the target that nothing names must be zero.
+ */
+export interface ContainerPlan {
+  readonly file: WeightFile
+  readonly size: number
+  readonly pieces: readonly Piece[]
+}
+
+/** A tensor in memory: contiguous, row-major, little-endian. */
+export interface TensorData {
+  readonly name: string
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly data: Uint8Array
+}
+
+export const writePieces = (target: ByteTarget, plan: ContainerPlan): void => {
+  for (const { offset, bytes } of plan.pieces) target.write(offset, bytes)
+}
+
+/** Writes a planned container in memory. Throws bad_request when a tensor's data has the wrong length. */
+export const fillPlan = (plan: ContainerPlan, tensors: readonly TensorData[]): Uint8Array => {
+  const bytes = new Uint8Array(plan.size)
+  const target = bytesSource(bytes)
+  const byName = new Map(tensors.map((tensor) => [tensor.name, tensor.data]))
+  writePieces(target, plan)
+  for (const tensor of plan.file.tensors) {
+    const data = byName.get(tensor.name)
+    if (data === undefined) throw badRequest(`Tensor ${showName(tensor.name)} has no data to write.`)
+    writeTensorBytes(target, tensor, data)
+  }
+  seal(target, plan.file)
+  return bytes
+}

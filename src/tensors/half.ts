@@ -1,0 +1,48 @@
+const scratch = new DataView(new ArrayBuffer(8))
+
+/**
+ * Rounds a double once, to nearest with ties to even, to a sign, `exponentBits` and `fractionBits` (IEEE 754-2008,
+ * section 4.3.1), without the double rounding of a detour over float32. Too large becomes infinity, NaN stays NaN.
+ */
+const encode = (value: number, exponentBits: number, fractionBits: number): number => {
+  const exponentMax = 2 ** exponentBits - 1
+  const bias = 2 ** (exponentBits - 1) - 1
+  scratch.setFloat64(0, value)
+  const sign = (scratch.getUint32(0) >>> 31) << (exponentBits + fractionBits)
+  const infinity = exponentMax << fractionBits
+  if (Number.isNaN(value)) return infinity | (1 << (fractionBits - 1))
+  const magnitude = Math.abs(value)
+  if (magnitude === Number.POSITIVE_INFINITY) return sign | infinity
+  // The exponent of the value, but no smaller than that of the subnormals.
+  const exponent = Math.max(((scratch.getUint32(0) >>> 20) & 0x7ff) - 1023, 1 - bias)
+  const scaled = magnitude * 2 ** (fractionBits - exponent)
+  const floor = Math.floor(scaled)
+  const rest = scaled - floor
+  const rounded = rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
+  // A fraction that rounds up to 2 carries into the exponent by itself; subnormals have no implicit bit to take away.
+  const bits = ((exponent + bias - 1) << fractionBits) + rounded
+  return sign | Math.min(bits, infinity)
+}
+
+const decode = (bits: number, exponentBits: number, fractionBits: number): number => {
+  const exponentMax = 2 ** exponentBits - 1
+  const bias = 2 ** (exponentBits - 1) - 1
+  const sign = (bits >>> (exponentBits + fractionBits)) & 1 ? -1 : 1
+  const exponent = (bits >>> fractionBits) & exponentMax
+  const fraction = bits & (2 ** fractionBits - 1)
+  if (exponent === exponentMax) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
+  if (exponent === 0) return sign * fraction * 2 ** (1 - bias - fractionBits)
+  return sign * (1 + fraction / 2 ** fractionBits) * 2 ** (exponent - bias)
+}
+
+/** IEEE binary16 bits of the nearest half; beyond 65519.99 infinity. */
+export const floatToHalf = (value: number): number => encode(value, 5, 10)
+
+/** The value of IEEE binary16 bits, exact. */
+export const halfToFloat = (bits: number): number => decode(bits, 5, 10)
+
+/** Bits of the nearest bfloat16: the upper half of a float32. */
+export const floatToBfloat16 = (value: number): number => encode(value, 8, 7)
+
+/** The value of bfloat16 bits, exact. */
+export const bfloat16ToFloat = (bits: number): number => decode(bits, 8, 7)

@@ -1,0 +1,74 @@
+import { badRequest } from '../domain/errors.ts'
+import { type Crc32, crc32 } from './crc32.ts'
+import { overlapsItself, reach, showName } from './shape.ts'
+import { copyOf, viewOf } from './sources.ts'
+import { blocksOf, copyStrided, swapBytes } from './strided.ts'
+import { BYTES_OF, type ByteTarget, byteLength, isDirect, type Tensor, type WeightFile } from './weight-file.ts'
+
+const CRC_CHUNK = 1024 * 1024
+
+const sameElements = (a: Tensor, b: Tensor): boolean =>
+  a.byteOffset === b.byteOffset &&
+  a.dtype === b.dtype &&
+  a.shape.length === b.shape.length &&
+  a.shape.every((size, axis) => size === b.shape[axis] && (size <= 1 || a.strides[axis] === b.strides[axis]))
+
+/**
+ * True when every tensor can take any new values in its place: none is deflated, and no two elements share bytes.
+ * Tied tensors (two names for exactly the same elements) count as one: give both the same values.
+ */
+export const canPatch = (file: WeightFile): boolean => {
+  if (file.tensors.some((tensor) => tensor.deflated !== null || overlapsItself(tensor))) return false
+  const placed = file.tensors.filter(({ shape }) => !shape.includes(0)).sort((a, b) => a.byteOffset - b.byteOffset)
+  let end = 0
+  let previous: Tensor | undefined
+  for (const tensor of placed) {
+    if (previous !== undefined && sameElements(previous, tensor)) continue
+    // Interleaved views that never touch are refused too: telling them apart is not worth it.
+    if (tensor.byteOffset < end) return false
+    end = tensor.byteOffset + reach(tensor.shape, tensor.strides) * BYTES_OF[tensor.dtype]
+    previous = tensor
+  }
+  return true
+}
+
+/**
+ * Writes contiguous, row-major, little-endian elements into a tensor's place: direct, strided or big-endian. Zip
+ * members need `seal` afterwards. Throws bad_request where the place cannot take them (see canPatch).
+ */
+export const writeTensorBytes = (target: ByteTarget, tensor: Tensor, bytes: Uint8Array): void => {
+  if (tensor.deflated !== null || overlapsItself(tensor))
+    throw badRequest(
+      `Tensor ${showName(tensor.name)} is compressed or an expanded view; it cannot be written in place.`,
+    )
+  if (bytes.length !== byteLength(tensor))
+    throw badRequest(`Tensor ${showName(tensor.name)} takes ${byteLength(tensor)} bytes, not ${bytes.length}.`)
+  if (isDirect(tensor)) {
+    target.write(tensor.byteOffset, bytes)
+    return
+  }
+  const itemBytes = BYTES_OF[tensor.dtype]
+  const swapped = tensor.bigEndian ? copyOf(bytes) : bytes
+  if (tensor.bigEndian) swapBytes(swapped, itemBytes)
+  for (const { shape, strides, byteOffset, span, at, steps } of blocksOf(tensor)) {
+    // Read first: between the elements of a strided tensor lie bytes of others.
+    const place = copyOf(target.read(byteOffset, span * itemBytes))
+    copyStrided(itemBytes, shape, { bytes: swapped, at, strides: steps }, { bytes: place, at: 0, strides })
+    target.write(byteOffset, place)
+  }
+}
+
+/**
+ * Recomputes the CRC-32 of every zip member that holds tensors, in every place that repeats it. Streams: memory does
+ * not depend on the file. In Node pass zlib's: `seal(target, file, zlib.crc32)`.
+ */
+export const seal = (target: ByteTarget, file: Pick<WeightFile, 'members'>, crc: Crc32 = crc32): void => {
+  for (const { dataOffset, size, crcOffsets } of file.members) {
+    let value = 0
+    for (let at = 0; at < size; at += CRC_CHUNK)
+      value = crc(target.read(dataOffset + at, Math.min(CRC_CHUNK, size - at)), value)
+    const field = new Uint8Array(4)
+    viewOf(field).setUint32(0, value, true)
+    for (const offset of crcOffsets) target.write(offset, field)
+  }
+}

@@ -1,0 +1,22 @@
+import { parentPort } from 'node:worker_threads'
+import { ServiceError } from '../domain/errors.ts'
+import { aggregateFiles } from './engine.ts'
+import { inspectFile } from './inspect.ts'
+import type { Reply, Request } from './job.ts'
+
+const handle = (request: Request): Promise<unknown> =>
+  request.kind === 'inspect' ? inspectFile(request.path, { expected: request.expected }) : aggregateFiles(request.job)
+
+const replyTo = async (request: Request): Promise<Reply> => {
+  try {
+    return { ok: true, value: await handle(request) }
+  } catch (cause) {
+    const error = cause instanceof Error ? cause : new Error(String(cause))
+    const code = error instanceof ServiceError ? error.code : 'internal_error'
+    return { ok: false, error: { code, message: error.message, stack: error.stack ?? '' } }
+  }
+}
+
+parentPort?.on('message', (request: Request) => {
+  void replyTo(request).then((reply) => parentPort?.postMessage(reply))
+})

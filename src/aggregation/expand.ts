@@ -1,0 +1,94 @@
+import { createReadStream, rmSync } from 'node:fs'
+import { createInflateRaw } from 'node:zlib'
+import { badRequest } from '../domain/errors.ts'
+import { readTensorBytes } from '../tensors/elements.ts'
+import { showName } from '../tensors/shape.ts'
+import { BYTES_OF, type DeflatedMember, isDirect, type Tensor } from '../tensors/weight-file.ts'
+import { type OpenFile, openFile } from './files.ts'
+import { slicesOf } from './slices.ts'
+
+/** Bounds the memory that gathering a strided tensor takes. */
+export const SLICE_BYTES = 32 * 1024 * 1024
+
+/** A temporary file that only grows; created by its first byte, removed by `remove`. */
+export class ScratchFile {
+  readonly path: string
+  #file: OpenFile | null = null
+  #end = 0
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Where the next byte goes. */
+  get end(): number {
+    return this.#end
+  }
+
+  get file(): OpenFile {
+    this.#file ??= openFile(this.path, 'w+')
+    return this.#file
+  }
+
+  append(bytes: Uint8Array): void {
+    this.file.write(this.#end, bytes)
+    this.#end += bytes.length
+  }
+
+  /** Lets go of the descriptor; the file stays until `remove`. Nothing can be appended any more. */
+  close(): void {
+    this.#file?.close()
+    this.#file = null
+  }
+
+  remove(): void {
+    this.close()
+    rmSync(this.path, { force: true })
+  }
+}
+
+const inflateInto = async (path: string, member: DeflatedMember, name: string, scratch: ScratchFile): Promise<void> => {
+  const compressed = createReadStream(path, { start: member.offset, end: member.offset + member.compressedSize - 1 })
+  const inflate = createInflateRaw()
+  compressed.on('error', (error) => inflate.destroy(error)).pipe(inflate)
+  const start = scratch.end
+  try {
+    for await (const bytes of inflate as AsyncIterable<Uint8Array>) {
+      // A bomb is noticed at its declared size, which the reader has checked.
+      if (scratch.end - start + bytes.length > member.size) break
+      scratch.append(bytes)
+    }
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && String(cause.code).startsWith('Z_'))) throw cause
+    throw badRequest(`Array ${showName(name)} cannot be inflated: its compressed bytes are damaged.`)
+  } finally {
+    compressed.destroy()
+  }
+  if (scratch.end - start !== member.size || !inflate.readableEnded)
+    throw badRequest(`Array ${showName(name)} does not inflate to the ${member.size} bytes that its archive declares.`)
+}
+
+/**
+ * Appends a tensor that is compressed, strided or big-endian to a scratch file, contiguous and little-endian, and
+ * returns the byte offset there. Memory is bounded by SLICE_BYTES. Throws bad_request for damaged compressed bytes.
+ */
+export const expandTensor = async (
+  path: string,
+  file: OpenFile,
+  tensor: Tensor,
+  scratch: ScratchFile,
+): Promise<number> => {
+  let placed = tensor
+  let source = file
+  if (tensor.deflated !== null) {
+    const start = scratch.end
+    await inflateInto(path, tensor.deflated, tensor.name, scratch)
+    placed = { ...tensor, deflated: null, byteOffset: start + tensor.byteOffset }
+    source = scratch.file
+    if (isDirect(placed)) return placed.byteOffset
+  }
+  const start = scratch.end
+  for (const slice of slicesOf(placed, SLICE_BYTES / BYTES_OF[tensor.dtype]))
+    scratch.append(readTensorBytes(source, slice.tensor))
+  return start
+}

@@ -1,0 +1,113 @@
+import { ftruncateSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { writePieces } from '../tensors/container-plan.ts'
+import { layoutOf } from '../tensors/layout.ts'
+import { canPatch, seal, writeTensorBytes } from '../tensors/patch.ts'
+import { planContainer } from '../tensors/plan-container.ts'
+import { BYTES_OF, byteLength, elementCount, isDirect, type Tensor, type WeightFile } from '../tensors/weight-file.ts'
+import { ScratchFile, SLICE_BYTES } from './expand.ts'
+import { type OpenFile, openFile } from './files.ts'
+import { slicesOf } from './slices.ts'
+
+const COPY_BYTES = 1024 * 1024
+
+/** Copies a file except the bytes of its direct tensors, which are about to be written anyway. */
+const copyAround = (from: OpenFile, to: OpenFile, tensors: readonly Tensor[]): void => {
+  ftruncateSync(to.fd, from.size)
+  const holes = tensors
+    .filter(isDirect)
+    .map((tensor) => ({ start: tensor.byteOffset, end: tensor.byteOffset + byteLength(tensor) }))
+    .sort((a, b) => a.start - b.start)
+  let at = 0
+  for (const { start, end } of [...holes, { start: from.size, end: from.size }]) {
+    for (; at < start; at += Math.min(COPY_BYTES, start - at))
+      to.write(at, from.read(at, Math.min(COPY_BYTES, start - at)))
+    at = Math.max(at, end)
+  }
+}
+
+/**
+ * The aggregate's file: a copy of the template with new values in its tensors' places, so that metadata and whatever
+ * else it holds stay as they are; or a fresh container of its kind where values cannot be put in place.
+ */
+export class OutputFile {
+  /** What is being written; its tensors have the order of the template's. */
+  readonly weights: WeightFile
+  readonly #file: OpenFile
+  readonly #tensors: readonly Tensor[]
+  /** The first tensor at each byte offset. */
+  readonly #firstAt = new Map<number, number>()
+  /** Results for strided and big-endian places, row-major, until they are whole; where each begins, by tensor. */
+  readonly #pending: ScratchFile
+  readonly #pendingAt = new Map<number, number>()
+
+  constructor(templatePath: string, template: WeightFile, outputPath: string) {
+    this.#file = openFile(outputPath, 'w+')
+    if (canPatch(template)) {
+      const source = openFile(templatePath, 'r')
+      try {
+        copyAround(source, this.#file, template.tensors)
+      } finally {
+        source.close()
+      }
+      this.weights = template
+    } else {
+      const plan = planContainer(template.format, layoutOf(template))
+      ftruncateSync(this.#file.fd, plan.size)
+      writePieces(this.#file, plan)
+      this.weights = plan.file
+    }
+    const places = new Map(this.weights.tensors.map((tensor) => [tensor.name, tensor]))
+    this.#tensors = template.tensors.map(({ name }) => places.get(name)!)
+    this.#pending = new ScratchFile(`${outputPath}.places`)
+    let end = 0
+    for (const [index, tensor] of this.#tensors.entries()) {
+      if (byteLength(tensor) === 0) continue
+      if (!this.#firstAt.has(tensor.byteOffset)) this.#firstAt.set(tensor.byteOffset, index)
+      if (isDirect(tensor)) continue
+      this.#pendingAt.set(index, end)
+      end += byteLength(tensor)
+    }
+  }
+
+  /** The first tensor that lies in the same place as number `index`: `index` itself, unless the model ties them. */
+  tiedTo(index: number): number {
+    return this.#firstAt.get(this.#tensors[index]!.byteOffset) ?? index
+  }
+
+  /** Writes row-major little-endian elements of tensor number `index`, from element `start` on. */
+  write(index: number, start: number, bytes: Uint8Array): void {
+    const { file, offset } = this.#place(index)
+    file.write(offset + start * BYTES_OF[this.#tensors[index]!.dtype], bytes)
+  }
+
+  /** `length` elements as they were written. */
+  read(index: number, start: number, length: number): Uint8Array {
+    const { file, offset } = this.#place(index)
+    const itemBytes = BYTES_OF[this.#tensors[index]!.dtype]
+    return file.read(offset + start * itemBytes, length * itemBytes)
+  }
+
+  #place(index: number): { readonly file: OpenFile; readonly offset: number } {
+    const pendingAt = this.#pendingAt.get(index)
+    return pendingAt === undefined
+      ? { file: this.#file, offset: this.#tensors[index]!.byteOffset }
+      : { file: this.#pending.file, offset: pendingAt }
+  }
+
+  /** Puts strided and big-endian results in their places and recomputes checksums. */
+  finish(): void {
+    for (const index of this.#pendingAt.keys()) {
+      if (this.tiedTo(index) !== index) continue
+      const tensor = this.#tensors[index]!
+      for (const { tensor: part, start } of slicesOf(tensor, SLICE_BYTES / BYTES_OF[tensor.dtype]))
+        writeTensorBytes(this.#file, part, this.read(index, start, elementCount(part.shape)))
+    }
+    seal(this.#file, this.weights, crc32)
+  }
+
+  close(): void {
+    this.#file.close()
+    this.#pending.remove()
+  }
+}

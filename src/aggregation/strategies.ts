@@ -1,0 +1,6 @@
+import { fedavg } from './fedavg.ts'
+import type { StrategyFactory } from './strategy.ts'
+
+export type StrategyName = 'fedavg'
+
+export const STRATEGIES: Readonly<Record<StrategyName, StrategyFactory>> = { fedavg }

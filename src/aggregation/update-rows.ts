@@ -1,0 +1,107 @@
+import { conflict, ServiceError } from '../domain/errors.ts'
+import { layoutOf, requireSameLayout } from '../tensors/layout.ts'
+import { readWeights } from '../tensors/read-weights.ts'
+import { isDirect, type WeightFile } from '../tensors/weight-file.ts'
+import { expandTensor, ScratchFile } from './expand.ts'
+import { FilePool, openFile } from './files.ts'
+
+export interface UpdateSource {
+  readonly id: string
+  readonly path: string
+}
+
+/** Where one update keeps the template's tensors; a few bytes per tensor, because there may be many updates. */
+interface Places {
+  readonly offsets: Float64Array
+  /** 1 where the offset counts in the update's scratch file. */
+  readonly expanded: Uint8Array
+}
+
+export const nameOfUpdate = (id: string): string => `update of device '${id}'`
+
+/** What is wrong with one update's file becomes the reason why all of them cannot be combined. */
+const blaming = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'bad_request')
+      throw conflict(`The ${nameOfUpdate(id)} cannot be combined with the others. ${error.message}`)
+    throw error
+  }
+}
+
+/** The updates of a round as rows of numbers: row k is one update, addressed by the template's tensors. */
+export class UpdateRows {
+  readonly #places: readonly Places[]
+  readonly #scratches: readonly ScratchFile[]
+  readonly #files: FilePool
+
+  private constructor(updates: readonly UpdateSource[], places: readonly Places[], scratches: readonly ScratchFile[]) {
+    this.#places = places
+    this.#scratches = scratches
+    this.#files = new FilePool([...updates.map(({ path }) => path), ...scratches.map(({ path }) => path)])
+  }
+
+  /**
+   * Reads the header of every update and matches its tensors by name. What is not directly readable is expanded to
+   * `<scratchPrefix>.<row>`. Throws conflict naming the update that cannot be read or has another layout.
+   */
+  static async open(
+    updates: readonly UpdateSource[],
+    template: WeightFile,
+    scratchPrefix: string,
+  ): Promise<UpdateRows> {
+    const places: Places[] = []
+    const scratches = updates.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
+    try {
+      for (const [row, { id, path }] of updates.entries())
+        places.push(await blaming(id, () => locate(path, template, scratches[row]!)))
+    } catch (error) {
+      for (const scratch of scratches) scratch.remove()
+      throw error
+    }
+    return new UpdateRows(updates, places, scratches)
+  }
+
+  /** Fills `target` with row `row`'s bytes from byte `position` of the template's tensor number `tensor`. */
+  read(row: number, tensor: number, position: number, target: Uint8Array): void {
+    const { offsets, expanded } = this.#places[row]!
+    const file = expanded[tensor] === 1 ? this.#places.length + row : row
+    this.#files.read(file, target, offsets[tensor]! + position)
+  }
+
+  /** True when every update, too, has two tensors in one place. */
+  tie(tensor: number, other: number): boolean {
+    return this.#places.every(
+      ({ offsets, expanded }) => expanded[tensor] === 0 && expanded[other] === 0 && offsets[tensor] === offsets[other],
+    )
+  }
+
+  close(): void {
+    this.#files.close()
+    for (const scratch of this.#scratches) scratch.remove()
+  }
+}
+
+const locate = async (path: string, template: WeightFile, scratch: ScratchFile): Promise<Places> => {
+  const file = openFile(path, 'r')
+  try {
+    const weights = readWeights(file)
+    requireSameLayout(layoutOf(template), weights, 'The update')
+    const byName = new Map(weights.tensors.map((tensor) => [tensor.name, tensor]))
+    const offsets = new Float64Array(template.tensors.length)
+    const expanded = new Uint8Array(template.tensors.length)
+    for (const [index, { name }] of template.tensors.entries()) {
+      const tensor = byName.get(name)!
+      if (isDirect(tensor)) offsets[index] = tensor.byteOffset
+      else {
+        expanded[index] = 1
+        offsets[index] = await expandTensor(path, file, tensor, scratch)
+      }
+    }
+    return { offsets, expanded }
+  } finally {
+    file.close()
+    scratch.close()
+  }
+}

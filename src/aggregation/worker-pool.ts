@@ -1,0 +1,36 @@
+import type { Layout } from '../tensors/layout.ts'
+import type { AggregationJob, AggregationResult, Inspection } from './job.ts'
+import { JobThread } from './job-thread.ts'
+
+/**
+ * The file work of rounds, off the event loop: one thread looks at uploads, another aggregates, so that an upload
+ * never waits for an aggregation. Both start when first needed and are kept. Errors arrive as ServiceError; what is
+ * neither the caller's nor the files' fault (a full disk, a thread that died) as internal_error.
+ */
+export class AggregationWorkers {
+  readonly #inspections: JobThread
+  readonly #aggregations: JobThread
+
+  constructor(options: { readonly maxHeapMb?: number } = {}) {
+    this.#inspections = new JobThread(options.maxHeapMb ?? 512)
+    this.#aggregations = new JobThread(options.maxHeapMb ?? 512)
+  }
+
+  /**
+   * Reads a weight file, compares it with `expected` and looks for NaN and infinities. Without an expectation a file
+   * that is no known container passes as it is, with layout null.
+   * Throws bad_request naming the first difference or fault.
+   */
+  inspect(path: string, options: { readonly expected: Layout | null }): Promise<Inspection> {
+    return this.#inspections.run({ kind: 'inspect', path, expected: options.expected }) as Promise<Inspection>
+  }
+
+  /** Many weight files into one at `outputPath`. Throws conflict, naming the update, when they cannot be combined. */
+  aggregate(job: AggregationJob): Promise<AggregationResult> {
+    return this.#aggregations.run({ kind: 'aggregate', job }) as Promise<AggregationResult>
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#inspections.close(), this.#aggregations.close()])
+  }
+}

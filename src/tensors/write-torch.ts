@@ -3,7 +3,6 @@ import type { Layout, LayoutEntry } from './layout.ts'
 import { requireSoundLayout } from './shape.ts'
 import { BYTES_OF, byteLength, type DType, elementCount, rowMajorStrides } from './weight-file.ts'
 import { type PlannedMember, planZip } from './zip-plan.ts'
-import { joinBytes } from './zip-records.ts'
 
 const STORAGE: Readonly<Record<Exclude<DType, 'u16' | 'u32' | 'u64'>, string>> = {
   f64: 'DoubleStorage',
@@ -24,53 +23,47 @@ const ALIGNMENT = 64
 
 const text = new TextEncoder()
 
-/** A whole number in `bytes` bytes; exact to 2^53. */
-const little = (value: number, bytes: 4 | 8): number[] =>
-  Array.from({ length: bytes }, (_, i) => Math.floor(value / 256 ** i) % 256)
+// A pickle is put together as text of one character per byte. Opcodes: CPython, Lib/pickletools.py.
 
-/** Pickle opcodes by what they push. Source: CPython, Lib/pickletools.py. */
-const pushText = (value: string): number[] => {
-  const bytes = text.encode(value)
-  return [0x58, ...little(bytes.length, 4), ...bytes]
+/** A whole number in `bytes` bytes, little-endian; exact to 2^53. */
+const little = (value: number, bytes: 4 | 8): string => {
+  let out = ''
+  for (let i = 0, rest = value; i < bytes; i++, rest = Math.floor(rest / 256)) out += String.fromCharCode(rest % 256)
+  return out
 }
-const pushInt = (value: number): number[] =>
-  value < 2 ** 31 ? [0x4a, ...little(value, 4)] : [0x8a, 8, ...little(value, 8)]
-const pushTuple = (...items: readonly number[][]): number[] => [0x28, ...items.flat(), 0x74]
-const pushGlobal = (module: string, name: string): number[] => [...text.encode(`c${module}\n${name}\n`)]
-const call = (callable: number[], ...args: readonly number[][]): number[] => [...callable, ...pushTuple(...args), 0x52]
-const FALSE = [0x89]
-const BINPERSID = 0x51
-const STORAGE_TAG = pushText('storage')
-const CPU = pushText('cpu')
-const REBUILD = pushGlobal('torch._utils', '_rebuild_tensor_v2')
-const REBUILD_UNTYPED = pushGlobal('torch._utils', '_rebuild_tensor_v3')
-const ORDERED_DICT = call(pushGlobal('collections', 'OrderedDict'))
+
+const textOf = (value: string): string => {
+  let out = ''
+  for (const byte of text.encode(value)) out += String.fromCharCode(byte)
+  return `X${little(out.length, 4)}${out}`
+}
+const int = (value: number): string => (value < 2 ** 31 ? `J${little(value, 4)}` : `\x8a\x08${little(value, 8)}`)
+const tuple = (...items: readonly string[]): string => `(${items.join('')}t`
+const global = (module: string, name: string): string => `c${module}\n${name}\n`
+const call = (callable: string, ...args: readonly string[]): string => `${callable}${tuple(...args)}R`
+const PROTOCOL_2 = '\x80\x02'
+const FALSE = '\x89'
+const ORDERED_DICT = call(global('collections', 'OrderedDict'))
 
 /** torch has storages of their own for its older types; the newer unsigned ones view untyped bytes. */
-const pushTensor = ({ dtype, shape }: LayoutEntry, key: number): number[] => {
+const tensorOf = ({ dtype, shape }: LayoutEntry, key: number): string => {
   const typed = dtype === 'u16' || dtype === 'u32' || dtype === 'u64' ? null : STORAGE[dtype]
   const count = elementCount(shape)
-  const storage = [
-    ...pushTuple(
-      STORAGE_TAG,
-      typed === null ? pushGlobal('torch.storage', 'UntypedStorage') : pushGlobal('torch', typed),
-      pushText(String(key)),
-      CPU,
-      pushInt(typed === null ? count * BYTES_OF[dtype] : count),
-    ),
-    BINPERSID,
-  ]
-  const view = [pushInt(0), pushTuple(...shape.map(pushInt)), pushTuple(...rowMajorStrides(shape).map(pushInt))]
-  if (typed !== null) return call(REBUILD, storage, ...view, FALSE, ORDERED_DICT)
-  const type = pushGlobal('torch', `uint${dtype.slice(1)}`)
-  return call(REBUILD_UNTYPED, storage, ...view, FALSE, ORDERED_DICT, type)
+  const [storage, size] =
+    typed === null
+      ? [global('torch.storage', 'UntypedStorage'), count * BYTES_OF[dtype]]
+      : [global('torch', typed), count]
+  const reference = `${tuple(textOf('storage'), storage, textOf(String(key)), textOf('cpu'), int(size))}Q`
+  const view = [reference, int(0), tuple(...shape.map(int)), tuple(...rowMajorStrides(shape).map(int))]
+  if (typed !== null) return call(global('torch._utils', '_rebuild_tensor_v2'), ...view, FALSE, ORDERED_DICT)
+  const type = global('torch', `uint${dtype.slice(1)}`)
+  return call(global('torch._utils', '_rebuild_tensor_v3'), ...view, FALSE, ORDERED_DICT, type)
 }
 
 const pickleOf = (layout: Layout): Uint8Array => {
-  const parts = layout.map((entry, key) => Uint8Array.from([...pushText(entry.name), ...pushTensor(entry, key)]))
-  const start = Uint8Array.from([0x80, 2, ...ORDERED_DICT, 0x28])
-  const end = Uint8Array.from([0x75, 0x2e])
-  return joinBytes([start, ...parts, end])
+  const items = layout.map((entry, key) => textOf(entry.name) + tensorOf(entry, key)).join('')
+  const pickle = `${PROTOCOL_2}${ORDERED_DICT}(${items}u.`
+  return Uint8Array.from(pickle, (char) => char.charCodeAt(0))
 }
 
 /**

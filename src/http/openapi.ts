@@ -35,13 +35,14 @@ const errorSchema = {
   },
 } as const
 
-const takesInput = (schema: FastifySchema): boolean =>
-  schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
+const takesInput = (schema: FastifySchema, { form }: RouteConfig): boolean =>
+  form !== undefined || schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
 
 /** What a route may answer with besides its results, in the order of their status. */
-const errorsOf = (schema: FastifySchema, { access, errors = [], rateLimit }: RouteConfig): ErrorCode[] => {
+const errorsOf = (schema: FastifySchema, config: RouteConfig): ErrorCode[] => {
+  const { access, errors = [], rateLimit } = config
   const codes = new Set<ErrorCode>([...errors, 'internal_error'])
-  if (takesInput(schema)) codes.add('bad_request')
+  if (takesInput(schema, config)) codes.add('bad_request')
   if (access !== 'public') codes.add('unauthorized')
   if (access !== 'public' && access !== 'any-key') codes.add('forbidden')
   if (rateLimit !== false) codes.add('rate_limited')

@@ -1,0 +1,109 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { type Caller, DEVICE_GRANTS, type Grant, holds, SCOPES } from '../domain/access.ts'
+import { forbidden, unauthorized } from '../domain/errors.ts'
+import type { App } from './app.ts'
+import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
+
+/** Finds out who a key belongs to; null when it is unknown, expired or revoked. May throw a more telling 401. */
+export type Authenticate = (bearerToken: string) => Promise<Caller | null>
+
+/** Counts a request against its caller's (or, on public routes, its address's) share; throws rate_limited. */
+export type Admit = (caller: Caller | null, request: FastifyRequest, reply: FastifyReply) => void
+
+const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
+const WORDS: ReadonlySet<string> = new Set<string>(['public', 'any-key', ...SCOPES, ...DEVICE_GRANTS])
+
+const tokenIn = (header: string): string => {
+  const token = BEARER.exec(header)?.[1]
+  if (token === undefined) {
+    throw unauthorized("The Authorization header is malformed. It must read 'Bearer <API key>'.")
+  }
+  return token
+}
+
+const verify = async (authenticate: Authenticate, header: string): Promise<Caller> => {
+  const caller = await authenticate(tokenIn(header))
+  if (caller === null) {
+    throw unauthorized('This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.')
+  }
+  return caller
+}
+
+const assertAllowed = (caller: Caller, access: Access): void => {
+  if (access === 'public' || access === 'any-key') return
+  const accepted: readonly Grant[] = typeof access === 'string' ? [access] : access
+  if (accepted.some((grant) => holds(caller, grant))) return
+  const scopes = accepted.filter((grant) => grant !== 'self').map((grant) => `'${grant}'`)
+  throw forbidden(
+    scopes.length === 0
+      ? "Only a device's own key may do this. Use the key that the device got when it registered."
+      : `This key lacks the scope ${scopes.join(' or ')}. Use a key that carries it, or create one.`,
+  )
+}
+
+const isAccess = (access: unknown): access is Access => {
+  if (typeof access === 'string') return WORDS.has(access)
+  return Array.isArray(access) && access.length > 0 && access.every((grant) => grant !== 'public' && WORDS.has(grant))
+}
+
+const assertDeclared = ({ method, url, config }: RouteOptions): void => {
+  const { access } = (config ?? {}) as Partial<RouteConfig>
+  if (!isAccess(access)) {
+    throw new Error(`${method} ${url} must declare who may call it: config.access is 'public', 'any-key' or grants`)
+  }
+}
+
+/** Routes of plugins that we cannot give a config: the documentation pages and CORS preflights. */
+const isForeign = ({ method, url }: RouteOptions): boolean =>
+  method === 'OPTIONS' || url === '/docs' || url.startsWith('/docs/')
+
+/** Lets nobody reach a route without the key and the grant that its config asks for. */
+export const guardAccess = (app: App, authenticate: Authenticate, admit: Admit): void => {
+  app.decorate('authenticate', authenticate)
+  app.decorateRequest('caller', null)
+
+  app.addHook('onRoute', (route) => {
+    if (isForeign(route)) route.config = { access: 'public', rateLimit: false, ...route.config } as object
+    else assertDeclared(route)
+  })
+
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) return done()
+    const { access, rateLimit } = routeConfigOf(request)
+    const { authorization } = request.headers
+    if (access === 'public') {
+      if (rateLimit !== false) admit(null, request, reply)
+      return done()
+    }
+    if (authorization === undefined) {
+      return done(unauthorized("This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."))
+    }
+    verify(authenticate, authorization)
+      .then((caller) => {
+        request.setDecorator('caller', caller)
+        if (rateLimit !== false) admit(caller, request, reply)
+        assertAllowed(caller, access)
+      })
+      .then(() => done(), done)
+  })
+}
+
+/** The caller of a route that is not public. */
+export const callerOf = (request: FastifyRequest): Caller => {
+  const caller = request.getDecorator<Caller | null>('caller')
+  if (caller === null) throw new Error(`${request.routeOptions.url} is public: it has no caller`)
+  return caller
+}
+
+/** Whether this request has been authenticated, and by whom. For logs. */
+export const knownCallerOf = (request: FastifyRequest): Caller | null => request.getDecorator<Caller | null>('caller')
+
+/** The caller of a public route, where a key may be given: null without one, 401 when it is not valid. */
+export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
+  const known = knownCallerOf(request)
+  const { authorization } = request.headers
+  if (known !== null || authorization === undefined) return known
+  const caller = await verify(request.server.getDecorator<Authenticate>('authenticate'), authorization)
+  request.setDecorator('caller', caller)
+  return caller
+}

@@ -1,0 +1,25 @@
+/** First and last byte, both included. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+const SINGLE = /^bytes=\s*(?:(\d+)-(\d*)|-(\d+))\s*$/i
+
+/**
+ * The bytes that a Range header asks for (RFC 9110, section 14.2): 'whole' when it asks for several ranges or is not
+ * valid, which a server may and must ignore; 'unsatisfiable' when nothing of it lies within the file.
+ */
+export const parseRange = (header: string, size: number): ByteRange | 'whole' | 'unsatisfiable' => {
+  const match = SINGLE.exec(header)
+  if (match === null) return 'whole'
+  const [, first, last, suffix] = match
+  if (suffix !== undefined) {
+    const length = Math.min(Number(suffix), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 }
+  }
+  const start = Number(first)
+  if (last !== '' && Number(last) < start) return 'whole'
+  if (start >= size) return 'unsatisfiable'
+  return { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
+}

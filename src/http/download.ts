@@ -1,0 +1,68 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ByteRange, parseRange } from './byte-range.ts'
+
+export interface Download {
+  readonly size: number
+  /** 64 lower-case hex digits. */
+  readonly sha256: string
+  readonly fileName: string
+  /** Opens the bytes; called at most once, and not at all for HEAD, 304 and 416. */
+  open(range?: ByteRange): Promise<Readable>
+}
+
+/** RFC 6266: a plain name for everybody and, where that lost something, the real one in RFC 5987 form. */
+export const attachment = (fileName: string): string => {
+  const plain = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  const header = `attachment; filename="${plain}"`
+  if (plain === fileName) return header
+  const encoded = encodeURIComponent(fileName.replace(/\p{Surrogate}/gu, '_')).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `${header}; filename*=UTF-8''${encoded}`
+}
+
+/** If-None-Match compares weakly (RFC 9110, section 13.1.2): W/"x" is as good as "x". */
+const matches = (header: string, etag: string): boolean =>
+  header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+
+/** Sends a stored file, or the part of it that was asked for, straight from the store. */
+export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, file: Download): Promise<FastifyReply> => {
+  const { size, sha256 } = file
+  const { 'if-none-match': ifNoneMatch, 'if-range': ifRange, range } = request.headers
+  const etag = `"${sha256}"`
+  const headers = {
+    etag,
+    'accept-ranges': 'bytes',
+    'x-model-hash': `sha256:${sha256}`,
+    // Kept by whoever asked, but never used again without asking whether the key is still good.
+    'cache-control': 'private, no-cache',
+  }
+  const whole = {
+    ...headers,
+    'content-type': 'application/octet-stream',
+    'content-disposition': attachment(file.fileName),
+    'content-length': String(size),
+  }
+  if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) return reply.code(304).headers(headers).send()
+  if (request.method === 'HEAD') return reply.headers(whole).send()
+
+  // A copy that has changed since must be sent whole; we give out no dates, so only our ETag can match.
+  const wanted = range === undefined || (ifRange !== undefined && ifRange !== etag) ? 'whole' : parseRange(range, size)
+  if (wanted === 'unsatisfiable') {
+    const message = `The Range '${String(range).slice(0, 100)}' lies outside the file, which has ${size} bytes.`
+    return reply
+      .code(416)
+      .headers({ ...headers, 'content-range': `bytes */${size}`, 'content-type': 'application/json; charset=utf-8' })
+      .send(JSON.stringify({ error: 'bad_request', message, status_code: 416 }))
+  }
+  // Opened before a header is set: a file that is gone is a plain 404.
+  const stream = await file.open(wanted === 'whole' ? undefined : wanted)
+  if (wanted === 'whole') return reply.headers(whole).send(stream)
+  const { start, end } = wanted
+  return reply
+    .code(206)
+    .headers({ ...whole, 'content-range': `bytes ${start}-${end}/${size}`, 'content-length': String(end - start + 1) })
+    .send(stream)
+}

@@ -1,0 +1,50 @@
+import { badRequest } from '../domain/errors.ts'
+import type { App } from './app.ts'
+
+const DEEPEST = 100
+// Nesting of n levels takes at least 2n characters; U+0000 and __proto__ need an escape or stand there as they are.
+const SUSPECT = /\\u|__proto__/
+
+/** PostgreSQL can hold neither U+0000 in text nor endless nesting in jsonb: refused here rather than failing there. */
+const assertStorable = (body: unknown): void => {
+  let level: unknown[] = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw badRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value === 'string' && value.includes('\0')) {
+        throw badRequest('The JSON body contains the character U+0000, which cannot be stored. Leave it out.')
+      }
+      if (typeof value !== 'object' || value === null) continue
+      if (Object.hasOwn(value, '__proto__')) throw badRequest('The JSON body must not contain the key __proto__.')
+      for (const [key, item] of Object.entries(value)) next.push(key, item)
+    }
+    level = next
+  }
+}
+
+const parse = (text: string): unknown => {
+  let body: unknown
+  try {
+    body = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
+  } catch (error) {
+    throw badRequest(`The body is not valid JSON: ${(error as Error).message}.`)
+  }
+  if (text.length > 2 * DEEPEST || SUSPECT.test(text)) assertStorable(body)
+  return body
+}
+
+/** Reads JSON bodies; an empty one counts as none, because clients announce JSON out of habit. */
+export const readJsonBodies = (app: App): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    let body: unknown
+    try {
+      body = text.length === 0 ? undefined : parse(text)
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    done(null, body)
+  })
+}

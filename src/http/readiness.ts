@@ -1,0 +1,33 @@
+import type { App } from './app.ts'
+import type { RouteConfig } from './route-config.ts'
+
+/** Resolves when the thing works; throws, or takes too long, when it does not. */
+export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
+
+const PATIENCE_MS = 5000
+
+const passes = async (check: () => Promise<unknown>): Promise<boolean> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), PATIENCE_MS)
+  })
+  const passed = check().then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([passed, late]).finally(() => clearTimeout(timer))
+}
+
+/** GET /ready for load balancers: 200 while every check passes, else 503; which one failed, but not why. */
+export const serveReadiness = (app: App, checks: ReadinessChecks): void => {
+  const config: RouteConfig = { access: 'public', rateLimit: false }
+  app.get('/ready', { config, schema: { hide: true } }, async (_request, reply) => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, (await passes(check)) ? 'ok' : 'failed'] as const),
+    )
+    const ready = results.every(([, result]) => result === 'ok')
+    return reply
+      .code(ready ? 200 : 503)
+      .send({ status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) })
+  })
+}

@@ -1,0 +1,112 @@
+import type { Socket } from 'node:net'
+import cors from '@fastify/cors'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { type Authenticate, guardAccess } from './access.ts'
+import type { App } from './app.ts'
+import { answerErrors, answerMalformed, sendUnroutable } from './errors.ts'
+import { readJsonBodies } from './json-body.ts'
+import { type Metrics, serveMetrics } from './metrics.ts'
+import { serveDocumentation } from './openapi.ts'
+import { admitTo, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
+import { type ReadinessChecks, serveReadiness } from './readiness.ts'
+import { createLogger, type LogOptions } from './request-log.ts'
+import { closeGracefully } from './shutdown.ts'
+import { dropSlowClients, type InFlight, PATIENCE, type Patience } from './slow-clients.ts'
+import { requestId, watchTraffic } from './traffic.ts'
+import { compileValidator } from './validation.ts'
+
+const JSON_LIMIT = 1024 * 1024
+/** Public routes are limited per address, behind which many devices may share one. */
+const PUBLIC_SHARE = 10
+/** A device_id of 255 characters, percent-encoded. */
+const LONGEST_PARAMETER = 4096
+
+export interface ServerOptions {
+  readonly log: LogOptions
+  readonly authenticate: Authenticate
+  readonly metrics: Metrics
+  /** Requests per key and minute; 0 switches the limit off. */
+  readonly rateLimit: { readonly perMinute: number; readonly sync?: RateLimitSync | null }
+  /** Origins of web pages that may call this server; '*' for all; none by default. */
+  readonly corsOrigins: readonly string[]
+  readonly version: string
+  readonly readiness: ReadinessChecks
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly shutdownDeadlineMs?: number
+  readonly maxConnections?: number
+  readonly patience?: Patience
+}
+
+const EXPOSED = [
+  'X-Request-Id',
+  'Retry-After',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'X-Model-Hash',
+  'ETag',
+  'Content-Disposition',
+  'Content-Range',
+]
+
+const limitRates = (app: App, { rateLimit: { perMinute, sync = null }, authenticate, now }: ServerOptions): void => {
+  if (perMinute === 0) {
+    guardAccess(app, authenticate, () => undefined)
+    return
+  }
+  const perKey = createRateLimiter({ perMinute, now, sync })
+  const perAddress = createRateLimiter({ perMinute: perMinute * PUBLIC_SHARE, now })
+  guardAccess(app, authenticate, (caller, request, reply) => {
+    if (caller === null) admitTo(perAddress, request.ip, reply)
+    else admitTo(perKey, caller.keyId, reply)
+  })
+  if (sync === null) return
+  const stop = keepExchanging(perKey, (error) => app.log.warn({ err: error }, 'rate limits could not be exchanged'))
+  app.addHook('onClose', async () => stop())
+}
+
+/** A server without routes of its own business: register those, then `listen`. */
+export const buildServer = async (options: ServerOptions): Promise<App> => {
+  let inFlight: InFlight = new Set()
+  const isAnswering = (socket: Socket): boolean =>
+    [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
+
+  const app: App = Fastify({
+    loggerInstance: createLogger(options.log) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: requestId,
+    bodyLimit: JSON_LIMIT,
+    keepAliveTimeout: 65_000,
+    requestTimeout: 0,
+    return503OnClosing: false,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    clientErrorHandler: (error, socket) => answerMalformed(error, socket, isAnswering(socket)),
+    frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.server.maxConnections = options.maxConnections ?? 10_000
+  app.setValidatorCompiler(compileValidator)
+  readJsonBodies(app)
+  answerErrors(app)
+  const patience = options.patience ?? PATIENCE
+  inFlight = watchTraffic(app, options.metrics, patience.lingerMs)
+  dropSlowClients(app, inFlight, patience)
+  closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
+  if (options.corsOrigins.length > 0) {
+    const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins]
+    await app.register(cors, {
+      origin,
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: EXPOSED,
+    })
+  }
+  limitRates(app, options)
+  await serveDocumentation(app, options.version)
+  serveReadiness(app, options.readiness)
+  serveMetrics(app, options.metrics)
+  return app
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import { knownCallerOf } from './access.ts'
+import type { App } from './app.ts'
+import type { Metrics } from './metrics.ts'
+import { loggableUrl } from './request-log.ts'
+import { routeOf } from './route-config.ts'
+import { type InFlight, linger } from './slow-clients.ts'
+
+const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The id that the client or a proxy gave the request, if it is harmless in a log; else one of ours. */
+export const requestId = (raw: IncomingMessage): string => {
+  const given = raw.headers['x-request-id']
+  return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID()
+}
+
+const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const
+
+/**
+ * Follows every request from its arrival to the end of its answer: its id and the safe headers go out with it, and
+ * when it is over, it is counted and logged in one line. Broken-off requests too, which Fastify's onResponse leaves out.
+ */
+export const watchTraffic = (app: App, metrics: Metrics, lingerMs: number): InFlight => {
+  const inFlight = new Set<FastifyReply>()
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const started = performance.now()
+    inFlight.add(reply)
+    reply.header('x-request-id', request.id)
+    reply.headers(HEADERS)
+    reply.raw.once('close', () => {
+      inFlight.delete(reply)
+      linger(request, lingerMs)
+      const ms = performance.now() - started
+      const route = routeOf(request) ?? 'unmatched'
+      const { method } = request
+      const finished = reply.raw.writableEnded
+      // 499 is what nginx calls a client that did not wait for its answer.
+      const status = finished ? reply.raw.statusCode : 499
+      metrics.countRequest(method, route, status, ms / 1000)
+      request.log.info(
+        {
+          method,
+          route,
+          url: loggableUrl(request.url),
+          status,
+          ms: Math.round(ms * 100) / 100,
+          key: knownCallerOf(request)?.keyId,
+          ip: request.ip,
+        },
+        finished ? 'request' : 'request broken off',
+      )
+    })
+    done()
+  })
+
+  return inFlight
+}

@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import { copyOf, readExactly, viewOf } from './sources.ts'
+import { copyOf, decodeText, readExactly, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
 const WINDOW = 64 * 1024
@@ -57,7 +57,7 @@ export class ByteCursor {
       if (bytes.length >= 1000) throw badRequest(`${this.#what} has a line that never ends, at byte ${this.position}.`)
       bytes.push(byte)
     }
-    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes))
+    return decodeText(Uint8Array.from(bytes), `the line before byte ${this.position}`)
   }
 
   #fill(length: number): void {

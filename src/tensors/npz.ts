@@ -1,12 +1,13 @@
 import { badRequest } from '../domain/errors.ts'
 import { inflateStart } from './inflate.ts'
-import { MAX_DEFLATE_RATIO, type ReadLimits } from './limits.ts'
+import { MAX_DEFLATE_RATIO, MAX_DEFLATED_MEMBERS, type ReadLimits } from './limits.ts'
 import { npyHeaderLength, parseNpyHeader, readNpyAt, requireNpySize } from './npy.ts'
 import { showName } from './shape.ts'
 import type { ByteSource, DeflatedMember, Tensor, WeightFile } from './weight-file.ts'
 import type { ZipEntry } from './zip.ts'
 
 const SUFFIX = '.npy'
+const USUAL_HEADER = 256
 
 const readDeflated = (source: ByteSource, entry: ZipEntry, name: string): Tensor => {
   if (entry.size > entry.compressedSize * MAX_DEFLATE_RATIO)
@@ -15,8 +16,9 @@ const readDeflated = (source: ByteSource, entry: ZipEntry, name: string): Tensor
         'which no honest compression does. The file is refused.',
     )
   const member: DeflatedMember = { offset: entry.dataOffset, compressedSize: entry.compressedSize, size: entry.size }
-  const length = npyHeaderLength(inflateStart(source, member, 12, name), name)
-  const start = inflateStart(source, member, length, name)
+  const guess = inflateStart(source, member, USUAL_HEADER, name)
+  const length = npyHeaderLength(guess, name)
+  const start = length <= guess.length ? guess.subarray(0, length) : inflateStart(source, member, length, name)
   if (start.length < length) throw badRequest(`Array ${showName(name)} is truncated inside its header.`)
   const header = parseNpyHeader(start, name)
   requireNpySize(header, entry.size, name)
@@ -30,6 +32,8 @@ const readDeflated = (source: ByteSource, entry: ZipEntry, name: string): Tensor
  */
 export const readNpz = (source: ByteSource, entries: readonly ZipEntry[], limits: ReadLimits): WeightFile => {
   const deflated = entries.filter(({ method }) => method === 'deflated')
+  if (deflated.length > MAX_DEFLATED_MEMBERS)
+    throw badRequest(`The .npz has ${deflated.length} compressed arrays. Save them uncompressed (numpy.savez).`)
   const inflated = deflated.reduce((sum, { size }) => sum + size, 0)
   if (inflated > limits.maxInflatedBytes)
     throw badRequest(

@@ -1,12 +1,11 @@
 import { badRequest, type ServiceError } from '../domain/errors.ts'
 import type { ByteCursor } from './byte-cursor.ts'
-import { MAX_PICKLE_BYTES } from './limits.ts'
+import { MAX_PICKLE_BYTES, MAX_PICKLE_DICTS } from './limits.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
-import { copyOf } from './sources.ts'
+import { copyOf, decodeText } from './sources.ts'
 
 const MARK = Symbol('mark')
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const latin1 = new TextDecoder('latin1')
 
 /**
@@ -18,6 +17,7 @@ export class PickleMachine {
   readonly host: PickleHost
   readonly #stack: (PickleValue | typeof MARK)[] = []
   readonly #memo = new Map<number, PickleValue>()
+  #dicts = 0
 
   constructor(cursor: ByteCursor, host: PickleHost) {
     this.cursor = cursor
@@ -54,6 +54,16 @@ export class PickleMachine {
     const values = this.#stack.splice(at + 1) as PickleValue[]
     this.#stack.pop()
     return values
+  }
+
+  pushDict(): void {
+    this.#requireFewDicts()
+    this.push(new Map())
+  }
+
+  pushSet(values: readonly PickleValue[]): void {
+    this.#requireFewDicts()
+    this.push(new Set(values))
   }
 
   popMany(count: number): PickleValue[] {
@@ -99,7 +109,7 @@ export class PickleMachine {
   }
 
   text(length: number): string {
-    return utf8.decode(this.bytes(length))
+    return decodeText(this.bytes(length), `the text before byte ${this.cursor.position + length} of the pickle`)
   }
 
   /** A str of Python 2, whose bytes have no encoding. */
@@ -131,5 +141,9 @@ export class PickleMachine {
     const args = this.pop()
     if (!Array.isArray(args)) throw this.broken('it passes arguments that are no tuple')
     this.push(this.host.call(this.pop(), args))
+  }
+
+  #requireFewDicts(): void {
+    if (++this.#dicts > MAX_PICKLE_DICTS) throw this.broken(`it holds more than ${MAX_PICKLE_DICTS} dicts or sets`)
   }
 }

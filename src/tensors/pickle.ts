@@ -42,12 +42,12 @@ const OPCODES: Readonly<Record<number, (m: PickleMachine) => void>> = {
   108: (m) => m.push(m.popToMark()), // LIST
   97: (m) => m.append([m.pop()]), // APPEND
   101: (m) => m.append(m.popToMark()), // APPENDS
-  125: (m) => m.push(new Map()), // EMPTY_DICT
+  125: (m) => m.pushDict(), // EMPTY_DICT
   115: (m) => m.setItems(m.popMany(2)), // SETITEM
   117: (m) => m.setItems(m.popToMark()), // SETITEMS
-  143: (m) => m.push(new Set()), // EMPTY_SET
+  143: (m) => m.pushSet([]), // EMPTY_SET
   144: (m) => m.addItems(m.popToMark()), // ADDITEMS
-  145: (m) => m.push(new Set(m.popToMark())), // FROZENSET
+  145: (m) => m.pushSet(m.popToMark()), // FROZENSET
   99: (m) => m.push(m.global(m.cursor.line(), m.cursor.line())), // GLOBAL
   147: (m) => pushNamedGlobal(m), // STACK_GLOBAL
   82: (m) => m.reduce(), // REDUCE

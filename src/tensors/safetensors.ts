@@ -1,5 +1,6 @@
 import { badRequest } from '../domain/errors.ts'
 import { MAX_SAFETENSORS_HEADER } from './limits.ts'
+import { isRecord, parseHeader } from './safetensors-header.ts'
 import { requireShape, showName, showShape } from './shape.ts'
 import { readExactly, readU64, viewOf } from './sources.ts'
 import {
@@ -39,21 +40,6 @@ interface Entry {
   readonly tensor: Tensor
   readonly begin: number
   readonly end: number
-}
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const parseHeader = (source: ByteSource, length: number): Readonly<Record<string, unknown>> => {
-  const bytes = readExactly(source, 8, length, 'the safetensors header')
-  let header: unknown
-  try {
-    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    throw badRequest(`The safetensors header (bytes 8 to ${8 + length}) is not valid JSON. Send the whole file again.`)
-  }
-  if (!isRecord(header)) throw badRequest('The safetensors header is not a JSON object.')
-  return header
 }
 
 const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => {

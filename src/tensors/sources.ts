@@ -33,6 +33,17 @@ export const readExactly = (source: ByteSource, offset: number, length: number, 
 /** A copy that shares nothing. `slice` would not do: on a Node Buffer it is a view. */
 export const copyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** UTF-8 bytes as text. Throws bad_request, saying what is no text. */
+export const decodeText = (bytes: Uint8Array, what: string): string => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw badRequest(`The file is damaged: ${what} is not valid UTF-8. Send the whole file again.`)
+  }
+}
+
 /** A DataView over exactly these bytes. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 

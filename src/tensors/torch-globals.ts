@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import { MAX_VISITED_VALUES } from './limits.ts'
+import { MAX_PICKLE_DICTS, MAX_VISITED_VALUES } from './limits.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
 import {
@@ -105,7 +105,9 @@ const known = (module: string, name: string): TorchObject => {
 /** The host for pickles inside .pt files. Throws bad_request for every global outside its list, before any use. */
 export const torchHost = (): PickleHost => {
   let copied = 0
+  let dicts = 0
   const orderedDict = (pairs: PickleValue | undefined): PickleValue => {
+    if (++dicts > MAX_PICKLE_DICTS) throw badRequest(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
     const dict = new Map<PickleValue, PickleValue>()
     if (pairs === undefined) return dict
     if (!Array.isArray(pairs)) throw badRequest('The pickle makes a dict of something that is no list of pairs.')

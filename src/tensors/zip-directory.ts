@@ -1,6 +1,6 @@
 import { badRequest } from '../domain/errors.ts'
 import { MAX_ZIP_DIRECTORY, MAX_ZIP_MEMBERS } from './limits.ts'
-import { copyOf, readExactly, readU64, viewOf } from './sources.ts'
+import { copyOf, decodeText, readExactly, readU64, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
 interface Directory {
@@ -85,7 +85,6 @@ export const readDirectory = (source: ByteSource, directory: Directory): Central
   // Copied, because the next read may reuse the source's buffer.
   const bytes = copyOf(readExactly(source, directory.offset, directory.size, 'the directory'))
   const view = viewOf(bytes)
-  const decoder = new TextDecoder('utf-8', { fatal: true })
   const records: CentralRecord[] = []
   let at = 0
   while (at < bytes.length) {
@@ -98,7 +97,7 @@ export const readDirectory = (source: ByteSource, directory: Directory): Central
     const narrow = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)]
     const [size, compressedSize, headerOffset] = wideFields(bytes.subarray(nameEnd, extraEnd), narrow)
     records.push({
-      name: decoder.decode(rawName),
+      name: decodeText(rawName, 'the name of a zip member'),
       rawName,
       flags: view.getUint16(at + 8, true),
       method: view.getUint16(at + 10, true),

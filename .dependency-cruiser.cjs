@@ -39,7 +39,7 @@ module.exports = {
       name: 'one-feature-meets-another-through-its-service',
       severity: 'error',
       from: { path: '^src/features/([^/]+)/', pathNot: tests },
-      to: { path: '^src/features/([^/]+)/', pathNot: ['^src/features/$1/', '\\.service\\.ts$'] },
+      to: { path: '^src/features/([^/]+)/', pathNot: ['^src/features/$1/', '\\.(service|schema)\\.ts$'] },
     },
     {
       name: 'sql-lives-in-stores',

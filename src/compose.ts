@@ -7,7 +7,7 @@ import { startClockwork } from './clockwork.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { MIGRATIONS } from './db/migrations/all.ts'
-import { openDatabase } from './db/open.ts'
+import { type Database, openDatabase } from './db/open.ts'
 import { createDevicesService } from './features/devices/devices.service.ts'
 import { createDevicesStore } from './features/devices/devices.store.ts'
 import { createFilesService } from './features/files/files.service.ts'
@@ -49,8 +49,8 @@ export interface Surroundings {
   readonly logDestination?: DestinationStream
   /** Called when the service cannot go on: its database has died. */
   readonly onFatal?: (error: Error) => void
-  /** A ready-made embedded database to start from. */
-  readonly databaseTemplate?: Uint8Array
+  /** An open database to work on, instead of the one that the settings name. */
+  readonly database?: Database
 }
 
 export interface Service {
@@ -75,13 +75,14 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     ...(surroundings.logDestination && { destination: surroundings.logDestination }),
   })
 
-  const database = await openDatabase({
-    url: config.databaseUrl,
-    dataDir: config.dataDir,
-    log,
-    ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
-    ...(surroundings.databaseTemplate && { template: surroundings.databaseTemplate }),
-  })
+  const database =
+    surroundings.database ??
+    (await openDatabase({
+      url: config.databaseUrl,
+      dataDir: config.dataDir,
+      log,
+      ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
+    }))
   await migrate(database, MIGRATIONS)
   const blobs = await openFolderStore(join(config.dataDir, 'blobs'))
   const workers = new AggregationWorkers()

@@ -692,8 +692,8 @@ export interface operations {
                 org_id: string;
                 platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                 status?: "active" | "inactive";
-                limit: number;
-                offset: number;
+                limit?: number;
+                offset?: number;
             };
             header?: never;
             path?: never;
@@ -888,9 +888,9 @@ export interface operations {
     };
     sendHeartbeat: {
         parameters: {
-            query: {
+            query?: {
                 /** @description Ours: hold the answer until a round awaits the device, at most so long */
-                wait_seconds: number;
+                wait_seconds?: number;
             };
             header?: never;
             path: {
@@ -1199,9 +1199,9 @@ export interface operations {
     };
     listRounds: {
         parameters: {
-            query: {
-                limit: number;
-                offset: number;
+            query?: {
+                limit?: number;
+                offset?: number;
             };
             header?: never;
             path?: never;
@@ -2445,9 +2445,9 @@ export interface operations {
     };
     listModels: {
         parameters: {
-            query: {
-                limit: number;
-                offset: number;
+            query?: {
+                limit?: number;
+                offset?: number;
                 framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
                 is_baseline?: boolean;
             };

@@ -70,10 +70,17 @@ const formBody = (form: TObject): object => ({
   required: ['file', ...(form.required ?? [])],
 })
 
+/** What has a default is there for the route, but need not be sent. */
+const sayingDefaults = (query: TObject): object => ({
+  ...query,
+  required: (query.required ?? []).filter((name) => !Object.hasOwn(query.properties[name] ?? {}, 'default')),
+})
+
 const documented = (schema: FastifySchema = {}, config: unknown = {}): FastifySchema => {
   const route = config as RouteConfig
   return {
     ...schema,
+    ...(schema.querystring !== undefined && { querystring: sayingDefaults(schema.querystring as TObject) }),
     ...(route.form && { body: formBody(route.form) }),
     security: route.access === 'public' ? [] : [{ bearer: [] }],
     response: { ...(schema.response as object | undefined), ...errorResponses(errorsOf(schema, route)) },

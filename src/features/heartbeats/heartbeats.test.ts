@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { startWorld } from '../../../test/world.ts'
+
+describe('a heartbeat', () => {
+  it('is recorded with its metrics and answered with the time', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    await world.advance(60)
+    const answer = await world.request('PUT', '/api/v1/devices/phone/heartbeat', {
+      key,
+      body: { status: 'active', metrics: { battery_level: 0.5, note: 'any' } },
+    })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { status: 'active', last_heartbeat: '2026-01-01T00:01:00.000Z', message: 'Heartbeat recorded.' },
+    })
+    expect(answer.body).not.toHaveProperty('pending_round_id')
+    expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({
+      last_heartbeat: '2026-01-01T00:01:00.000Z',
+      metrics: { battery_level: 0.5, note: 'any' },
+    })
+  })
+
+  it('needs no body, announced as JSON or not', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const path = '/api/v1/devices/phone/heartbeat'
+    expect((await world.request('PUT', path, { key })).status).toBe(200)
+    expect((await world.request('PUT', path, { key, headers: { 'content-type': 'application/json' } })).status).toBe(
+      200,
+    )
+  })
+
+  it.each([
+    [{ status: 'asleep' }, 'status'],
+    [{ metrics: [1] }, 'metrics'],
+  ])('with the body %j is refused, naming %s', async (body, field) => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const answer = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
+    expect(answer.status).toBe(400)
+    expect((answer.body as { message: string }).message).toContain(field)
+    const missing = await world.request('PUT', '/api/v1/devices/ghost/heartbeat', { key, body })
+    expect(missing.status).toBe(404)
+  })
+
+  it('of hundreds of devices at once is answered for each of them by name', async () => {
+    const world = await startWorld()
+    const devices = await Promise.all(Array.from({ length: 300 }, (_, n) => world.register(`d${n}`)))
+    await world.advance(30)
+    const answers = await Promise.all(
+      devices.map((device, n) =>
+        world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, {
+          key: device.key,
+          body: { status: n % 3 === 0 ? 'inactive' : 'active', metrics: { n } },
+        }),
+      ),
+    )
+    expect(answers.map(({ body }) => (body as { status: string }).status)).toEqual(
+      devices.map((_, n) => (n % 3 === 0 ? 'inactive' : 'active')),
+    )
+    const one = await world.request('GET', '/api/v1/devices/d123', { key: devices[0]!.key })
+    expect(one.body).toMatchObject({ metrics: { n: 123 }, last_heartbeat: '2026-01-01T00:00:30.000Z' })
+  })
+
+  it('under token enrolment is taken only for the device that owns the key', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey ?? ''
+    const enrol = async (name: string) =>
+      (await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: name } })).body as {
+        api_key: string
+      }
+    const [mine] = [await enrol('mine'), await enrol('other')]
+    const beat = (name: string, key: string) => world.request('PUT', `/api/v1/devices/${name}/heartbeat`, { key })
+    expect((await beat('mine', mine.api_key)).status).toBe(200)
+    expect((await beat('other', mine.api_key)).status).toBe(403)
+    expect((await beat('nobody', mine.api_key)).status).toBe(404)
+    expect((await beat('other', admin)).status).toBe(200)
+  })
+
+  it('that waits is answered as soon as a round awaits the device', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const waiting = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=20', { key })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const started = await world.request('POST', '/api/v1/training/rounds/start', {
+      key,
+      body: { target_devices: 1, min_devices: 1 },
+    })
+    const { id } = started.body as { id: string }
+    expect((await waiting).body).toMatchObject({ pending_round_id: id })
+  })
+})

@@ -1,0 +1,130 @@
+import { onTestFinished } from 'vitest'
+import { type ApiClient, createClient } from '../src/client/client.ts'
+import { compose, type Service } from '../src/compose.ts'
+import { type Config, readConfig } from '../src/config.ts'
+import { emptyFolder, freshDataDir, freshPostgresUrl, openTestDatabase } from './databases.ts'
+
+export interface Answer {
+  readonly status: number
+  /** Parsed JSON; null for an empty body. */
+  readonly body: unknown
+  readonly headers: Headers
+}
+
+export interface TestDevice {
+  /** Internal id. */
+  readonly id: string
+  readonly deviceId: string
+  readonly key: string
+}
+
+/** A whole service with real parts: HTTP on a loopback port, a database, files. Only its clock stands still. */
+export interface World {
+  readonly service: Service
+  readonly baseUrl: string
+  readonly dataDir: string
+  now(): Date
+  /** Moves the clock, and lets the service do what has become due. */
+  advance(seconds: number): Promise<void>
+  client(key?: string): ApiClient
+  /** Any request, well-formed or not. A plain object travels as JSON. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  register(deviceId: string, fields?: object): Promise<TestDevice>
+  /** Starts the service again on the same data. */
+  restart(): Promise<void>
+}
+
+export interface RequestOptions {
+  readonly key?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface WorldOptions {
+  readonly database?: 'embedded' | 'postgres'
+  readonly config?: Partial<Config>
+  /** On a database of its own, which outlives a restart; others share one for each file, emptied in between. */
+  readonly durable?: boolean
+}
+
+/** Closed when the test ends. */
+export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
+  const { durable = false, database: kind = 'embedded' } = options
+  const dataDir = durable && kind === 'embedded' ? await freshDataDir() : await emptyFolder()
+  const config: Config = {
+    ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '1000000' }),
+    ...options.config,
+    dataDir,
+    databaseUrl: durable && kind === 'postgres' ? await freshPostgresUrl() : null,
+    port: 0,
+  }
+  let time = Date.UTC(2026, 0, 1)
+  const now = () => new Date(time)
+  const start = async () => compose(config, { now, ...(durable ? {} : { database: await openTestDatabase(kind) }) })
+  let service = await start()
+  let baseUrl = await service.app.listen({ host: config.host, port: 0 })
+  onTestFinished(() => service.close())
+
+  const request: World['request'] = async (method, path, { key, body, headers = {} } = {}) => {
+    const isJson = typeof body === 'object' && body !== null && !(body instanceof FormData) && !(body instanceof Blob)
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(isJson ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : (body as BodyInit) }),
+    })
+    const text = await response.text()
+    const isAnswerJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    return {
+      status: response.status,
+      body: text === '' ? null : isAnswerJson ? JSON.parse(text) : text,
+      headers: response.headers,
+    }
+  }
+
+  return {
+    get service() {
+      return service
+    },
+    get baseUrl() {
+      return baseUrl
+    },
+    dataDir,
+    now,
+    request,
+    async advance(seconds) {
+      time += seconds * 1000
+      await service.settle()
+    },
+    client: (key) => createClient({ baseUrl, apiKey: key }),
+    async register(deviceId, fields = {}) {
+      const { status, body } = await request('POST', '/api/v1/devices/register', {
+        body: { device_id: deviceId, ...fields },
+      })
+      if (status !== 201) throw new Error(`registering ${deviceId} was answered with ${status}`)
+      const registered = body as { id: string; api_key: string }
+      return { id: registered.id, deviceId, key: registered.api_key }
+    },
+    async restart() {
+      if (!durable) throw new Error('Only a durable world can be restarted.')
+      await service.close()
+      service = await start()
+      baseUrl = await service.app.listen({ host: config.host, port: 0 })
+    },
+  }
+}
+
+/** A multipart body with one file and text fields. */
+export const formOf = (
+  file: Uint8Array | string,
+  fields: Readonly<Record<string, string | number>> = {},
+  name = 'weights.bin',
+): FormData => {
+  const form = new FormData()
+  for (const [field, value] of Object.entries(fields)) form.set(field, String(value))
+  form.set('file', new Blob([file as BlobPart]), name)
+  return form
+}

@@ -1,0 +1,103 @@
+import { cpus, totalmem } from 'node:os'
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ApiError } from '../../client/client.ts'
+import type { AgentOptions } from '../../device/agent/agent.ts'
+import { PLATFORMS, type Platform } from '../../domain/device.ts'
+import { toFailure } from '../connection.ts'
+import { wrongUsage } from '../failure.ts'
+import { apiBaseOption, type ServiceOptions } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface AgentCommandOptions extends ServiceOptions {
+  readonly data?: string
+  readonly label?: string
+  readonly classes?: readonly string[]
+  readonly trainer?: string
+  readonly deviceId?: string
+  readonly platform: Platform
+  readonly interval: number
+  readonly once?: true
+}
+
+const SYSTEM_PLATFORMS: Readonly<Record<string, Platform>> = { darwin: 'macos', linux: 'linux', win32: 'windows' }
+
+const parseClasses = (text: string): readonly string[] => {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.length >= 2 && names.every(Boolean) && new Set(names).size === names.length) return names
+  throw new InvalidArgumentError('It must name at least two different classes, such as cat,dog.')
+}
+
+const parseSeconds = (text: string): number => {
+  const seconds = text.trim() === '' ? Number.NaN : Number(text)
+  if (seconds >= 1 && seconds <= 3600) return seconds
+  throw new InvalidArgumentError('It must be a number of seconds from 1 to 3600.')
+}
+
+const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): Promise<AgentOptions['trainer']> => {
+  const { data, label, classes, trainer: command } = options
+  if (command !== undefined) {
+    const { commandTrainer } = await import('../../device/agent/command-trainer.ts')
+    return () => commandTrainer({ command, cwd: io.cwd, onLine: (line) => out.note(`trainer: ${line}`) })
+  }
+  if (data === undefined) {
+    throw wrongUsage(
+      'A device needs something to train on.',
+      'Give --data <file.csv> for the built-in trainer, or --trainer "<command>" for your own.',
+    )
+  }
+  const { readCsv } = await import('../../device/agent/csv.ts')
+  const { builtInTrainer } = await import('../../device/agent/built-in-trainer.ts')
+  // Read before anything is registered: a file that cannot be used is told at once.
+  const table = await readCsv(resolve(io.cwd, data), label)
+  return (deviceId) => builtInTrainer({ table, deviceId, ...(classes && { classes }) })
+}
+
+const capabilities = (): Readonly<Record<string, unknown>> => ({
+  cpu: cpus()[0]?.model ?? 'unknown',
+  memory_gb: Math.round(totalmem() / 2 ** 30),
+})
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .option('--data <file.csv>', 'train the built-in model on this file')
+    .addOption(new Option('--label <column>', 'name or position of the label (default: label, y, target, or the last)'))
+    .addOption(new Option('--classes <names>', 'label words in the order of their indices').argParser(parseClasses))
+    .addOption(
+      new Option('--trainer <command>', 'train with a program of your own').conflicts(['data', 'label', 'classes']),
+    )
+    .option('--device-id <id>', 'name of this device (default: made up, and remembered)')
+    .addOption(
+      new Option('--platform <platform>', 'what it runs on')
+        .choices(PLATFORMS)
+        .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown'),
+    )
+    .addOption(new Option('--interval <seconds>', 'between heartbeats').argParser(parseSeconds).default(20))
+    .option('--once', 'stop after one round')
+    .addOption(apiBaseOption())
+    .action(async (options: AgentCommandOptions) => {
+      const { io, out, home } = session
+      const trainer = await makeTrainer(options, session)
+      const baseUrl = await session.apiBase(options.apiBase)
+      // Where the service asks for one, the key of whoever is signed in admits the device.
+      const admission = await session.apiKey(baseUrl)
+      const { runAgent } = await import('../../device/agent/agent.ts')
+      try {
+        await runAgent({
+          baseUrl,
+          stateDir: home.folder,
+          trainer,
+          platform: options.platform,
+          capabilities: capabilities(),
+          intervalSeconds: options.interval,
+          signal: io.signal ?? new AbortController().signal,
+          log: out.line,
+          ...(options.deviceId !== undefined && { deviceId: options.deviceId }),
+          ...(admission !== null && { enrollmentToken: admission.key }),
+          ...(options.once && { rounds: 1 }),
+        })
+      } catch (error) {
+        throw error instanceof ApiError ? toFailure(error, { baseUrl, keySource: admission?.source }) : error
+      }
+    })
+}

@@ -1,0 +1,110 @@
+import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
+import { Failure } from './failure.ts'
+
+const PATIENCE_MS = 30_000
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection cut off',
+  UND_ERR_SOCKET: 'connection cut off',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'its name cannot be looked up',
+  EHOSTUNREACH: 'no route to it',
+  ENETUNREACH: 'no network',
+  ETIMEDOUT: 'no answer',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer',
+}
+
+/** fetch says only "fetch failed"; the reason is one or two causes down. */
+const reasonOf = (error: unknown): string => {
+  let reason = String(error)
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const code = (current as NodeJS.ErrnoException).code
+    reason = (typeof code === 'string' && (REASONS[code] ?? code)) || current.message || reason
+  }
+  return reason
+}
+
+export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Failure =>
+  new Failure(`Cannot reach ${baseUrl} (${reason}).`, {
+    advice: 'Is the service running? Start it with: npm start. Another address: --api-base or SERVICE_API_BASE.',
+    cause,
+  })
+
+const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
+  bad_request: undefined,
+  unauthorized: 'Sign in again: svc login',
+  forbidden: 'Use a key that may do this: svc login, or SERVICE_API_KEY.',
+  not_found: 'Check the id and the address of the service.',
+  conflict: undefined,
+  rate_limited: undefined,
+  internal_error: "The service's log says more.",
+}
+
+export interface ConnectionSettings {
+  readonly baseUrl: string
+  readonly apiKey?: string | undefined
+  /** Where the key was read, for the advice when it is refused. */
+  readonly keySource?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  /** A whole answer must have arrived by then. 30 s by default. */
+  readonly patienceMs?: number | undefined
+}
+
+type Answer<Data> = Parameters<typeof unwrap<Data>>[0]
+
+export interface Connection {
+  readonly baseUrl: string
+  readonly client: ApiClient
+  /** Sends and gives back the data of a success; a Failure, with the service's words and advice, otherwise. */
+  ask<Data>(send: (client: ApiClient) => Answer<Data>): Promise<NonNullable<Data>>
+}
+
+export const toFailure = (
+  error: ApiError,
+  { baseUrl, keySource }: Pick<ConnectionSettings, 'baseUrl' | 'keySource'>,
+): Failure => {
+  if (error.code === null) return new Failure(`${baseUrl}: ${error.message}`, { cause: error })
+  const where = error.code === 'unauthorized' && keySource !== undefined ? `The key came from ${keySource}. ` : ''
+  const advice = ADVICE[error.code]
+  return new Failure(error.message, { ...(advice !== undefined && { advice: where + advice }), cause: error })
+}
+
+export const connect = (settings: ConnectionSettings): Connection => {
+  const { baseUrl, apiKey, signal, patienceMs = PATIENCE_MS } = settings
+
+  /** Waits for the whole answer, so that a connection that breaks half-way is told here too. */
+  const fetchWhole = async (request: Request): Promise<Response> => {
+    const stop = new AbortController()
+    const giveUp = (): void => stop.abort(signal?.reason)
+    signal?.addEventListener('abort', giveUp)
+    const timer = setTimeout(() => stop.abort(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs)
+    try {
+      signal?.throwIfAborted()
+      // A redirect would carry the key to somewhere nobody named.
+      const response = await fetch(request, { signal: stop.signal, redirect: 'error' })
+      const { status, headers } = response
+      const body = await response.arrayBuffer()
+      return new Response(body.byteLength > 0 ? body : null, { status, headers })
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw unreachable(baseUrl, reasonOf(error), error)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', giveUp)
+    }
+  }
+
+  const client = createClient({ baseUrl, apiKey, fetch: fetchWhole })
+  return {
+    baseUrl,
+    client,
+    async ask(send) {
+      try {
+        return await unwrap(send(client))
+      } catch (error) {
+        throw error instanceof ApiError ? toFailure(error, settings) : error
+      }
+    },
+  }
+}

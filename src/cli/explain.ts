@@ -1,0 +1,27 @@
+import { ServiceError } from '../domain/errors.ts'
+import { Failure } from './failure.ts'
+
+const FILE_REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the disk is read-only',
+}
+
+/** Errors whose message was written for people: ours, and those of the device SDK, known by name. */
+const isForPeople = (error: Error): boolean =>
+  error instanceof ServiceError || ['ApiError', 'NetworkError', 'Failure'].includes(error.name)
+
+/** What a person is told about an error: what failed, why, and what to do. A stack only for what nobody foresaw. */
+export const explain = (error: unknown): string => {
+  if (error instanceof Failure) return error.advice === undefined ? error.message : `${error.message}\n${error.advice}`
+  if (!(error instanceof Error)) return `Something unforeseen happened: ${String(error)}`
+  if (isForPeople(error)) return error.message
+  const { code, path } = error as NodeJS.ErrnoException
+  const reason = FILE_REASONS[code ?? '']
+  if (path !== undefined && reason !== undefined) return `Cannot use ${path}: ${reason}.`
+  return `Something unforeseen happened, which is a fault of svc. Please report it with these lines:\n${error.stack}`
+}

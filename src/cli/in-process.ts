@@ -1,0 +1,31 @@
+import type { Io } from './io.ts'
+import { run } from './program.ts'
+
+/** What a run of `svc` left behind. */
+export interface Ran {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `svc` in this process and collects what it prints: how tests, and other programs in the house, call it. */
+export const runInProcess = async (
+  argv: readonly string[],
+  io: Partial<Omit<Io, 'stdout' | 'stderr'>> & { readonly onOutput?: (text: string) => void } = {},
+): Promise<Ran> => {
+  const texts = { stdout: '', stderr: '' }
+  const sink = (name: 'stdout' | 'stderr') => ({
+    write: (text: string): void => {
+      texts[name] += text
+      io.onOutput?.(text)
+    },
+  })
+  const exitCode = await run(argv, {
+    env: {},
+    cwd: process.cwd(),
+    ...io,
+    stdout: sink('stdout'),
+    stderr: sink('stderr'),
+  })
+  return { exitCode, ...texts }
+}

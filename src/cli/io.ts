@@ -1,0 +1,34 @@
+/** Where text goes. Process streams fit, and so does whatever a test collects in. */
+export interface TextSink {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** Everything that `svc` touches of the world it runs in. */
+export interface Io {
+  readonly stdout: TextSink
+  readonly stderr: TextSink
+  /** Asked only where a command reads an answer; absent means that there is nobody to ask. */
+  readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  /** Shows an address to the person in front of the machine. The system's browser when absent. */
+  readonly openBrowser?: (address: string) => void
+  /** Aborted, with an `Interrupted`, by Ctrl-C and by SIGTERM. */
+  readonly signal?: AbortSignal
+  readonly now?: () => Date
+}
+
+/** Somebody asked `svc` to stop: the shell's convention is 128 + the signal's number. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  readonly exitCode: number
+
+  constructor(exitCode: number) {
+    super('interrupted')
+    this.exitCode = exitCode
+  }
+}
+
+export const SIGINT_EXIT = 130
+export const SIGTERM_EXIT = 143

@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import type { paths } from '../../client/client.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+type Key = paths['/api/v1/keys']['get']['responses']['200']['content']['application/json']['keys'][number]
+
+const stateOf = (key: Key, now: Date): string => {
+  if (key.revoked_at !== null) return 'revoked'
+  return key.expires_at !== null && new Date(key.expires_at) <= now ? 'expired' : 'active'
+}
+
+const day = (timestamp: string | null, otherwise: string): string => timestamp?.slice(0, 10) ?? otherwise
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async ({ json, apiBase }: DataOptions) => {
+      const connection = await session.signedIn({ apiBase })
+      const answer = await connection.ask((client) => client.GET('/api/v1/keys'))
+      if (json) return session.out.json(answer)
+      session.out.table(
+        ['ID', 'NAME', 'KEY', 'STATE', 'ORGANISATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
+        answer.keys.map((key) => [
+          key.id,
+          key.name,
+          `${key.prefix}…`,
+          stateOf(key, session.now()),
+          key.org_id,
+          day(key.created_at, '-'),
+          day(key.expires_at, 'never'),
+          day(key.last_used_at, 'never'),
+          key.scopes.join(','),
+        ]),
+      )
+    })
+}

@@ -1,0 +1,68 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { connect } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Credentials } from '../home.ts'
+import { parseApiBase } from '../service-address.ts'
+import type { Session } from '../session.ts'
+import { openCallback } from './callback-server.ts'
+import { openBrowser } from './open-browser.ts'
+
+const DEADLINE_MS = 5 * 60 * 1000
+
+/** The promise's value; rejects after the deadline, or with the signal's reason. */
+const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
+  let stop = (): void => undefined
+  const stopped = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => {
+      const advice = 'Start again with: svc login. Without a browser: svc login --api-key'
+      reject(new Failure('Nobody approved the login within 5 minutes.', { advice }))
+    }, DEADLINE_MS)
+    const abort = (): void => reject(signal?.reason)
+    signal?.addEventListener('abort', abort)
+    stop = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+    if (signal?.aborted) abort()
+  })
+  try {
+    return await Promise.race([promise, stopped])
+  } finally {
+    stop()
+  }
+}
+
+/**
+ * Signs in through the browser: authorization code with PKCE (RFC 7636, S256) over a loopback callback (RFC 8252). The
+ * browser carries only a one-time code, which is worthless without the verifier that never leaves this process.
+ */
+export const loginWithBrowser = async (session: Session, apiBase: string): Promise<Credentials> => {
+  const { io, out } = session
+  const connection = connect({ baseUrl: apiBase, signal: io.signal })
+  await connection.ask((client) => client.GET('/api/v1/health'))
+
+  const state = randomBytes(32).toString('base64url')
+  const verifier = randomBytes(32).toString('base64url')
+  const callback = await openCallback(state)
+  let outcome: 'signed-in' | 'failed' = 'failed'
+  try {
+    const dashboard = io.env.SERVICE_DASHBOARD_URL
+    const page = new URL(`${dashboard ? parseApiBase(dashboard, 'SERVICE_DASHBOARD_URL') : apiBase}/login`)
+    page.searchParams.set('code_challenge', createHash('sha256').update(verifier).digest('base64url'))
+    page.searchParams.set('redirect_uri', callback.redirectUri)
+    page.searchParams.set('state', state)
+    out.note(`Approve the login in your browser. If none opens, go to:\n\n  ${page.href}\n`)
+    const show = io.openBrowser ?? openBrowser
+    show(page.href)
+    const code = await within(callback.code, io.signal)
+    const token = await connection.ask((client) =>
+      client.POST('/api/v1/login/token', { body: { code, code_verifier: verifier } }),
+    )
+    const credentials = { apiKey: token.api_key, orgId: token.org_id, apiBase }
+    await session.home.saveCredentials(credentials)
+    outcome = 'signed-in'
+    return credentials
+  } finally {
+    await callback.finish(outcome)
+  }
+}

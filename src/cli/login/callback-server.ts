@@ -1,0 +1,100 @@
+import { timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Failure } from '../failure.ts'
+import { callbackPage } from './callback-page.ts'
+
+const PATH = '/callback'
+
+export interface Callback {
+  readonly redirectUri: string
+  /** The code that the browser brings; a Failure when it brings another login's state, or a refusal. */
+  readonly code: Promise<string>
+  /** Tells the browser how it ended, and stops listening. */
+  finish(outcome: 'signed-in' | 'failed'): Promise<void>
+}
+
+const sameText = (a: string, b: string): boolean => {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+const addressOf = (target: string): URL | null =>
+  URL.canParse(target, 'http://127.0.0.1') ? new URL(target, 'http://127.0.0.1') : null
+
+const send = async (response: ServerResponse, status: number, title: string, message: string): Promise<void> => {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    // The address of this page holds the code.
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    connection: 'close',
+  })
+  if (response.closed) return
+  const gone = once(response, 'close')
+  response.end(callbackPage(title, message))
+  await gone
+}
+
+/** Listens on a random port of the loopback interface for the end of one browser login (RFC 8252, section 7.3). */
+export const openCallback = async (state: string): Promise<Callback> => {
+  let waiting: ServerResponse | null = null
+  let settle: { resolve: (code: string) => void; reject: (error: Failure) => void } | null = null
+  const code = new Promise<string>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  // Whoever awaits it later is told all the same.
+  code.catch(() => undefined)
+
+  const refuse = (response: ServerResponse, message: string, failure: Failure): void => {
+    const reject = settle?.reject
+    settle = null
+    // The page first: who waits for the failure stops the server.
+    void send(response, 400, 'Not signed in', message).finally(() => reject?.(failure))
+  }
+
+  const server = createServer((request, response) => {
+    const url = addressOf(request.url ?? '/')
+    if (request.method !== 'GET' || url?.pathname !== PATH) {
+      return void send(response, 404, 'Nothing here', 'This address only ends a login of svc.')
+    }
+    if (settle === null)
+      return void send(response, 400, 'Too late', 'This login has ended. Start again with svc login.')
+    if (!sameText(url.searchParams.get('state') ?? '', state)) {
+      const failure = new Failure('The browser came back with the state of another login. Nothing was stored.', {
+        advice: 'If you did not open an old tab, somebody else may have sent it. Start again with: svc login',
+      })
+      return refuse(response, 'This page does not belong to the login that svc is waiting for.', failure)
+    }
+    const given = url.searchParams.get('code')
+    if (given === null || given === '') {
+      const failure = new Failure('The login was not approved in the browser.', {
+        advice: 'Start again with: svc login',
+      })
+      return refuse(response, 'The login was not approved.', failure)
+    }
+    waiting = response
+    settle.resolve(given)
+    settle = null
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  return {
+    redirectUri: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
+    code,
+    async finish(outcome) {
+      settle = null
+      if (waiting !== null && outcome === 'signed-in') {
+        await send(waiting, 200, 'Signed in', 'The command line is signed in. You can close this page.')
+      } else if (waiting !== null) {
+        await send(waiting, 502, 'Not signed in', 'The login could not be completed. The terminal says why.')
+      }
+      server.close()
+      // Browsers open connections ahead of need, on which nothing ever comes.
+      server.closeAllConnections()
+    },
+  }
+}

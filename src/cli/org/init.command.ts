@@ -1,0 +1,36 @@
+import { type Command, Option } from 'commander'
+import type { paths } from '../../client/client.ts'
+import { apiBaseOption, type ServiceOptions } from '../options.ts'
+import type { Session } from '../session.ts'
+import { orgFields } from './org-fields.ts'
+
+type NewOrg = paths['/api/v1/orgs']['post']['requestBody']['content']['application/json']
+
+interface InitOptions extends ServiceOptions {
+  readonly compliance?: NonNullable<NewOrg['compliance']>
+  readonly region: NonNullable<NewOrg['region']>
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<org_name>', 'name of the organisation')
+    .addOption(new Option('--compliance <rules>', 'rules it must keep').choices(['hipaa', 'gdpr', 'pci', 'soc2']))
+    .addOption(new Option('--region <region>', 'where it is').choices(['us', 'eu', 'ap']).default('us'))
+    .addOption(apiBaseOption())
+    .action(async (name: string, { compliance, region, apiBase }: InitOptions) => {
+      const connection = await session.signedIn({ apiBase })
+      const org = await connection.ask((client) =>
+        client.POST('/api/v1/orgs', { body: { name, region, ...(compliance && { compliance }) } }),
+      )
+      const config = {
+        orgId: org.id,
+        orgName: org.name,
+        compliance: org.compliance,
+        region: org.region,
+        apiBase: connection.baseUrl,
+      }
+      await session.home.saveConfig(config)
+      session.out.fields(orgFields(config))
+      session.out.note(`Kept in ${session.home.configPath}. Keys made from now on belong to ${org.name}.`)
+    })
+}

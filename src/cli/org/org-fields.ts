@@ -1,0 +1,9 @@
+import type { OrgConfig } from '../home.ts'
+
+export const orgFields = (config: OrgConfig): readonly (readonly [string, string | null])[] => [
+  ['Organisation', config.orgName],
+  ['Id', config.orgId],
+  ['Compliance', config.compliance],
+  ['Region', config.region],
+  ['Service', config.apiBase],
+]

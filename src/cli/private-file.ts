@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Failure } from './failure.ts'
+
+/** Writes JSON that only its owner may read: whole or not at all, also when another `svc` writes at the same time. */
+export const writePrivate = async (path: string, value: unknown): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const growing = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    const file = await open(growing, 'wx', 0o600)
+    try {
+      await file.writeFile(`${JSON.stringify(value, null, 2)}\n`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(growing, path)
+  } catch (error) {
+    await rm(growing, { force: true })
+    throw error
+  }
+}
+
+/** The object in a JSON file; null when there is no such file. */
+export const readObject = async (path: string, advice: string): Promise<Readonly<Record<string, unknown>> | null> => {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = null
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new Failure(`${path} is damaged: it does not hold a JSON object.`, { advice })
+}

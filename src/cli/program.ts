@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { Failure } from './failure.ts'
+import { Interrupted, type Io, SIGINT_EXIT } from './io.ts'
+import { harmless, withoutKeys } from './output.ts'
+import { createSession } from './session.ts'
+
+const NOTES = `
+Environment:
+  SERVICE_API_KEY        key to use instead of the one from svc login
+  SERVICE_API_BASE       address of the service (default: http://127.0.0.1:8000)
+  SERVICE_DASHBOARD_URL  address whose login page svc login opens (default: the service's)
+  SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
+
+Exit codes: 0 done, 1 it failed, 2 wrong usage.`
+
+const packageVersion = (): string => {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(file) as { version: string }).version
+}
+
+interface Chosen {
+  readonly entry: CommandEntry
+  readonly file: CommandFile
+}
+
+/** Loads the file of the command that `words` begin with; null when they begin with none. */
+const chosenBy = async ([first, second]: readonly string[]): Promise<Chosen | null> => {
+  const top = COMMANDS.find(({ name }) => name === first)
+  const entry = top !== undefined && 'commands' in top ? top.commands.find(({ name }) => name === second) : top
+  return entry === undefined ? null : { entry, file: await entry.load() }
+}
+
+const isHelp = (word: string): boolean => word === '--help' || word === '-h'
+
+/**
+ * `svc help keys list` is `svc keys list --help`: commander's own help command would need every file loaded. And a command
+ * that does not exist has no help: commander would show that of its parent, as if nothing were wrong.
+ */
+const normalised = (argv: readonly string[]): readonly string[] => {
+  const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
+  let level: readonly (CommandEntry | CommandGroup)[] = COMMANDS
+  for (const word of words) {
+    if (word.startsWith('-')) break
+    const found = level.find(({ name }) => name === word)
+    if (found === undefined) return words.filter((other) => !isHelp(other))
+    if (!('commands' in found)) break
+    level = found.commands
+  }
+  return words
+}
+
+/**
+ * Runs one command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 or 143 interrupted. Never ends the
+ * process, and touches nothing of the world but what `io` holds and what the command is for.
+ */
+export const run = async (argv: readonly string[], io: Io): Promise<number> => {
+  const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
+  const words = normalised(argv)
+  try {
+    const chosen = await chosenBy(words)
+    const session = createSession(io)
+    const program = new Command('svc')
+      .description('Device orchestration, model delivery and federated training.')
+      .usage('<command> [options]')
+      .version(packageVersion(), '--version', 'print the version')
+      .helpOption('-h, --help', 'show help')
+      .helpCommand(false)
+      .addHelpText('after', NOTES)
+      .exitOverride()
+      .configureOutput({
+        writeOut: (text) => void io.stdout.write(text),
+        writeErr: stderr,
+        getOutHelpWidth: () => 100,
+        getErrHelpWidth: () => 100,
+        getOutHasColors: () => false,
+        getErrHasColors: () => false,
+        outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')),
+      })
+    const add = (parent: Command, { name, summary, ...rest }: CommandEntry | CommandGroup): void => {
+      const command = parent.command(name).summary(summary).description(sentence(summary)).helpCommand(false)
+      command.showHelpAfterError(`What it takes: svc ${pathOf(command)} --help`)
+      if ('commands' in rest) for (const entry of rest.commands) add(command.usage('<command> [options]'), entry)
+      else if (rest.load === chosen?.entry.load) chosen.file.define(command, session)
+      // Never reached, but a command without an action is taken for a group.
+      else command.action(() => undefined)
+    }
+    program.showHelpAfterError('What there is: svc --help')
+    for (const entry of COMMANDS) add(program, entry)
+    await program.parseAsync(words, { from: 'user' })
+    return io.signal?.aborted ? interruptedBy(io.signal.reason) : 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (error instanceof Interrupted) return error.exitCode
+    if (io.signal?.aborted) return interruptedBy(io.signal.reason)
+    const { explain } = await import('./explain.ts')
+    stderr(`svc: ${explain(error)}\n`)
+    return error instanceof Failure ? error.exitCode : 1
+  }
+}
+
+const interruptedBy = (reason: unknown): number => (reason instanceof Interrupted ? reason.exitCode : SIGINT_EXIT)
+
+const sentence = (summary: string): string => `${summary[0]!.toUpperCase()}${summary.slice(1)}.`
+
+const pathOf = (command: Command): string => {
+  const names: string[] = []
+  for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name())
+  return names.join(' ')
+}

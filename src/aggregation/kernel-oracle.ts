@@ -20,6 +20,7 @@ export const bf16Value = (bits: number): number => halfValue(bits, 7, 127)
 const nearestHalf = (value: number, patternValue: (bits: number) => number, infinity: number): number => {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
   const magnitude = Math.abs(value)
+  if (Number.isNaN(value)) return infinity + 1
   let low = 0
   let high = infinity
   while (high - low > 1) {

@@ -12,8 +12,8 @@ export class AggregationWorkers {
   readonly #aggregations: JobThread
 
   constructor(options: { readonly maxHeapMb?: number } = {}) {
-    this.#inspections = new JobThread(options.maxHeapMb ?? 512)
-    this.#aggregations = new JobThread(options.maxHeapMb ?? 512)
+    this.#inspections = new JobThread(options.maxHeapMb ?? 1024)
+    this.#aggregations = new JobThread(options.maxHeapMb ?? 1024)
   }
 
   /**

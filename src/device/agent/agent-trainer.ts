@@ -1,4 +1,4 @@
-import type { TrainingReport } from '../sdk/device-client.ts'
+import type { TrainingReport } from '../sdk/device.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 
@@ -9,8 +9,8 @@ export interface TrainingTask {
   readonly globalWeights: string | null
   /** A folder of this round's own; what is trained is written here. */
   readonly folder: string
-  /** By when training must have ended, in milliseconds of this machine's clock. */
-  readonly until: number
+  /** How long training may take: the round ends then. */
+  readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 

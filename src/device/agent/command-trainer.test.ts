@@ -24,7 +24,7 @@ const task = (changes: Partial<TrainingTask> = {}): TrainingTask => ({
   },
   globalWeights: null,
   folder,
-  until: Date.now() + 60_000,
+  timeoutMs: 60_000,
   signal: new AbortController().signal,
   ...changes,
 })
@@ -124,7 +124,7 @@ const untilGone = async (pids: readonly number[]): Promise<void> => {
 test('the end of the round ends the command', async () => {
   const pids: number[] = []
   const trainer = await program(family, (line) => pids.push(Number(line)))
-  const run = trainer.train(task({ until: Date.now() + 1500 }))
+  const run = trainer.train(task({ timeoutMs: 1500 }))
   await expect(run).rejects.toThrow(/^The trainer was stopped after \d+ s: the round ends\./)
   await untilGone(pids)
 })

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { badRequest } from '../../domain/errors.ts'
-import type { TrainingReport } from '../sdk/device-client.ts'
+import type { TrainingReport } from '../sdk/device.ts'
 import type { AgentTrainer, TrainingTask } from './agent-trainer.ts'
 import { type CommandRun, runCommand } from './run-command.ts'
 
@@ -82,7 +82,7 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
  * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
  */
 export const commandTrainer = ({ command, cwd, onLine = () => undefined }: CommandTrainerOptions): AgentTrainer => ({
-  train: async ({ plan, globalWeights, folder, until, signal }: TrainingTask) => {
+  train: async ({ plan, globalWeights, folder, timeoutMs, signal }: TrainingTask) => {
     const planPath = join(folder, 'plan.json')
     const metricsPath = join(folder, 'metrics.json')
     // Some frameworks look at the ending: the update's is the global model's.
@@ -100,7 +100,7 @@ export const commandTrainer = ({ command, cwd, onLine = () => undefined }: Comma
         SERVICE_OUTPUT_METRICS: metricsPath,
       },
       cwd,
-      timeoutMs: Math.max(0, until - began),
+      timeoutMs,
       signal,
       onLine,
     })

@@ -1,25 +1,22 @@
-/** The service answered, and the answer was no. Carries its error body (interface section 7). */
-export class ApiError extends Error {
-  readonly status: number
-  /** Machine code: bad_request, unauthorized, forbidden, not_found, conflict, rate_limited or internal_error. */
-  readonly code: string
-  /** What the Retry-After header asked for. */
+import { ApiError } from '../../client/client.ts'
+
+/** The service answered, and the answer was no; with what its Retry-After header asked for. */
+export class Refusal extends ApiError {
   readonly retryAfterMs: number | null
 
-  constructor(status: number, code: string, message: string, retryAfterMs: number | null = null) {
-    super(message)
-    this.name = 'ApiError'
-    this.status = status
-    this.code = code
-    this.retryAfterMs = retryAfterMs
+  /** `now` in milliseconds since the epoch. */
+  constructor(response: Response, body: unknown, now: number) {
+    super(response.status, body)
+    this.retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), now)
   }
 }
 
 /** No whole answer arrived: refused, cut off, stalled, or not what was announced. */
 export class NetworkError extends Error {
+  override readonly name = 'NetworkError'
+
   constructor(message: string, cause?: unknown) {
     super(message, { cause })
-    this.name = 'NetworkError'
   }
 }
 
@@ -31,18 +28,3 @@ export const parseRetryAfter = (header: string | null, now: number): number | nu
   const date = Date.parse(text)
   return Number.isNaN(date) ? null : Math.max(0, date - now)
 }
-
-const field = (body: unknown, name: string): string | null => {
-  if (typeof body !== 'object' || body === null) return null
-  const value = (body as Record<string, unknown>)[name]
-  return typeof value === 'string' && value !== '' ? value : null
-}
-
-/** The error of an answer that is not 2xx; a body that is not ours (a proxy's page) still gives a readable message. */
-export const apiErrorOf = (response: Response, body: unknown, now: number): ApiError =>
-  new ApiError(
-    response.status,
-    field(body, 'error') ?? `http_${response.status}`,
-    field(body, 'message') ?? `The service answered ${response.status} ${response.statusText}`.trim(),
-    parseRetryAfter(response.headers.get('retry-after'), now),
-  )

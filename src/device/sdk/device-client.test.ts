@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { createDevice, type Device } from './device-client.ts'
+import type { Device } from './device.ts'
+import { createDevice } from './device-client.ts'
 import { memorySink } from './download.ts'
 import type { Plan } from './wire.ts'
 
@@ -264,4 +265,50 @@ test('a failure is reported with its reason, cut to what the service takes', asy
   expect(await device.reportFailure('r-1', `  ${'x'.repeat(3000)}`)).toBe(true)
   expect(JSON.parse(service.requests[0]!.body)).toEqual({ reason: 'x'.repeat(2000) })
   expect(await device.reportFailure('r-1', 'late')).toBe(false)
+})
+
+const wirePlan = {
+  round_id: 'r-1',
+  round_number: 4,
+  strategy: 'fedavg',
+  hyperparameters: { local_epochs: 2 },
+  timeout_at: '2026-01-01T00:05:00.000Z',
+  model: { model_id: 'm', version: 1, format: 'pytorch', model_size_bytes: 7, model_hash: `sha256:${sha256}` },
+}
+
+test('a plan is read, its deadline translated to the clock of this device', async () => {
+  const service = await scripted(
+    json(200, wirePlan, { date: 'Thu, 01 Jan 2026 00:00:00 GMT' }),
+    json(200, { ...wirePlan, model: null }, { date: 'Thu, 01 Jan 2026 00:00:01 GMT' }),
+  )
+  const tenMinutesSlow = service.device({ now: () => Date.parse('2025-12-31T23:50:00Z') })
+  expect(await tenMinutesSlow.plan('r-1')).toEqual({
+    roundId: 'r-1',
+    roundNumber: 4,
+    strategy: 'fedavg',
+    hyperparameters: { local_epochs: 2 },
+    timeoutAt: Date.parse('2025-12-31T23:55:00Z'),
+    model: { format: 'pytorch', sizeBytes: 7, sha256 },
+    raw: wirePlan,
+  })
+  const right = service.device({ now: () => Date.parse('2026-01-01T00:00:00.400Z') })
+  expect(await right.plan('r-1')).toMatchObject({ model: null, timeoutAt: Date.parse(wirePlan.timeout_at) })
+})
+
+test.each([
+  [{ timeout_at: 'soon' }, 'The service sent a plan whose timeout_at is no timestamp.'],
+  [
+    { model: { ...wirePlan.model, model_hash: 'md5:x' } },
+    'The service sent a plan whose model_hash is not sha256:<hex>.',
+  ],
+])('a plan that cannot be followed is refused: %j', async (changes, message) => {
+  const service = await scripted(json(200, { ...wirePlan, ...changes }))
+  await expect(service.device().plan('r-1')).rejects.toThrow(message)
+})
+
+test('something else than the service at that address is noticed', async () => {
+  const page: Answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+  const service = await scripted(page, json(200, {}))
+  await expect(service.device().register({ until: 0 })).rejects.toThrow('Is the service running and the address right?')
+  await expect(service.device().register({ until: 0 })).rejects.toThrow('answered without a key. Is it the service?')
 })

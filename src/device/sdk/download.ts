@@ -1,4 +1,5 @@
-import { apiErrorOf, NetworkError } from './api-error.ts'
+import { ApiError } from '../../client/client.ts'
+import { NetworkError } from './api-error.ts'
 
 /** Where a download is collected; it outlives the connection, so an interrupted download goes on where it stopped. */
 export interface DownloadSink {
@@ -52,7 +53,7 @@ export const memorySink = (): MemorySink => {
 }
 
 export interface Download {
-  /** Sends the GET with these headers added; rejects with NetworkError when no answer comes. */
+  /** Sends the GET with these headers added; rejects with ApiError when refused, NetworkError when no answer comes. */
   readonly send: (headers: Record<string, string>, signal: AbortSignal) => Promise<Response>
   readonly sink: DownloadSink
   readonly size: number
@@ -60,7 +61,6 @@ export interface Download {
   readonly sha256: string
   /** A connection that brings nothing for so long is given up. */
   readonly stallMs: number
-  readonly now: () => number
   readonly signal: AbortSignal | undefined
   /** Called whenever more has arrived. */
   readonly progress: () => void
@@ -124,13 +124,14 @@ export const downloadOnce = async (download: Download): Promise<void> => {
     try {
       const had = sink.received()
       const headers: Record<string, string> = had > 0 ? { range: `bytes=${had}-`, 'if-range': `"${sha256}"` } : {}
-      const response = await download.send(headers, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
-      if (!response.ok) {
-        // A range that cannot be served: the next try asks for the whole.
-        if (response.status === 416) await sink.reset()
-        const refused = apiErrorOf(response, await response.json().catch(() => null), download.now())
-        throw response.status === 416 ? new NetworkError(refused.message, refused) : refused
-      }
+      const response = await download
+        .send(headers, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
+        .catch(async (error: unknown) => {
+          if (!(error instanceof ApiError) || error.status !== 416) throw error
+          // What is there cannot be continued: the next try asks for the whole.
+          await sink.reset()
+          throw new NetworkError(error.message, error)
+        })
       const start = startOf(response)
       if (start === 0 && had > 0) await sink.reset()
       else if (start !== had) throw new NetworkError('The service sent another part of the file than was asked for.')

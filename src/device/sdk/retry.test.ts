@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ApiError, NetworkError } from './api-error.ts'
+import { NetworkError, Refusal } from './api-error.ts'
 import { backOffMs, DEFAULT_POLICY, retrying, type Surroundings, sleep } from './retry.ts'
 
 /** A world whose clock moves only by waiting, and that writes down how long each wait was. */
@@ -30,6 +30,9 @@ const failing = (errors: readonly Error[]): (() => Promise<string>) => {
   }
 }
 
+const refusal = (status: number, retryAfter?: string): Refusal =>
+  new Refusal(new Response(null, { status, headers: retryAfter ? { 'retry-after': retryAfter } : {} }), null, 0)
+
 const policy = { attempts: 4, totalMs: 100_000, firstWaitMs: 1000, longestWaitMs: 3000 }
 const cut = new NetworkError('cut.')
 
@@ -46,19 +49,19 @@ test('half of every wait is left to chance', () => {
 
 test.each([429, 500, 502, 503, 504])('the answer %d is tried again', async (status) => {
   const world = stoppedWorld()
-  expect(await retrying('call', failing([new ApiError(status, 'x', 'x')]), world, policy)).toBe('done')
+  expect(await retrying('call', failing([refusal(status)]), world, policy)).toBe('done')
   expect(world.waits).toEqual([1000])
 })
 
 test.each([400, 401, 403, 404, 409, 413, 501])('the answer %d is final', async (status) => {
   const world = stoppedWorld()
-  const error = new ApiError(status, 'x', 'x')
+  const error = refusal(status)
   await expect(retrying('call', failing([error]), world, policy)).rejects.toBe(error)
   expect(world.waits).toEqual([])
 })
 
 test('a Retry-After replaces the back-off and is never cut short', async () => {
-  const busy = new ApiError(503, 'x', 'x', 40_000)
+  const busy = refusal(503, '40')
   const world = stoppedWorld(0)
   expect(await retrying('call', failing([busy]), world, policy)).toBe('done')
   const jittered = stoppedWorld(1)
@@ -68,7 +71,7 @@ test('a Retry-After replaces the back-off and is never cut short', async () => {
 
 test('a Retry-After beyond the time there is gives up at once', async () => {
   const world = stoppedWorld()
-  const busy = new ApiError(429, 'rate_limited', 'Too many.', 200_000)
+  const busy = refusal(429, '200')
   await expect(retrying('call', failing([busy]), world, policy)).rejects.toBe(busy)
   expect(world.waits).toEqual([])
 })

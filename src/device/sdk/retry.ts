@@ -1,4 +1,4 @@
-import { ApiError, NetworkError } from './api-error.ts'
+import { NetworkError, Refusal } from './api-error.ts'
 
 export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>
 
@@ -46,7 +46,7 @@ export const sleep: Sleep = (milliseconds, signal) =>
 
 /** True for errors that a later try may not meet again. */
 export const isPassing = (error: unknown): boolean =>
-  error instanceof NetworkError || (error instanceof ApiError && PASSING.has(error.status))
+  error instanceof NetworkError || (error instanceof Refusal && PASSING.has(error.status))
 
 /** Doubling waits with the upper half left to chance, so that devices cut off together do not come back together. */
 export const backOffMs = (failures: number, policy: RetryPolicy, random: () => number): number =>
@@ -54,7 +54,7 @@ export const backOffMs = (failures: number, policy: RetryPolicy, random: () => n
 
 /** As long as the service asked for, plus up to a tenth; else the back-off. */
 const waitMs = (error: unknown, failures: number, policy: RetryPolicy, random: () => number): number =>
-  error instanceof ApiError && error.retryAfterMs !== null
+  error instanceof Refusal && error.retryAfterMs !== null
     ? error.retryAfterMs * (1 + random() / 10)
     : backOffMs(failures, policy, random)
 

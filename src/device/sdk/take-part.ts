@@ -1,4 +1,4 @@
-import type { Device, Patience, Submission } from './device-client.ts'
+import type { Device, Patience, Submission } from './device.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
 import type { Plan } from './wire.ts'
 

@@ -1,26 +1,29 @@
-import { apiErrorOf, NetworkError } from './api-error.ts'
+import { type ApiClient, createClient } from '../../client/client.ts'
+import { NetworkError, Refusal } from './api-error.ts'
+import type { Patience } from './device.ts'
 import { DEFAULT_POLICY, type RetryPolicy, retrying, type Surroundings } from './retry.ts'
 
-export interface Call {
-  /** For messages: "heartbeat". */
-  readonly what: string
-  readonly method: 'GET' | 'POST' | 'PUT'
-  /** Under the base address, starting with a slash. */
-  readonly path: string
-  readonly json?: unknown
-  readonly form?: FormData
-  readonly headers?: Record<string, string>
-  /** One try may take so long. Default 30 s. */
-  readonly timeoutMs?: number
-  readonly policy?: Partial<RetryPolicy>
-  readonly signal?: AbortSignal | undefined
+/** What the typed client makes of one answer. */
+interface Answer<Data> {
+  readonly data?: Data | undefined
+  readonly error?: unknown
+  readonly response: Response
 }
 
+export interface CallOptions extends Patience {
+  /** One try may take so long. Default 30 s. */
+  readonly timeoutMs?: number
+}
+
+type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<Answer<Data>>
+
 export interface Transport {
-  /** Sends until answered and returns the JSON of a 2xx answer; throws ApiError or NetworkError (see `retrying`). */
-  json(call: Call): Promise<unknown>
-  /** Sends once, whatever the answer; throws NetworkError when there is none. */
-  once(call: Call, signal: AbortSignal): Promise<Response>
+  /** Sends until answered (see `retrying`); the data of a 2xx answer. `what` is for messages: "heartbeat". */
+  call<Data>(what: string, send: Send<Data>, options: CallOptions): Promise<NonNullable<Data>>
+  /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none. */
+  once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
+  /** How far the service's clock is ahead of ours, by the Date of its last answer; 0 where they agree to 2 s. */
+  clockLeadMs(): number
   readonly world: Surroundings
 }
 
@@ -43,62 +46,60 @@ const reasonOf = (error: unknown): string => {
   return reason || String(error)
 }
 
+export const policyOf = ({ until }: Patience, { now }: Surroundings): RetryPolicy =>
+  until === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, totalMs: Math.max(0, until - now()) }
+
 /** Requests to one service, with the key added and every wait bounded. */
 export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOptions): Transport => {
-  const base = baseUrl.replace(/\/+$/, '')
+  let lead = 0
+  const noteClock = (response: Response): void => {
+    const date = Date.parse(response.headers.get('date') ?? '')
+    if (Number.isNaN(date)) return
+    const difference = date - world.now()
+    // The header counts whole seconds, and the answer took its time.
+    lead = Math.abs(difference) > 2000 ? difference : 0
+  }
 
-  const noAnswer = (error: unknown): NetworkError =>
-    new NetworkError(
-      `No answer from ${base} (${reasonOf(error)}). Is the service running and the address right?`,
-      error,
-    )
-
-  const once = async (call: Call, signal: AbortSignal): Promise<Response> => {
-    const key = bearer()
-    const headers: Record<string, string> = { accept: 'application/json', ...call.headers }
-    if (key !== null) headers.authorization = `Bearer ${key}`
-    if (call.json !== undefined) headers['content-type'] = 'application/json'
-    const body = call.form ?? (call.json === undefined ? null : JSON.stringify(call.json))
-    try {
+  const api = createClient({
+    baseUrl,
+    fetch: async (request) => {
+      const key = bearer()
+      if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
       // A redirect would resend the key and the weights to somewhere nobody named.
-      return await fetch(base + call.path, { method: call.method, headers, body, signal, redirect: 'error' })
+      const response = await fetch(request, { redirect: 'error' })
+      noteClock(response)
+      return response
+    },
+  })
+
+  const once: Transport['once'] = async (send, signal) => {
+    let answer: Awaited<ReturnType<typeof send>>
+    try {
+      answer = await send(api, signal)
     } catch (error) {
-      throw noAnswer(error)
+      const reason = reasonOf(signal.aborted ? signal.reason : error)
+      const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
+      throw new NetworkError(message, error)
     }
+    if (!answer.response.ok) throw new Refusal(answer.response, answer.error, world.now())
+    return answer
   }
 
-  const json = (call: Call): Promise<unknown> =>
-    retrying(
-      call.what,
-      async () => {
-        const timeoutMs = call.timeoutMs ?? 30_000
-        const stop = new AbortController()
-        const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
-        try {
-          const response = await once(call, call.signal ? AbortSignal.any([call.signal, stop.signal]) : stop.signal)
-          const text = await response.text().catch((error: unknown) => {
-            throw noAnswer(error)
-          })
-          const body = parseJson(text)
-          if (!response.ok) throw apiErrorOf(response, body, world.now())
-          if (body === undefined && text !== '') throw new NetworkError(`${base} answered something that is not JSON.`)
-          return body
-        } finally {
-          clearTimeout(timer)
-        }
-      },
-      world,
-      { ...DEFAULT_POLICY, ...call.policy },
-      call.signal,
-    )
-
-  return { json, once, world }
-}
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+  const call: Transport['call'] = (what, send, options) => {
+    const { timeoutMs = 30_000, signal } = options
+    const attempt = async () => {
+      const stop = new AbortController()
+      const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
+      try {
+        const { data } = await once(send, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
+        if (data === undefined || data === null) throw new NetworkError(`${baseUrl} answered nothing to the ${what}.`)
+        return data
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    return retrying(what, attempt, world, policyOf(options, world), signal)
   }
+
+  return { call, once, clockLeadMs: () => lead, world }
 }

@@ -1,5 +1,5 @@
 import { badRequest } from '../../../domain/errors.ts'
-import type { TrainingReport } from '../device-client.ts'
+import type { TrainingReport } from '../device.ts'
 import { type Dataset, rowCount, type Split } from './dataset.ts'
 import { initialModel } from './dense-network.ts'
 import { seedFrom } from './random.ts'

@@ -1,0 +1,162 @@
+import { ApiError } from '../../client/client.ts'
+import type { Platform } from '../../domain/device.ts'
+import type { Device } from '../sdk/device.ts'
+import { createDevice } from '../sdk/device-client.ts'
+import { isPassing, sleep } from '../sdk/retry.ts'
+import { openAgentState } from './agent-state.ts'
+import type { AgentTrainer } from './agent-trainer.ts'
+import { beatWhile } from './heartbeats.ts'
+import { signIn } from './registration.ts'
+import { type RoundResult, workOnRound } from './round-work.ts'
+import { systemMetrics } from './system-metrics.ts'
+
+export interface AgentOptions {
+  /** Such as http://127.0.0.1:8000, without /api/v1. */
+  readonly baseUrl: string
+  /** Where the device's key and its work in progress are kept. */
+  readonly stateDir: string
+  /** One is invented, and remembered for this service, when absent. */
+  readonly deviceId?: string
+  readonly platform?: Platform
+  readonly capabilities?: Readonly<Record<string, unknown>>
+  readonly enrollmentToken?: string
+  /** A device's key from an earlier registration elsewhere; with it the agent does not register. Needs `deviceId`. */
+  readonly apiKey?: string
+  /** Made once the device has its name, because the built-in trainer holds rows out by it. */
+  readonly trainer: (deviceId: string) => AgentTrainer
+  /** Between heartbeats. The service may answer earlier, when a round begins. Default 20. */
+  readonly intervalSeconds?: number
+  /** Stops after so many rounds taken part in; runs until aborted when absent. */
+  readonly rounds?: number
+  /** Ends the agent: the round in work is reported as failed, with the reason of the abort, and the device as inactive. */
+  readonly signal: AbortSignal
+  readonly log: (message: string) => void
+  readonly onRound?: (result: RoundResult) => void
+  readonly now?: () => number
+}
+
+/** The service holds a heartbeat's answer at most 55 s; proxies often cut at 30. */
+const MAX_WAIT_SECONDS = 25
+const GOODBYE_MS = 3000
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+const describe = ({ plan, report, globalModel }: RoundResult): string => {
+  const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`
+  const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
+  const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
+  const received = globalModel === null ? '' : ` The received model had ${percent(globalModel.accuracy)}.`
+  return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
+}
+
+const metricsOf = (latest: RoundResult | null) => ({
+  ...systemMetrics(),
+  ...(latest?.globalModel && {
+    round_number: latest.plan.roundNumber,
+    global_model_loss: latest.globalModel.loss,
+    global_model_accuracy: latest.globalModel.accuracy,
+  }),
+})
+
+/**
+ * Runs a device until it is told to stop: registers once, sends heartbeats, and takes part in the rounds that await it.
+ * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
+ * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a key that is refused.
+ */
+export const runAgent = async (options: AgentOptions): Promise<void> => {
+  const { baseUrl, signal, log, rounds = Number.POSITIVE_INFINITY, intervalSeconds = 20, now = Date.now } = options
+  const { platform, capabilities, enrollmentToken } = options
+  const state = await openAgentState(options.stateDir, baseUrl, options.deviceId ?? null)
+  const connect = (deviceId: string, apiKey?: string): Device =>
+    createDevice({
+      baseUrl,
+      deviceId,
+      log,
+      now,
+      ...(platform && { platform }),
+      ...(capabilities && { capabilities }),
+      ...(enrollmentToken !== undefined && { enrollmentToken }),
+      ...(apiKey !== undefined && { apiKey }),
+    })
+
+  let latest: RoundResult | null = null
+
+  /** The round that awaits us, or null. */
+  const askForRound = async (device: Device): Promise<string | null> => {
+    const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
+    return (await device.heartbeat(metricsOf(latest), { status: 'active', waitSeconds, signal })).pendingRoundId
+  }
+
+  const takePart = async (device: Device, roundId: string): Promise<boolean> => {
+    log(`Round ${roundId} awaits this device.`)
+    const trainer = options.trainer(device.deviceId)
+    const context = { device, trainer, roundsFolder: state.roundsFolder, now, log }
+    try {
+      latest = await beatWhile({ device, roundId, intervalSeconds, signal, log }, (stop) =>
+        workOnRound(roundId, { ...context, signal: stop }),
+      )
+    } catch (error) {
+      signal.throwIfAborted()
+      log(`Round ${roundId}: ${messageOf(error)}`)
+      return false
+    }
+    log(describe(latest))
+    options.onRound?.(latest)
+    return true
+  }
+
+  /** A device that stays away for a while: half an interval to a whole one, left to chance. */
+  const pause = (): Promise<void> => sleep(intervalSeconds * 1000 * (0.5 + Math.random() / 2), signal)
+
+  const serve = async (device: Device): Promise<'done' | 'unknown'> => {
+    log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
+    for (let done = 0; done < rounds; ) {
+      const began = now()
+      try {
+        const roundId = await askForRound(device)
+        if (roundId === null) await sleep(Math.max(0, intervalSeconds * 1000 - (now() - began)), signal)
+        else if (await takePart(device, roundId)) done++
+        else await pause()
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof ApiError && error.status === 401 && options.apiKey === undefined) return 'unknown'
+        if (!isPassing(error)) throw error
+        log(messageOf(error))
+        await pause()
+      }
+    }
+    return 'done'
+  }
+
+  const signInWhenPossible = async (): Promise<Device> => {
+    for (;;) {
+      try {
+        return await signIn({ ...options, state, connect })
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!isPassing(error)) throw error
+        log(messageOf(error))
+        await pause()
+      }
+    }
+  }
+
+  let device: Device | null = null
+  try {
+    device = await signInWhenPossible()
+    while ((await serve(device)) === 'unknown') {
+      // A service that was set up anew knows neither key nor device and lets us register; else the name is taken there.
+      log(
+        `The service refuses the key of ${device.deviceId}: it was revoked, or the service is a new one. Registering.`,
+      )
+      await state.forget()
+      device = await signInWhenPossible()
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log('Stopping.')
+  }
+  await device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,37 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { trainLocally } from '../sdk/trainers/built-in.ts'
+import { type Split, splitDataset } from '../sdk/trainers/dataset.ts'
+import { seedFrom } from '../sdk/trainers/random.ts'
+import { settingsFrom } from '../sdk/trainers/settings.ts'
+import type { AgentTrainer } from './agent-trainer.ts'
+import { type CsvTable, toDataset } from './csv.ts'
+
+export interface BuiltInTrainerOptions {
+  readonly table: CsvTable
+  readonly deviceId: string
+  /** Class names in the order of their indices; the round's hyperparameter `classes` where this is absent. */
+  readonly classes?: readonly string[]
+  /** Share of the rows that is never trained on but judges the models. Default 0.1. */
+  readonly heldOut?: number
+}
+
+/** Trains the built-in models on a CSV file. The same device holds out the same rows in every round. */
+export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: BuiltInTrainerOptions): AgentTrainer => {
+  const split = (names: readonly string[] | null): Split =>
+    splitDataset(toDataset(table, names), heldOut, seedFrom(deviceId))
+
+  return {
+    train: async ({ plan, globalWeights, folder, signal }) => {
+      const given = settingsFrom(plan.hyperparameters).classes
+      const data = split(classes ?? (given !== null && typeof given !== 'number' ? given : null))
+      const { roundId } = plan
+      const hyperparameters = classes ? { ...plan.hyperparameters, classes } : plan.hyperparameters
+      const weights = globalWeights === null ? null : await readFile(globalWeights)
+      const update = await trainLocally(weights, data, { roundId, hyperparameters }, { deviceId, signal })
+      const path = join(folder, 'update.safetensors')
+      await writeFile(path, update.weights)
+      return { weights: path, report: update.report, globalModel: update.globalModel }
+    },
+  }
+}

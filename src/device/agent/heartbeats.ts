@@ -1,0 +1,45 @@
+import { NetworkError } from '../sdk/api-error.ts'
+import type { Device } from '../sdk/device.ts'
+import { sleep } from '../sdk/retry.ts'
+
+export interface Beating {
+  readonly device: Device
+  readonly roundId: string
+  readonly intervalSeconds: number
+  readonly signal: AbortSignal
+  readonly log: (message: string) => void
+}
+
+/**
+ * Does the work of a round while heartbeats go on, so that a long training is not taken for a device that has gone. The work's
+ * signal is aborted when `signal` is, and when the round has ended without us. Resolves or rejects as the work does.
+ */
+export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const { device, roundId, intervalSeconds, log } = beating
+  const over = new AbortController()
+  const finished = new AbortController()
+  const quiet = AbortSignal.any([beating.signal, finished.signal])
+  const beat = async (): Promise<void> => {
+    for (;;) {
+      await sleep(intervalSeconds * 1000, quiet)
+      const { pendingRoundId } = await device.heartbeat({ training: true }, { signal: quiet })
+      if (pendingRoundId === roundId) continue
+      const status = await device.roundStatus(roundId, { signal: quiet })
+      if (status !== 'active') over.abort(new Error(`The round is ${status} already; training was stopped.`))
+    }
+  }
+  const keepBeating = async (): Promise<void> => {
+    while (!quiet.aborted && !over.signal.aborted) {
+      await beat().catch((error: unknown) => {
+        if (!quiet.aborted) log(`Heartbeat while training: ${(error as Error).message}`)
+      })
+    }
+  }
+  const beats = keepBeating()
+  try {
+    return await work(AbortSignal.any([beating.signal, over.signal]))
+  } finally {
+    finished.abort(new NetworkError('The work is done.'))
+    await beats
+  }
+}

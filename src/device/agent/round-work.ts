@@ -1,0 +1,113 @@
+import { openAsBlob } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { ApiError } from '../../client/client.ts'
+import { NetworkError } from '../sdk/api-error.ts'
+import type { Device, TrainingReport } from '../sdk/device.ts'
+import { isPassing } from '../sdk/retry.ts'
+import type { Evaluation } from '../sdk/trainers/train.ts'
+import type { Plan } from '../sdk/wire.ts'
+import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
+import { openFileSink } from './file-sink.ts'
+import { endingByContent } from './weights-ending.ts'
+
+export interface RoundContext {
+  readonly device: Device
+  readonly trainer: AgentTrainer
+  /** Holds one folder per round that was begun. */
+  readonly roundsFolder: string
+  readonly signal: AbortSignal
+  readonly now: () => number
+  readonly log: (message: string) => void
+}
+
+export interface RoundResult {
+  readonly plan: Plan
+  readonly report: TrainingReport
+  /** How the received model does on held-out data, where the trainer could tell. */
+  readonly globalModel: Evaluation | null
+}
+
+/** In a round's folder once training is done: with it, an agent that was killed only has to submit. */
+const FINISHED = 'finished.json'
+const PARTIAL = 'global.partial'
+
+/** Rounds that are over need nothing any more. */
+const removeOthers = async (roundsFolder: string, roundId: string): Promise<void> => {
+  const others = (await readdir(roundsFolder)).filter((name) => name !== roundId)
+  await Promise.all(others.map((name) => rm(join(roundsFolder, name), { recursive: true, force: true })))
+}
+
+/** Downloads the round's model into its folder, going on where an earlier run stopped. Null when the round has none. */
+const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
+  if (plan.model === null) return null
+  const partial = join(folder, PARTIAL)
+  const earlier = (await readdir(folder)).find((name) => name.startsWith('global.'))
+  if (earlier !== undefined && earlier !== PARTIAL) await rename(join(folder, earlier), partial)
+  const sink = await openFileSink(partial)
+  try {
+    await device.download(plan, sink, { signal })
+  } finally {
+    await sink.close()
+  }
+  const path = join(folder, `global${endingByContent(partial)}`)
+  await rename(partial, path)
+  return path
+}
+
+const readFinished = async (folder: string): Promise<TrainingOutcome | null> => {
+  const text = await readFile(join(folder, FINISHED), 'utf8').catch(() => null)
+  return text === null ? null : (JSON.parse(text) as TrainingOutcome)
+}
+
+const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<void> => {
+  const temporary = join(folder, `${FINISHED}.tmp`)
+  await writeFile(temporary, JSON.stringify(outcome))
+  await rename(temporary, join(folder, FINISHED))
+}
+
+const trainAndSubmit = async (roundId: string, folder: string, context: RoundContext): Promise<RoundResult> => {
+  const { device, trainer, signal, now, log } = context
+  const plan = await device.plan(roundId, { signal })
+  const finished = await readFinished(folder)
+  if (finished !== null)
+    log(`Round ${plan.roundNumber}: submitting what was trained before this agent was interrupted.`)
+  const globalWeights = finished === null ? await fetchGlobal(plan, folder, context) : null
+  const timeoutMs = Math.max(0, plan.timeoutAt - now())
+  const outcome = finished ?? (await trainer.train({ plan, globalWeights, folder, timeoutMs, signal }))
+  if (finished === null) await writeFinished(folder, outcome)
+  const { weights, report, globalModel } = outcome
+  const fileName = basename(weights)
+  await device.submit(roundId, await openAsBlob(weights), report, { fileName, until: plan.timeoutAt, signal })
+  return { plan, report, globalModel }
+}
+
+/**
+ * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted,
+ * so that calling this again after a crash or a long silence of the service goes on where it stopped. What this device cannot
+ * do is told to the service, so that the round does not wait for it. Throws what went wrong; with a passing error
+ * (`isPassing`) the round may still be worth another try.
+ */
+export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
+  const { device, roundsFolder } = context
+  // It becomes the name of a folder.
+  if (!/^[\w-]{1,64}$/.test(roundId)) throw new NetworkError(`The service named a round '${roundId}', which is no id.`)
+  const folder = join(roundsFolder, roundId)
+  await removeOthers(roundsFolder, roundId)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  try {
+    const result = await trainAndSubmit(roundId, folder, context)
+    await rm(folder, { recursive: true, force: true })
+    return result
+  } catch (error) {
+    if (isPassing(error) && !context.signal.aborted) throw error
+    await rm(folder, { recursive: true, force: true })
+    const roundIsOver = error instanceof ApiError && (error.status === 404 || error.status === 409)
+    if (!roundIsOver) {
+      const reason = error instanceof Error ? error.message : String(error)
+      // The error itself matters more than whether it could be told.
+      await device.reportFailure(roundId, reason, { until: context.now() + 5000 }).catch(() => false)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { badRequest } from '../../domain/errors.ts'
+import { type DetectedFormat, detectFormat } from '../../tensors/detect.ts'
+
+const ENDINGS: Readonly<Record<DetectedFormat, string>> = {
+  safetensors: '.safetensors',
+  'torch-zip': '.pt',
+  'torch-legacy': '.pt',
+  npz: '.npz',
+  npy: '.npy',
+  onnx: '.onnx',
+  hdf5: '.h5',
+  gguf: '.gguf',
+  pickle: '.pkl',
+}
+
+const readAt = (descriptor: number, offset: number, length: number): Uint8Array => {
+  const bytes = new Uint8Array(length)
+  for (let done = 0; done < length; ) {
+    const count = readSync(descriptor, bytes, done, length - done, offset + done)
+    if (count === 0) throw badRequest('The file ends before its announced length.')
+    done += count
+  }
+  return bytes
+}
+
+/** The ending that a weight file's content asks for, since training scripts often go by it; `.bin` for unknown content. */
+export const endingByContent = (path: string): string => {
+  const descriptor = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(descriptor)
+    const format = detectFormat({ size, read: (offset, length) => readAt(descriptor, offset, length) })
+    return format === null ? '.bin' : ENDINGS[format]
+  } finally {
+    closeSync(descriptor)
+  }
+}

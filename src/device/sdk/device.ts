@@ -1,0 +1,71 @@
+import type { Platform } from '../../domain/device.ts'
+import type { DownloadSink } from './download.ts'
+import type { Sleep } from './retry.ts'
+import type { HeartbeatAnswer, Plan, Registration } from './wire.ts'
+
+export interface DeviceOptions {
+  /** Where the service is, such as http://127.0.0.1:8000, without /api/v1. */
+  readonly baseUrl: string
+  /** Chosen by you, unique in the service, 1 to 255 characters. */
+  readonly deviceId: string
+  readonly platform?: Platform
+  readonly capabilities?: Readonly<Record<string, unknown>>
+  /** From an earlier registration; needed for everything but `register`. */
+  readonly apiKey?: string
+  /** A key with devices:write, where the service asks for one at registration. */
+  readonly enrollmentToken?: string
+  readonly fetch?: typeof globalThis.fetch
+  readonly sleep?: Sleep
+  readonly now?: () => number
+  readonly random?: () => number
+  /** Told about every try that is repeated. */
+  readonly log?: (message: string) => void
+}
+
+export interface TrainingReport {
+  readonly numSamples: number
+  readonly localLoss?: number | undefined
+  readonly localAccuracy?: number | undefined
+  readonly trainingTimeSeconds?: number | undefined
+}
+
+export interface Patience {
+  readonly signal?: AbortSignal | undefined
+  /** No new try begins later than this (milliseconds since the epoch). */
+  readonly until?: number | undefined
+}
+
+export interface HeartbeatOptions extends Patience {
+  readonly status?: 'active' | 'inactive'
+  /** Lets the service hold its answer until a round awaits this device, up to 55 s. */
+  readonly waitSeconds?: number
+}
+
+export interface Submission {
+  /** Null when the service had the update already and only its answer was lost. */
+  readonly updateId: string | null
+  readonly alreadyKept: boolean
+}
+
+/** One device of a service. Every method retries as `retrying` says and throws ApiError or NetworkError. */
+export interface Device {
+  readonly deviceId: string
+  /** Registers and keeps the key for the calls that follow; the key is shown here and never again. */
+  register(patience?: Patience): Promise<Registration>
+  heartbeat(metrics?: Readonly<Record<string, unknown>>, options?: HeartbeatOptions): Promise<HeartbeatAnswer>
+  plan(roundId: string, patience?: Patience): Promise<Plan>
+  /** The plan's global model, complete and with the right sha256; null when the plan has none. */
+  model(plan: Plan, patience?: Patience): Promise<Uint8Array<ArrayBuffer> | null>
+  /** The same into a sink of yours, which may hold the beginning already. */
+  download(plan: Plan, sink: DownloadSink, patience?: Patience): Promise<void>
+  submit(
+    roundId: string,
+    weights: Uint8Array<ArrayBuffer> | Blob,
+    report: TrainingReport,
+    patience?: Patience & { readonly fileName?: string },
+  ): Promise<Submission>
+  /** Says that this device will not deliver. False when the round no longer cares. */
+  reportFailure(roundId: string, reason: string, patience?: Patience): Promise<boolean>
+  /** Where the round stands: pending, active, aggregating, completed or failed. */
+  roundStatus(roundId: string, patience?: Patience): Promise<string>
+}

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { ignoreBrokenConnections } from './pool-errors.ts'
 import { StartError } from './start-error.ts'
 import { parseValue } from './value-parsers.ts'
 
@@ -9,7 +10,7 @@ const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_t
  * A pool of connections to a PostgreSQL server, which is asked at once whether it is there.
  * @throws StartError naming SERVICE_DATABASE_URL and the server, never the password.
  */
-export const openServer = async (url: string, onIdleError: (error: Error) => void): Promise<pg.Pool> => {
+export const openServer = async (url: string): Promise<pg.Pool> => {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
@@ -21,7 +22,7 @@ export const openServer = async (url: string, onIdleError: (error: Error) => voi
     // As a statement and not as connection options, which PgBouncer refuses.
     onConnect: async (client) => void (await client.query(SESSION)),
   })
-  pool.on('error', onIdleError)
+  ignoreBrokenConnections(pool)
   try {
     await pool.query('select 1')
   } catch (error) {

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import { type EmbeddedDatabase, openEmbedded } from './embedded/open-embedded.ts'
+import { openEmbedded } from './embedded/open-embedded.ts'
 import { openServer } from './open-server.ts'
 import { retrying } from './retry.ts'
 import type { Tables } from './rows.ts'
@@ -44,24 +44,15 @@ export interface OpenOptions {
 export const openDatabase = async (options: OpenOptions): Promise<Database> => {
   const { url, dataDir, log } = options
   if (url !== null) {
-    const pool = await openServer(url, (error) =>
-      log.warn({ error: error.message }, 'lost an idle database connection'),
-    )
+    const pool = await openServer(url)
     return databaseOn(pool, 'postgres', () => pool.end())
   }
-  const embedded = await openEmbeddedDatabase(options)
-  log.info({ dataDir }, 'embedded database is open')
-  return databaseOn(embedded.pool, 'embedded', embedded.close)
-}
-
-const openEmbeddedDatabase = async ({ dataDir, log, onFatal }: OpenOptions): Promise<EmbeddedDatabase> => {
   const embedded = await openEmbedded(dataDir, (error) => {
     log.error({ dataDir }, error.message)
-    onFatal?.(error)
+    options.onFatal?.(error)
   })
-  // The pool reports a broken idle connection here; when the thread has died, onFatal has said so.
-  embedded.pool.on('error', () => undefined)
-  return embedded
+  log.info({ dataDir }, 'embedded database is open')
+  return databaseOn(embedded.pool, 'embedded', embedded.close)
 }
 
 const databaseOn = (pool: pg.Pool, kind: Database['kind'], close: () => Promise<void>): Database => {

@@ -28,6 +28,7 @@ export const startDatabaseThread = async (folder: string, onFatal: (error: Error
   const waiting = new Map<number, { resolve: (counters: Counters) => void; reject: (error: Error) => void }>()
   let lastId = 0
   let closing = false
+  let started = false
   let ended: Error | undefined
 
   const order = (message: WithoutId<Order>): Promise<Counters> =>
@@ -43,28 +44,26 @@ export const startDatabaseThread = async (folder: string, onFatal: (error: Error
     ended = error
     for (const { reject } of waiting.values()) reject(error)
     for (const socket of sockets) socket.destroy(error)
-    if (!closing) onFatal(error)
+    if (started && !closing) onFatal(error)
   }
 
-  await new Promise<void>((ready, failed) => {
-    let started = false
-    let crash: unknown
+  await new Promise<void>((resolve, reject) => {
+    let why: string | undefined
     worker.on('message', (answer: Answer) => {
-      if (answer.kind === 'ready') {
-        started = true
-        ready()
-      } else if (answer.kind === 'failed') {
-        failed(new StartError(`The embedded database in ${folder} cannot be opened: ${answer.message}`))
-      } else {
+      if (answer.kind === 'failed') why = answer.why
+      else if (answer.kind === 'done') {
         waiting.get(answer.id)?.resolve(answer.counters)
         waiting.delete(answer.id)
+      } else {
+        started = true
+        resolve()
       }
     })
-    worker.on('error', (error) => (crash = error))
+    worker.on('error', (error) => (why ??= error.message))
     worker.on('exit', (code) => {
-      const why = crash instanceof Error ? crash.message : `its thread ended with code ${code}`
-      if (!started) return failed(new StartError(`The embedded database in ${folder} cannot be opened: ${why}`, crash))
-      end(new Error(`The embedded database has stopped: ${why}. What was answered is on disk; restart the program.`))
+      why ??= `its thread ended with code ${code}`
+      if (!started) reject(new StartError(`The embedded database in ${folder} cannot be opened: ${why}`))
+      end(new Error(`The embedded database in ${folder} has stopped: ${why}. Every answered write is kept: restart.`))
     })
   })
 
@@ -80,6 +79,7 @@ export const startDatabaseThread = async (folder: string, onFatal: (error: Error
     maintain: () => order({ kind: 'maintain' }),
     counters: () => order({ kind: 'counters' }),
     close: async () => {
+      if (ended) return
       closing = true
       const exited = new Promise((resolve) => worker.once('exit', resolve))
       await order({ kind: 'close' })

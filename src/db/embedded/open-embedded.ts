@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { ignoreBrokenConnections } from '../pool-errors.ts'
 import { StartError } from '../start-error.ts'
 import { parseValue } from '../value-parsers.ts'
 import { type DatabaseThread, startDatabaseThread } from './database-thread.ts'
@@ -37,6 +38,7 @@ export const openEmbedded = async (dataDir: string, onFatal: (error: Error) => v
       password: '',
       ssl: false,
     })
+    ignoreBrokenConnections(pool)
     return {
       pool,
       thread,

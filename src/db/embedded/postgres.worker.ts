@@ -1,21 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { PGlite } from '@electric-sql/pglite'
-import { DurableFs } from './durable-fs.ts'
 import { createMaintenance } from './maintenance.ts'
+import { StoppablePGlite } from './stoppable-pglite.ts'
 import type { Answer, Order, ThreadData } from './thread-messages.ts'
 
 // The embedded database's own thread: PGlite computes synchronously and would block every request otherwise.
 
 const MAINTENANCE_EVERY_MS = 5_000
-
-// PGlite's defaults without -F (which turns fsync off), with an fsync method that works (see DurableFs), and small.
-const START_PARAMETERS = [
-  ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
-  ...['wal_sync_method=fsync', 'shared_buffers=16MB', 'max_wal_size=128MB', 'TimeZone=UTC'].flatMap((setting) => [
-    '-c',
-    setting,
-  ]),
-]
 
 const { folder } = workerData as ThreadData
 const main = parentPort
@@ -26,14 +16,14 @@ let syncs = 0
 let checkpoints = 0
 let vacuums = 0
 
-// PGlite reads the array types at its start for its own parser, which we do not use: a fifth of the time to open.
-class RawPGlite extends PGlite {
-  override async _initArrayTypes(): Promise<void> {}
+const stop = (why: string): never => {
+  answer({ kind: 'failed', why })
+  process.exit(1)
 }
 
 const open = async (): Promise<void> => {
-  const db = new RawPGlite({ fs: new DurableFs(folder, () => syncs++), startParams: START_PARAMETERS })
-  await db.waitReady
+  const db = new StoppablePGlite(folder, () => syncs++)
+  await db.open(stop)
   const maintenance = createMaintenance(db, Date.now())
   let maintenanceDue = false
 
@@ -91,7 +81,4 @@ const open = async (): Promise<void> => {
   answer({ kind: 'ready' })
 }
 
-open().catch((error: unknown) => {
-  answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
-  main.close()
-})
+open().catch((error: unknown) => stop(String(error)))

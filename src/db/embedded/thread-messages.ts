@@ -23,5 +23,6 @@ export interface Counters {
 
 export type Answer =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'failed'; readonly message: string }
+  /** It cannot start, or go on; the thread ends. */
+  | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'done'; readonly id: number; readonly counters: Counters }

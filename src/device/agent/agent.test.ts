@@ -143,10 +143,10 @@ test('a command takes part: what it writes becomes the global model', async () =
   const { id } = await startRound(world, apiKey, 1)
   const { aggregated_model_id } = await finishedRound(world, apiKey, id)
   await agent.ended
-  const params = { path: { model_id: aggregated_model_id!, version: 1 } }
+  const params = { path: { model_id: aggregated_model_id!, version: '1' } }
   const path = '/api/v1/models/{model_id}/versions/{version}/download'
   const bytes = await unwrap(world.client(apiKey).GET(path, { params, parseAs: 'arrayBuffer' }))
-  expect([...new Float32Array(bytes as ArrayBuffer)]).toEqual([1, 2, 3])
+  expect([...new Float32Array(bytes)]).toEqual([1, 2, 3])
   expect(await explain(world, apiKey, id)).toMatchObject({ device_id: 'edge 1', state: 'delivered' })
 })
 

@@ -276,23 +276,34 @@ const wirePlan = {
   model: { model_id: 'm', version: 1, format: 'pytorch', model_size_bytes: 7, model_hash: `sha256:${sha256}` },
 }
 
-test('a plan is read, its deadline translated to the clock of this device', async () => {
-  const service = await scripted(
-    json(200, wirePlan, { date: 'Thu, 01 Jan 2026 00:00:00 GMT' }),
-    json(200, { ...wirePlan, model: null }, { date: 'Thu, 01 Jan 2026 00:00:01 GMT' }),
-  )
-  const tenMinutesSlow = service.device({ now: () => Date.parse('2025-12-31T23:50:00Z') })
-  expect(await tenMinutesSlow.plan('r-1')).toEqual({
-    roundId: 'r-1',
-    roundNumber: 4,
-    strategy: 'fedavg',
-    hyperparameters: { local_epochs: 2 },
-    timeoutAt: Date.parse('2025-12-31T23:55:00Z'),
-    model: { format: 'pytorch', sizeBytes: 7, sha256 },
-    raw: wirePlan,
-  })
-  const right = service.device({ now: () => Date.parse('2026-01-01T00:00:00.400Z') })
-  expect(await right.plan('r-1')).toMatchObject({ model: null, timeoutAt: Date.parse(wirePlan.timeout_at) })
+const read = {
+  roundId: 'r-1',
+  roundNumber: 4,
+  strategy: 'fedavg',
+  hyperparameters: { local_epochs: 2 },
+  timeoutAt: Date.parse('2026-01-01T00:05:00Z'),
+  model: { format: 'pytorch', sizeBytes: 7, sha256 },
+  raw: wirePlan,
+}
+
+test('a plan is read', async () => {
+  const service = await scripted(json(200, wirePlan), json(200, { ...wirePlan, model: null }))
+  expect(await service.device().plan('r-1')).toEqual(read)
+  expect(await service.device().plan('r-1')).toMatchObject({ roundId: 'r-1', model: null })
+})
+
+test.each([
+  ['ten minutes slow', '2025-12-31T23:50:00Z', '2025-12-31T23:50:00Z', -600_000],
+  ['ten minutes fast', '2026-01-01T00:10:00Z', '2026-01-01T00:10:00Z', 600_000],
+  ['right', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 0],
+  ['perhaps right: the answer was held for 20 s', '2025-12-31T23:59:50Z', '2026-01-01T00:00:10Z', 0],
+  ['slow, with an answer that was held for 20 s', '2025-12-31T23:50:00Z', '2025-12-31T23:50:20Z', -580_000],
+])('the deadline is translated to the clock of a device that is %s', async (_, sent, received, shift) => {
+  const service = await scripted(json(200, beat), json(200, wirePlan))
+  const times = [sent, sent, sent].map(Date.parse)
+  const device = service.device({ now: () => times.shift() ?? Date.parse(received) })
+  await device.heartbeat()
+  expect((await device.plan('r-1')).timeoutAt - read.timeoutAt).toBe(shift)
 })
 
 test.each([

@@ -7,6 +7,15 @@ import { createTransport } from './transport.ts'
 /** Fetch must be called on the global object in browsers, hence the wrapping. */
 const globalFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init)
 
+/**
+ * How far the other clock is ahead, given that its `reading` was taken between `from` and `to` of ours: the difference of
+ * the least size that explains the reading, so 0 for clocks that may agree.
+ */
+const surelyAhead = (reading: number, from: number, to: number): number => {
+  if (Number.isNaN(reading)) return 0
+  return reading > to ? reading - to : Math.min(0, reading - from)
+}
+
 /** A device of the service at `baseUrl`. Sends nothing yet: `register` or an `apiKey` comes first. Runs in browsers too. */
 export const createDevice = (options: DeviceOptions): Device => {
   const { deviceId } = options
@@ -23,6 +32,7 @@ export const createDevice = (options: DeviceOptions): Device => {
     bearer: () => key ?? options.enrollmentToken ?? null,
     world,
   })
+  let clockLeadMs = 0
   return {
     deviceId,
 
@@ -47,14 +57,19 @@ export const createDevice = (options: DeviceOptions): Device => {
         path: { device_id: deviceId },
         query: { wait_seconds: waitSeconds },
       }
+      let sentAt = world.now()
       const answer = await transport.call(
         'heartbeat',
-        (api, signal) => api.PUT('/api/v1/devices/{device_id}/heartbeat', { params, body, signal }),
+        (api, signal) => {
+          sentAt = world.now()
+          return api.PUT('/api/v1/devices/{device_id}/heartbeat', { params, body, signal })
+        },
         { ...patience, timeoutMs: (waitSeconds + 30) * 1000 },
       )
+      clockLeadMs = surelyAhead(Date.parse(answer.last_heartbeat), sentAt, world.now())
       return { pendingRoundId: answer.pending_round_id ?? null, message: answer.message }
     },
 
-    ...roundCalls(transport),
+    ...roundCalls(transport, () => clockLeadMs),
   }
 }

@@ -27,8 +27,8 @@ const formOf = (file: Blob, report: TrainingReport, fileName: string): FormData 
 
 type RoundCalls = Pick<Device, 'plan' | 'model' | 'download' | 'submit' | 'reportFailure' | 'roundStatus'>
 
-/** What a device asks about a round and brings to it. */
-export const roundCalls = (transport: Transport): RoundCalls => {
+/** What a device asks about a round and brings to it. `clockLeadMs`: how far the service's clock is ahead of ours. */
+export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
   const { world } = transport
   const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
 
@@ -76,7 +76,7 @@ export const roundCalls = (transport: Transport): RoundCalls => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/plan'
       const body = await transport.call('plan', (api, signal) => api.GET(path, { params, signal }), patience)
-      return planOf(body, transport.clockLeadMs())
+      return planOf(body, clockLeadMs())
     },
 
     download,

@@ -22,8 +22,6 @@ export interface Transport {
   call<Data>(what: string, send: Send<Data>, options: CallOptions): Promise<NonNullable<Data>>
   /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none. */
   once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
-  /** How far the service's clock is ahead of ours, by the Date of its last answer; 0 where they agree to 2 s. */
-  clockLeadMs(): number
   readonly world: Surroundings
 }
 
@@ -51,24 +49,13 @@ export const policyOf = ({ until }: Patience, { now }: Surroundings): RetryPolic
 
 /** Requests to one service, with the key added and every wait bounded. */
 export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOptions): Transport => {
-  let lead = 0
-  const noteClock = (response: Response): void => {
-    const date = Date.parse(response.headers.get('date') ?? '')
-    if (Number.isNaN(date)) return
-    const difference = date - world.now()
-    // The header counts whole seconds, and the answer took its time.
-    lead = Math.abs(difference) > 2000 ? difference : 0
-  }
-
   const api = createClient({
     baseUrl,
     fetch: async (request) => {
       const key = bearer()
       if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
       // A redirect would resend the key and the weights to somewhere nobody named.
-      const response = await fetch(request, { redirect: 'error' })
-      noteClock(response)
-      return response
+      return fetch(request, { redirect: 'error' })
     },
   })
 
@@ -101,5 +88,5 @@ export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOpti
     return retrying(what, attempt, world, policyOf(options, world), signal)
   }
 
-  return { call, once, clockLeadMs: () => lead, world }
+  return { call, once, world }
 }

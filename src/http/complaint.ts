@@ -52,7 +52,8 @@ const range = (schema: Described): string => {
     maximum === undefined ? '' : `at most ${maximum}`,
     exclusiveMaximum === undefined ? '' : `below ${exclusiveMaximum}`,
   ].filter((limit) => limit !== '')
-  return limits.length === 0 ? '' : ` ${limits.join(' and ')}`
+  if (limits.length === 0) return ''
+  return `${limits[0]!.startsWith('at ') ? ' of' : ''} ${limits.join(' and ')}`
 }
 
 const sized = (what: string, size: string): string => (size === '' ? what : `${what} of ${size}`)
@@ -60,9 +61,10 @@ const sized = (what: string, size: string): string => (size === '' ? what : `${w
 const describeType = (type: string | undefined, schema: Described): string => {
   switch (type) {
     case 'string': {
-      const format = schema.format === undefined ? undefined : FORMATS[schema.format]
-      // A lower bound alone says no more than that the string may not be empty.
-      return format ?? sized('a string', span(schema.minLength || undefined, schema.maxLength, 'character'))
+      const { format, minLength, maxLength } = schema
+      if (minLength === 1 && maxLength === undefined) return 'a non-empty string'
+      const known = format === undefined ? undefined : FORMATS[format]
+      return known ?? sized('a string', span(minLength || undefined, maxLength, 'character'))
     }
     case 'integer':
       return `an integer${range(schema)}`
@@ -146,9 +148,6 @@ const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedV
       })
     case 'pattern':
       return must(`text that matches ${error.params.pattern}`)
-    case 'minLength':
-      if (value === '') return [`${name} must not be empty: ${describe(schema)}`]
-      return must(describe(schema))
     case 'uniqueItems':
       return [`${name} must not name the same item twice`]
     case 'minProperties':

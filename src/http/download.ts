@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ByteRange, parseRange } from './byte-range.ts'
 
@@ -46,7 +46,8 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
     'content-length': String(size),
   }
   if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) return reply.code(304).headers(headers).send()
-  if (request.method === 'HEAD') return reply.headers(whole).send()
+  // An empty stream, because Fastify gives an absent body the length 0.
+  if (request.method === 'HEAD') return reply.headers(whole).send(Readable.from([]))
 
   // A copy that has changed since must be sent whole; we give out no dates, so only our ETag can match.
   const wanted = range === undefined || (ifRange !== undefined && ifRange !== etag) ? 'whole' : parseRange(range, size)

@@ -1,5 +1,5 @@
-import { badRequest } from '../domain/errors.ts'
 import type { App } from './app.ts'
+import { InvalidRequest } from './validation.ts'
 
 const DEEPEST = 100
 // Nesting of n levels takes at least 2n characters; U+0000 and __proto__ need an escape or stand there as they are.
@@ -9,14 +9,15 @@ const SUSPECT = /\\u|__proto__/
 const assertStorable = (body: unknown): void => {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw badRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+    if (depth > DEEPEST) throw new InvalidRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
     const next: unknown[] = []
     for (const value of level) {
       if (typeof value === 'string' && value.includes('\0')) {
-        throw badRequest('The JSON body contains the character U+0000, which cannot be stored. Leave it out.')
+        throw new InvalidRequest('The JSON body contains the character U+0000, which cannot be stored. Leave it out.')
       }
       if (typeof value !== 'object' || value === null) continue
-      if (Object.hasOwn(value, '__proto__')) throw badRequest('The JSON body must not contain the key __proto__.')
+      if (Object.hasOwn(value, '__proto__'))
+        throw new InvalidRequest('The JSON body must not contain the key __proto__.')
       for (const [key, item] of Object.entries(value)) next.push(key, item)
     }
     level = next
@@ -28,7 +29,7 @@ const parse = (text: string): unknown => {
   try {
     body = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
   } catch (error) {
-    throw badRequest(`The body is not valid JSON: ${(error as Error).message}.`)
+    throw new InvalidRequest(`The body is not valid JSON: ${(error as Error).message}.`)
   }
   if (text.length > 2 * DEEPEST || SUSPECT.test(text)) assertStorable(body)
   return body

@@ -5,6 +5,7 @@ import type { TObject } from 'typebox'
 import { type ErrorCode, STATUS_OF } from '../domain/errors.ts'
 import type { App } from './app.ts'
 import type { RouteConfig } from './route-config.ts'
+import { OPTIONAL_BODY } from './validation.ts'
 
 const TITLE = 'Tributary'
 const DESCRIPTION = 'Device orchestration, model delivery and federated training.'
@@ -87,6 +88,23 @@ const documented = (schema: FastifySchema = {}, config: unknown = {}): FastifySc
   }
 }
 
+interface RequestBody {
+  required?: boolean
+  readonly content?: Readonly<Record<string, { readonly schema?: Record<string, unknown> }>>
+}
+
+/** The generator calls every body required; those of `optionalBody` are not. */
+const relaxOptionalBodies = (paths: object): void => {
+  for (const operation of Object.values(paths).flatMap((path: object) => Object.values(path))) {
+    const { requestBody } = operation as { requestBody?: RequestBody }
+    for (const { schema } of Object.values(requestBody?.content ?? {})) {
+      if (requestBody === undefined || schema === undefined || !(OPTIONAL_BODY in schema)) continue
+      delete schema[OPTIONAL_BODY]
+      requestBody.required = false
+    }
+  }
+}
+
 /** Collects the routes registered after it into an OpenAPI 3.1 document: /openapi.json, and /docs to read and try it. */
 export const serveDocumentation = async (app: App, version: string): Promise<void> => {
   app.addSchema(errorSchema)
@@ -100,6 +118,11 @@ export const serveDocumentation = async (app: App, version: string): Promise<voi
     },
     refResolver: { buildLocalReference: (json) => String(json.$id) },
     transform: ({ schema, url, route }) => ({ schema: documented(schema, route.config), url }),
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) return document.swaggerObject
+      relaxOptionalBodies(document.openapiObject.paths ?? {})
+      return document.openapiObject
+    },
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',

@@ -6,7 +6,8 @@ import { badRequest } from '../domain/errors.ts'
 import { coerceFields } from './coercion.ts'
 import { complain, type Part } from './complaint.ts'
 
-const OPTIONAL = 'x-optional-body'
+/** Marks the schema of a body that may be absent; never leaves in the documentation. */
+export const OPTIONAL_BODY = 'x-optional-body'
 
 /** A request that does not have the form its route asks for. Answered as bad_request with this message. */
 export class InvalidRequest extends Error {
@@ -20,7 +21,7 @@ type Outcome = { readonly value: unknown } | { readonly error: InvalidRequest }
 
 /** The schema of a body that may be left out; the handler then sees undefined. */
 export const optionalBody = <S extends TSchema>(schema: S) =>
-  Unsafe<Static<S> | undefined>({ ...schema, [OPTIONAL]: true })
+  Unsafe<Static<S> | undefined>({ ...schema, [OPTIONAL_BODY]: true })
 
 const hasDefaults = (schema: unknown): boolean =>
   typeof schema === 'object' &&
@@ -31,7 +32,7 @@ const validatorOf = (part: Part, schema: TSchema): ((data: unknown) => Outcome) 
   const compiled = Compile(schema)
   const coerces = part === 'querystring' || part === 'params' || part === 'form'
   const defaults = hasDefaults(schema)
-  const optional = part === 'body' && Object.hasOwn(schema, OPTIONAL)
+  const optional = part === 'body' && Object.hasOwn(schema, OPTIONAL_BODY)
 
   return (data) => {
     if (optional && (data === null || data === undefined)) return { value: undefined }

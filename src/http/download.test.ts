@@ -1,0 +1,212 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { Type } from '@fastify/type-provider-typebox'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { openFolderStore } from '../blobs/folder-store.ts'
+import { attachment, sendBlob } from './download.ts'
+import type { RouteConfig } from './route-config.ts'
+import { buildTestServer, eventually, listen, openRaw, type TestServer } from './test-server.fixture.ts'
+
+const CONFIG: RouteConfig = { access: 'public' }
+
+let root: string
+let blobs: BlobStore
+let server: TestServer
+let port: number
+let url: string
+let opened = 0
+
+const keep = async (bytes: string | Buffer): Promise<string> => {
+  const staged = await blobs.stage(Readable.from([Buffer.from(bytes)]), { maxBytes: 1 << 30 })
+  await staged.keep()
+  return staged.sha256
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'downloads-'))
+  blobs = await openFolderStore(root)
+  await keep(CONTENT)
+  server = await buildTestServer((app) => {
+    app.get(
+      '/files/:sha256/:size',
+      { config: CONFIG, schema: { params: Type.Object({ sha256: Type.String(), size: Type.Integer() }) } },
+      async (request, reply) => {
+        const { sha256, size } = request.params
+        return sendBlob(request, reply, {
+          size,
+          sha256,
+          fileName: 'net v1.pt',
+          open: (range) => {
+            opened++
+            return blobs.read(sha256, range)
+          },
+        })
+      },
+    )
+  })
+  ;({ port, url } = await listen(server.app))
+})
+
+afterAll(async () => {
+  await server.app.close()
+  await rm(root, { recursive: true, force: true })
+})
+
+const CONTENT = '0123456789'
+const HASH = createHash('sha256').update(CONTENT).digest('hex')
+
+const get = async (headers: Record<string, string> = {}, method = 'GET') => {
+  opened = 0
+  const answer = await fetch(`${url}/files/${HASH}/10`, { method, headers })
+  const body = await answer.text()
+  const picked = ['content-length', 'content-range', 'etag', 'x-model-hash', 'content-type', 'content-disposition']
+  return {
+    status: answer.status,
+    body,
+    opened,
+    headers: Object.fromEntries(
+      picked.flatMap((name) => (answer.headers.has(name) ? [[name, answer.headers.get(name)]] : [])),
+    ),
+  }
+}
+
+const FILE_HEADERS = {
+  etag: `"${HASH}"`,
+  'x-model-hash': `sha256:${HASH}`,
+  'content-type': 'application/octet-stream',
+  'content-disposition': 'attachment; filename="net v1.pt"',
+}
+
+test('a whole file comes with its length, name and hash', async () => {
+  expect(await get()).toEqual({
+    status: 200,
+    body: CONTENT,
+    opened: 1,
+    headers: { ...FILE_HEADERS, 'content-length': '10' },
+  })
+})
+
+test('HEAD tells the same without opening the file', async () => {
+  expect(await get({}, 'HEAD')).toEqual({
+    status: 200,
+    body: '',
+    opened: 0,
+    headers: { ...FILE_HEADERS, 'content-length': '10' },
+  })
+})
+
+test.each([
+  ['bytes=0-3', '0123', 'bytes 0-3/10'],
+  ['bytes=7-', '789', 'bytes 7-9/10'],
+  ['bytes=-2', '89', 'bytes 8-9/10'],
+  ['bytes=9-100', '9', 'bytes 9-9/10'],
+])('the range %s is 206 with just these bytes', async (range, body, contentRange) => {
+  expect(await get({ range })).toEqual({
+    status: 206,
+    body,
+    opened: 1,
+    headers: { ...FILE_HEADERS, 'content-range': contentRange, 'content-length': String(body.length) },
+  })
+})
+
+test('a range outside the file is 416 with its size and the error body', async () => {
+  const answer = await get({ range: 'bytes=10-' })
+  expect(answer).toMatchObject({ status: 416, opened: 0 })
+  expect(answer.headers['content-range']).toBe('bytes */10')
+  expect(JSON.parse(answer.body)).toEqual({
+    error: 'bad_request',
+    message: "The Range 'bytes=10-' lies outside the file, which has 10 bytes.",
+    status_code: 416,
+  })
+})
+
+test.each([
+  ['several ranges', { range: 'bytes=0-1,5-6' }],
+  ['a malformed range', { range: 'bytes=x' }],
+  ['a range of another copy', { range: 'bytes=0-1', 'if-range': '"another"' }],
+  ['a range by date', { range: 'bytes=0-1', 'if-range': 'Sat, 31 Jan 2026 12:00:00 GMT' }],
+  ['the ETag of another copy', { 'if-none-match': '"another"' }],
+])('%s gets the whole file', async (_name, headers) => {
+  expect(await get(headers)).toMatchObject({ status: 200, body: CONTENT })
+})
+
+test('a range of this very copy is 206', async () => {
+  expect(await get({ range: 'bytes=0-1', 'if-range': `"${HASH}"` })).toMatchObject({ status: 206, body: '01' })
+})
+
+test.each([`"${HASH}"`, `W/"${HASH}"`, `"x", "${HASH}"`, '*'])(
+  'If-None-Match %s is 304 without opening the file, for GET and HEAD',
+  async (tag) => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await get({ 'if-none-match': tag }, method)
+      expect(answer).toMatchObject({ status: 304, body: '', opened: 0, headers: { etag: `"${HASH}"` } })
+    }
+  },
+)
+
+test('an empty file is sent', async () => {
+  const answer = await fetch(`${url}/files/${await keep('')}/0`)
+  expect([answer.status, answer.headers.get('content-length'), await answer.text()]).toEqual([200, '0', ''])
+})
+
+test('a file that is gone is a plain 404', async () => {
+  const answer = await fetch(`${url}/files/${'0'.repeat(64)}/10`)
+  expect([answer.status, answer.headers.get('etag'), answer.headers.get('content-disposition')]).toEqual([
+    404,
+    null,
+    null,
+  ])
+  expect(await answer.json()).toEqual({
+    error: 'not_found',
+    message: `The file sha256:${'0'.repeat(64)} is not in storage any more.`,
+    status_code: 404,
+  })
+})
+
+test.each([
+  ['net.pt', 'attachment; filename="net.pt"'],
+  ['größe "1".pt', `attachment; filename="gr__e _1_.pt"; filename*=UTF-8''gr%C3%B6%C3%9Fe%20%221%22.pt`],
+  ["a'b(c).pt", `attachment; filename="a'b(c).pt"`],
+  ["ü'(*).pt", `attachment; filename="_'(*).pt"; filename*=UTF-8''%C3%BC%27%28%2A%29.pt`],
+  ['a\r\nSet-Cookie: x', `attachment; filename="a__Set-Cookie: x"; filename*=UTF-8''a%0D%0ASet-Cookie%3A%20x`],
+  ['\ud800.pt', `attachment; filename="_.pt"; filename*=UTF-8''_.pt`],
+])('the file name %j travels as %s', (name, header) => {
+  expect(attachment(name)).toBe(header)
+})
+
+const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
+
+test.runIf(process.platform === 'linux')('a client that goes away closes the file', async () => {
+  const size = 32 << 20
+  const sha256 = await keep(randomBytes(size))
+  const before = await openFiles()
+  const clients = await Promise.all(Array.from({ length: 5 }, () => openRaw(port)))
+  for (const client of clients) {
+    client.socket.write(`GET /files/${sha256}/${size} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    await client.until('octet-stream')
+    client.socket.pause()
+  }
+  expect(await openFiles()).toBeGreaterThanOrEqual(before + 10)
+  for (const client of clients) client.socket.destroy()
+  await eventually(async () => (await openFiles()) <= before)
+})
+
+test('64 MiB are sent without being held in memory', async () => {
+  const size = 64 << 20
+  const bytes = randomBytes(size)
+  const sha256 = await keep(bytes)
+  const base = process.memoryUsage().arrayBuffers
+  let peak = 0
+  const hash = createHash('sha256')
+  const answer = await fetch(`${url}/files/${sha256}/${size}`)
+  for await (const chunk of answer.body!) {
+    hash.update(chunk)
+    peak = Math.max(peak, process.memoryUsage().arrayBuffers - base)
+  }
+  expect(hash.digest('hex')).toBe(sha256)
+  expect(peak).toBeLessThan(40 << 20)
+})

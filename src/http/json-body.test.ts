@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildTestServer, type TestServer } from './test-server.fixture.ts'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await buildTestServer((app) => {
+    app.post('/echo', { config: { access: 'public' } }, async (request) => ({ got: request.body }))
+  })
+})
+afterAll(() => server.app.close())
+
+const post = async (payload: string): Promise<{ got?: unknown; message?: string }> => {
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  return (await server.app.inject({ method: 'POST', url: '/echo', headers, payload })).json()
+}
+
+test('JSON arrives as it was sent, with or without a byte order mark', async () => {
+  expect(await post('{"a":[1,"2",null]}')).toEqual({ got: { a: [1, '2', null] } })
+  expect(await post('\uFEFF{"a":1}')).toEqual({ got: { a: 1 } })
+})
+
+test.each([
+  ['in a value', '{"a":{"b":["x\\u0000y"]}}'],
+  ['in a key', '{"a\\u0000":1}'],
+])('U+0000 %s is refused', async (_where, payload) => {
+  expect((await post(payload)).message).toBe(
+    'The JSON body contains the character U+0000, which cannot be stored. Leave it out.',
+  )
+})
+
+test('a text that merely looks like U+0000, an escaped backslash before u0000, is taken', async () => {
+  expect(await post('{"a":"\\\\u0000"}')).toEqual({ got: { a: '\\u0000' } })
+})
+
+test('nesting is taken up to 100 levels and refused beyond', async () => {
+  const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+  expect((await post(nested(100))).got).toEqual(JSON.parse(nested(100)))
+  const refused = { error: 'bad_request', message: 'The JSON body is nested deeper than 100 levels.', status_code: 400 }
+  expect(await post(nested(101))).toEqual(refused)
+  expect(await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)).toEqual(refused)
+})
+
+test.each(['{"__proto__":{"admin":true}}', '{"a":[{"\\u005f_proto__":1}]}'])(
+  'a body with the key __proto__ is refused: %s',
+  async (payload) => {
+    expect((await post(payload)).message).toBe('The JSON body must not contain the key __proto__.')
+  },
+)

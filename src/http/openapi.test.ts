@@ -1,0 +1,107 @@
+import { Type } from '@fastify/type-provider-typebox'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RouteConfig } from './route-config.ts'
+import { buildTestServer, type TestServer } from './test-server.fixture.ts'
+import { optionalBody } from './validation.ts'
+
+interface Operation {
+  readonly security: unknown
+  readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { readonly schema: unknown }> }
+  readonly responses: Record<string, { readonly content?: unknown; readonly description: string }>
+}
+
+interface Document {
+  readonly openapi: string
+  readonly info: unknown
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { readonly securitySchemes: unknown; readonly schemas: Record<string, unknown> }
+}
+
+let server: TestServer
+let document: Document
+
+const Thing = Type.Object({ name: Type.String() })
+
+beforeAll(async () => {
+  server = await buildTestServer((app) => {
+    app.get(
+      '/open',
+      { config: { access: 'public' } satisfies RouteConfig, schema: { response: { 200: Thing } } },
+      async () => ({
+        name: 'x',
+      }),
+    )
+    const guarded: RouteConfig = { access: 'models:write', errors: ['conflict', 'not_found'] }
+    app.post(
+      '/things/:id',
+      { config: guarded, schema: { body: Thing, response: { 201: Thing } } },
+      async (_request, reply) => reply.code(201).send({ name: 'x' }),
+    )
+    const beat: RouteConfig = { access: 'any-key' }
+    app.put('/beat', { config: beat, schema: { body: optionalBody(Thing), response: { 200: Thing } } }, async () => ({
+      name: 'x',
+    }))
+    const upload: RouteConfig = { access: 'models:write', form: Type.Object({ num_samples: Type.Integer() }) }
+    app.post('/upload', { config: upload, schema: { consumes: ['multipart/form-data'] } }, async () => ({}))
+    app.get('/hidden', { config: { access: 'public' } satisfies RouteConfig, schema: { hide: true } }, async () => ({}))
+  })
+  document = (await server.app.inject('/openapi.json')).json()
+})
+
+afterAll(() => server.app.close())
+
+test('the document is OpenAPI 3.1 with the bearer scheme and the one error body', () => {
+  expect(document.openapi).toBe('3.1.0')
+  expect(document.info).toMatchObject({ title: 'Tributary', version: '1.0.0' })
+  expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
+  expect(document.components.schemas.Error).toMatchObject({ required: ['error', 'message', 'status_code'] })
+})
+
+test('it holds the routes that are not hidden, and none of the documentation itself', () => {
+  expect(Object.keys(document.paths)).toEqual(['/open', '/things/{id}', '/beat', '/upload'])
+})
+
+test('security and error answers follow from what a route says about itself', () => {
+  const summary = (path: string, method: string) => {
+    const { security, responses } = document.paths[path]![method]!
+    return { security, statuses: Object.keys(responses) }
+  }
+  const bearer = [{ bearer: [] }]
+  expect(summary('/open', 'get')).toEqual({ security: [], statuses: ['200', '429', '500'] })
+  expect(summary('/beat', 'put')).toEqual({ security: bearer, statuses: ['200', '400', '401', '429', '500'] })
+  expect(summary('/things/{id}', 'post')).toEqual({
+    security: bearer,
+    statuses: ['201', '400', '401', '403', '404', '409', '429', '500'],
+  })
+  expect(document.paths['/open']!.get!.responses['500']).toEqual({
+    description: 'Unexpected server error',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  })
+})
+
+test('an upload is a form with its file and its fields', () => {
+  expect(document.paths['/upload']!.post!.requestBody?.content['multipart/form-data']?.schema).toMatchObject({
+    type: 'object',
+    required: ['file', 'num_samples'],
+    properties: { file: { type: 'string', format: 'binary' }, num_samples: { type: 'integer' } },
+  })
+})
+
+test('an optional body is not required', () => {
+  expect(document.paths['/things/{id}']!.post!.requestBody?.required).toBe(true)
+  expect(document.paths['/beat']!.put!.requestBody?.required).toBe(false)
+  expect(JSON.stringify(document)).not.toContain('x-optional-body')
+})
+
+test('/docs and everything it loads come from this server', async () => {
+  const page = await server.app.inject('/docs/')
+  expect(page.statusCode).toBe(200)
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'")
+  const loaded = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!)
+  expect(loaded.length).toBeGreaterThan(3)
+  for (const path of loaded) {
+    const answer = await server.app.inject(new URL(path, 'http://localhost/docs/').pathname)
+    expect([path, answer.statusCode]).toEqual([path, 200])
+    expect(path).not.toMatch(/^(https?:)?\/\//)
+  }
+})

@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest'
+import { createRateLimiter, type RateLimiter, type RateLimitSync } from './rate-limit.ts'
+import type { RouteConfig } from './route-config.ts'
+import { bearer, buildTestServer } from './test-server.fixture.ts'
+
+const MINUTE = 60_000
+/** A moment at which a minute of the clock begins. */
+const START = 29_000_000 * MINUTE
+
+const take = (limiter: RateLimiter, key: string, times: number): number => {
+  let allowed = 0
+  for (let i = 0; i < times; i++) if (limiter.take(key).allowed) allowed++
+  return allowed
+}
+
+const limiterAt = (clock: { now: number }, perMinute = 100, more: object = {}): RateLimiter =>
+  createRateLimiter({ perMinute, now: () => clock.now, ...more })
+
+describe('one process', () => {
+  test('allows exactly the limit, and says what is left, when the minute ends and when to come back', () => {
+    const clock = { now: START + 15_000 }
+    const limiter = limiterAt(clock, 3)
+    expect([1, 2, 3, 4].map(() => limiter.take('a'))).toEqual([
+      { allowed: true, limit: 3, remaining: 2, resetSeconds: 45, retryAfterSeconds: 0 },
+      { allowed: true, limit: 3, remaining: 1, resetSeconds: 45, retryAfterSeconds: 0 },
+      { allowed: true, limit: 3, remaining: 0, resetSeconds: 45, retryAfterSeconds: 0 },
+      { allowed: false, limit: 3, remaining: 0, resetSeconds: 45, retryAfterSeconds: 65 },
+    ])
+  })
+
+  test('keys do not share', () => {
+    const limiter = limiterAt({ now: START }, 2)
+    expect([take(limiter, 'a', 5), take(limiter, 'b', 1)]).toEqual([2, 1])
+  })
+
+  test('a burst across the turn of a minute is still limited', () => {
+    const clock = { now: START + MINUTE - 100 }
+    const limiter = limiterAt(clock)
+    expect(take(limiter, 'a', 60)).toBe(60)
+    clock.now = START + MINUTE + 100
+    expect(take(limiter, 'a', 60)).toBe(40)
+  })
+
+  test('what was used fades over the next minute and is forgotten after it', () => {
+    const clock = { now: START }
+    const limiter = limiterAt(clock)
+    expect(take(limiter, 'a', 200)).toBe(100)
+    clock.now = START + MINUTE + MINUTE / 2
+    expect(take(limiter, 'a', 200)).toBe(50)
+    clock.now = START + 4 * MINUTE
+    expect(take(limiter, 'a', 200)).toBe(100)
+  })
+
+  test('whoever waits as long as Retry-After says gets through, and a second earlier does not', () => {
+    for (const [used, first, second] of [
+      [0, 100, 0],
+      [80, 5, 30],
+      [100, 50, 7],
+      [37, 90, 59],
+    ] as const) {
+      const clock = { now: START }
+      const limiter = limiterAt(clock)
+      take(limiter, 'a', used)
+      clock.now = START + MINUTE + second * 1000
+      take(limiter, 'a', first)
+      take(limiter, 'a', 200)
+      const { allowed, retryAfterSeconds } = limiter.take('a')
+      expect(allowed).toBe(false)
+      const refusedAt = clock.now
+      clock.now = refusedAt + (retryAfterSeconds - 1) * 1000
+      if (retryAfterSeconds > 1) expect(limiter.take('a').allowed).toBe(false)
+      clock.now = refusedAt + retryAfterSeconds * 1000
+      expect(limiter.take('a').allowed).toBe(true)
+    }
+  })
+
+  test('the number of keys held is bounded; the longest unused go first', () => {
+    const limiter = limiterAt({ now: START }, 1, { maxKeys: 2 })
+    take(limiter, 'a', 1)
+    take(limiter, 'b', 1)
+    take(limiter, 'b', 1)
+    take(limiter, 'c', 1)
+    expect([take(limiter, 'c', 1), take(limiter, 'b', 1), take(limiter, 'a', 1)]).toEqual([0, 0, 1])
+  })
+})
+
+describe('several processes', () => {
+  /** What a shared table does. */
+  const sharedCounts = (): RateLimitSync & { readonly totals: Map<string, number>; calls: number } => {
+    const totals = new Map<string, number>()
+    return {
+      totals,
+      calls: 0,
+      async exchange(deltas) {
+        this.calls++
+        for (const [name, delta] of deltas) totals.set(name, (totals.get(name) ?? 0) + delta)
+        return new Map([...deltas.keys()].map((name) => [name, totals.get(name)!]))
+      },
+    }
+  }
+
+  test('a busy key is limited over all of them', async () => {
+    const clock = { now: START }
+    const sync = sharedCounts()
+    const [one, two] = [limiterAt(clock, 100, { sync }), limiterAt(clock, 100, { sync })]
+    expect([take(one, 'a', 60), take(two, 'a', 30)]).toEqual([60, 30])
+    await one.exchange()
+    await two.exchange()
+    expect([...sync.totals]).toEqual([[`a@${START / MINUTE}`, 90]])
+    expect(take(two, 'a', 50)).toBe(10)
+    await two.exchange()
+    take(one, 'a', 1)
+    await one.exchange()
+    expect(take(one, 'a', 50)).toBe(0)
+  })
+
+  test('a key that is hardly used is not spoken of', async () => {
+    const sync = sharedCounts()
+    const limiter = limiterAt({ now: START }, 100, { sync })
+    take(limiter, 'a', 24)
+    await limiter.exchange()
+    expect(sync.calls).toBe(0)
+    take(limiter, 'a', 1)
+    await limiter.exchange()
+    expect([...sync.totals.values()]).toEqual([25])
+    await limiter.exchange()
+    expect(sync.calls).toBe(1)
+  })
+
+  test('counts that could not be exchanged are sent again', async () => {
+    const sync = sharedCounts()
+    let broken = true
+    const limiter = limiterAt({ now: START }, 100, {
+      sync: {
+        async exchange(deltas: ReadonlyMap<string, number>) {
+          if (broken) throw new Error('no connection')
+          return sync.exchange(deltas)
+        },
+      },
+    })
+    take(limiter, 'a', 40)
+    await expect(limiter.exchange()).rejects.toThrow('no connection')
+    take(limiter, 'a', 2)
+    broken = false
+    await limiter.exchange()
+    expect([...sync.totals.values()]).toEqual([42])
+  })
+
+  test('requests that arrive while an exchange is under way are counted once', async () => {
+    const sync = sharedCounts()
+    let answer = (): void => undefined
+    const limiter = limiterAt({ now: START }, 100, {
+      sync: {
+        async exchange(deltas: ReadonlyMap<string, number>) {
+          const totals = await sync.exchange(deltas)
+          await new Promise<void>((resolve) => {
+            answer = resolve
+          })
+          return totals
+        },
+      },
+    })
+    take(limiter, 'a', 50)
+    const first = limiter.exchange()
+    take(limiter, 'a', 10)
+    await new Promise((resolve) => setImmediate(resolve))
+    answer()
+    await first
+    expect(limiter.take('a').remaining).toBe(39)
+  })
+})
+
+describe('over HTTP', () => {
+  const GUARDED: RouteConfig = { access: 'any-key' }
+  const OPEN: RouteConfig = { access: 'public' }
+  const PROBE: RouteConfig = { access: 'public', rateLimit: false }
+
+  const start = (perMinute: number) =>
+    buildTestServer(
+      (app) => {
+        app.get('/mine', { config: GUARDED }, async () => ({}))
+        app.get('/open', { config: OPEN }, async () => ({}))
+        app.get('/probe', { config: PROBE }, async () => ({}))
+        app.get('/forbidden', { config: { access: 'admin' } satisfies RouteConfig }, async () => ({}))
+      },
+      { rateLimit: { perMinute } },
+    )
+
+  test('the request after the last is 429 with Retry-After and the RateLimit headers, and others go on', async () => {
+    const { app, clock } = await start(3)
+    const get = (who: 'reader' | 'writer') => app.inject({ url: '/mine', headers: bearer(who) })
+    const left = []
+    for (let i = 0; i < 3; i++) left.push((await get('reader')).headers['ratelimit-remaining'])
+    expect(left).toEqual(['2', '1', '0'])
+
+    clock.now += 10_000
+    const refused = await get('reader')
+    expect([refused.statusCode, refused.json()]).toEqual([
+      429,
+      { error: 'rate_limited', message: 'Too many requests. Try again in 70 s.', status_code: 429 },
+    ])
+    expect(refused.headers).toMatchObject({
+      'retry-after': '70',
+      'ratelimit-limit': '3',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': '50',
+    })
+    expect((await get('writer')).statusCode).toBe(200)
+    clock.now += 70_000
+    expect((await get('reader')).statusCode).toBe(200)
+    await app.close()
+  })
+
+  test('public routes are limited per address at ten times the rate, apart from keys; probes are not limited', async () => {
+    const { app } = await start(1)
+    const statuses = async (url: string, times: number) => {
+      const seen = []
+      for (let i = 0; i < times; i++) seen.push((await app.inject(url)).statusCode)
+      return seen
+    }
+    expect(await statuses('/open', 11)).toEqual([...Array.from({ length: 10 }, () => 200), 429])
+    expect(await statuses('/probe', 20)).toEqual(Array.from({ length: 20 }, () => 200))
+    expect((await app.inject({ url: '/mine', headers: bearer('reader') })).statusCode).toBe(200)
+    await app.close()
+  })
+
+  test('requests that are forbidden count too, and those without a valid key count for nobody', async () => {
+    const { app } = await start(2)
+    const status = async (url: string) => (await app.inject({ url, headers: bearer('reader') })).statusCode
+    for (let i = 0; i < 30; i++) expect((await app.inject('/mine')).statusCode).toBe(401)
+    expect([await status('/forbidden'), await status('/forbidden'), await status('/mine')]).toEqual([403, 403, 429])
+    await app.close()
+  })
+})

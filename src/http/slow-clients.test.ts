@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { afterEach, expect, test } from 'vitest'
+import type { RouteConfig } from './route-config.ts'
+import { buildTestServer, listen, openRaw, type TestServer } from './test-server.fixture.ts'
+import { acceptUploads, readUpload } from './upload.ts'
+
+const OPEN: RouteConfig = { access: 'public' }
+const PATIENCE = { bodyStallMs: 800, minBytes: 100, readStallMs: 800, lingerMs: 300 }
+
+let server: TestServer
+
+const start = async (): Promise<number> => {
+  server = await buildTestServer(
+    async (app) => {
+      app.post('/json', { config: OPEN }, async (request) => request.body)
+      app.get('/wait', { config: OPEN }, async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1500))
+        return { waited: true }
+      })
+      app.get('/endless', { config: OPEN }, async (_request, reply) => {
+        const source = async function* () {
+          for (;;) yield Buffer.alloc(64 * 1024)
+        }
+        return reply.send(Readable.from(source()))
+      })
+      app.post('/refuse', { config: { access: 'any-key' } satisfies RouteConfig }, async () => ({}))
+      await app.register(async (scope) => {
+        await acceptUploads(scope)
+        scope.post('/upload', { config: OPEN }, async (request) => {
+          const hashing = async (source: AsyncIterable<Uint8Array>) => {
+            const hash = createHash('sha256')
+            for await (const chunk of source) hash.update(chunk)
+            return { sha256: hash.digest('hex'), discard: async () => undefined }
+          }
+          const { file } = await readUpload(request, { blobs: { stage: hashing }, maxBytes: 1 << 30 })
+          return { sha256: file.sha256 }
+        })
+      })
+    },
+    { patience: PATIENCE },
+  )
+  return (await listen(server.app)).port
+}
+
+afterEach(() => server.app.close())
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a body that stops arriving ends the connection', async () => {
+  const client = await openRaw(await start())
+  client.socket.write(
+    'POST /json HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"a":',
+  )
+  expect(await client.closed).not.toContain('200 OK')
+})
+
+test('a body that trickles in byte by byte ends the connection', async () => {
+  const client = await openRaw(await start())
+  client.socket.write(
+    'POST /json HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{',
+  )
+  const timer = setInterval(() => client.socket.write(' '), 20)
+  expect(await client.closed).not.toContain('200 OK')
+  clearInterval(timer)
+})
+
+test('an upload that makes progress lives on for as long as it takes', async () => {
+  const client = await openRaw(await start())
+  const piece = 'x'.repeat(500)
+  const content = piece.repeat(20)
+  const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+  const tail = '\r\n--b--\r\n'
+  client.socket.write(
+    'POST /upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n' +
+      `Content-Length: ${head.length + content.length + tail.length}\r\n\r\n${head}`,
+  )
+  for (let i = 0; i < 20; i++) {
+    await pause(100)
+    client.socket.write(piece)
+  }
+  client.socket.write(tail)
+  expect(await client.until('sha256')).toContain(createHash('sha256').update(content).digest('hex'))
+  client.socket.destroy()
+})
+
+test('a request that waits for our own answer is not the client being slow', async () => {
+  const client = await openRaw(await start())
+  client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(await client.until('waited')).toContain('200 OK')
+  client.socket.destroy()
+})
+
+test('a client that stops reading its answer is disconnected', async () => {
+  const client = await openRaw(await start())
+  client.socket.write('GET /endless HTTP/1.1\r\nHost: x\r\n\r\n')
+  await client.until('200 OK')
+  client.socket.pause()
+  await pause(2500)
+  client.socket.resume()
+  await client.closed
+  expect(server.lines().some((line) => line.includes('the client stopped sending or reading'))).toBe(true)
+})
+
+test('after an early answer the rest of the body is read for a while, then the connection ends', async () => {
+  const client = await openRaw(await start())
+  client.socket.write('POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n')
+  await client.until('"status_code":401')
+  const timer = setInterval(() => client.socket.write('x'.repeat(10_000)), 10)
+  expect(await client.closed).toContain('401 Unauthorized')
+  clearInterval(timer)
+})

@@ -1,0 +1,187 @@
+import { Type } from '@fastify/type-provider-typebox'
+import { afterEach, expect, test } from 'vitest'
+import { loggableUrl } from './request-log.ts'
+import type { RouteConfig } from './route-config.ts'
+import { bearer, buildTestServer, eventually, KEYS, listen, openRaw, type TestServer } from './test-server.fixture.ts'
+
+let server: TestServer
+
+const OPEN: RouteConfig = { access: 'public' }
+const GUARDED: RouteConfig = { access: 'any-key' }
+
+const start = async (options = {}): Promise<TestServer> => {
+  server = await buildTestServer((app) => {
+    app.get('/devices/:id', { config: GUARDED }, async () => ({}))
+    app.get('/never', { config: OPEN }, () => new Promise(() => undefined))
+    app.post(
+      '/register',
+      { config: OPEN, schema: { body: Type.Object({ token: Type.String() }) } },
+      async (request) => {
+        request.log.info({ body: request.body, headers: request.headers, api_key: KEYS.writer }, `made ${KEYS.writer}`)
+        return { api_key: KEYS.writer }
+      },
+    )
+    app.get('/crash', { config: OPEN }, async () => {
+      throw new Error(`duplicate key value ${KEYS.reader}`)
+    })
+  }, options)
+  return server
+}
+
+afterEach(() => server.app.close())
+
+test('a sane X-Request-Id is kept, echoed and logged', async () => {
+  const { app, requestLines } = await start()
+  const answer = await app.inject({
+    url: '/devices/7',
+    headers: { ...bearer('reader'), 'x-request-id': 'trace-1.b_2' },
+  })
+  expect(answer.headers['x-request-id']).toBe('trace-1.b_2')
+  expect(requestLines()).toMatchObject([{ reqId: 'trace-1.b_2' }])
+})
+
+test.each(['', 'a b', 'x'.repeat(129), 'a"b', 'ü'])('the X-Request-Id %j is replaced by ours', async (given) => {
+  const { app } = await start()
+  const answer = await app.inject({ url: '/nowhere', headers: { 'x-request-id': given } })
+  expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('every answer carries the safe headers', async () => {
+  const { app } = await start()
+  for (const url of ['/devices/7', '/nowhere', '/ready']) {
+    expect((await app.inject(url)).headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    })
+  }
+})
+
+test('a request is one line: what, how it ended, how long it took, and whose key it was', async () => {
+  const { app, requestLines } = await start()
+  await app.inject({ url: '/devices/7?limit=2', headers: { ...bearer('reader'), 'x-request-id': 'r1' } })
+  await app.inject({ method: 'PATCH', url: '/nowhere', headers: { 'x-request-id': 'r2' } })
+  const line = {
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    ms: expect.any(Number),
+    ip: '127.0.0.1',
+    msg: 'request',
+  }
+  expect(requestLines()).toEqual([
+    {
+      ...line,
+      reqId: 'r1',
+      method: 'GET',
+      route: '/devices/:id',
+      url: '/devices/7?limit=2',
+      status: 200,
+      key: 'reader',
+    },
+    { ...line, reqId: 'r2', method: 'PATCH', route: 'unmatched', url: '/nowhere', status: 404 },
+  ])
+})
+
+test('secrets never appear in the log, wherever they were', async () => {
+  const { app, lines } = await start()
+  const secrets = [...Object.values(KEYS), 'hunter2', 'one-time']
+  await app.inject({ url: '/devices/7', headers: bearer('reader') })
+  await app.inject({ url: '/devices/7', headers: { authorization: 'Basic hunter2' } })
+  await app.inject({ url: '/devices/7?code=one-time&state=x&key=hunter2', headers: bearer('expired') })
+  await app.inject({ url: `/devices/${KEYS.device}` })
+  await app.inject({ method: 'POST', url: '/register', payload: { token: 'hunter2' }, headers: bearer('writer') })
+  await app.inject({ method: 'POST', url: '/register', payload: { token: 7, password: 'hunter2' } })
+  await app.inject('/crash')
+  const log = lines().join('\n')
+  expect(lines().length).toBeGreaterThanOrEqual(8)
+  expect(log).toContain('[redacted]')
+  expect(secrets.filter((secret) => log.includes(secret))).toEqual([])
+})
+
+test('secret query parameters are redacted, others are not', () => {
+  expect(loggableUrl('/login?state=s&code=c1&CODE=c2&key=k#f')).toBe(
+    '/login?state=s&code=[redacted]&CODE=[redacted]&key=[redacted]#f',
+  )
+  expect(loggableUrl('/models?framework=pytorch&keyword=x')).toBe('/models?framework=pytorch&keyword=x')
+})
+
+test('a client that does not wait for its answer is logged and counted as 499', async () => {
+  const { app, requestLines, metrics } = await start()
+  const client = await openRaw((await listen(app)).port)
+  client.socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  client.socket.destroy()
+  await eventually(() => requestLines().length === 1)
+  expect(requestLines()).toMatchObject([{ route: '/never', status: 499, msg: 'request broken off' }])
+  expect(await metrics.registry.getSingleMetricAsString('http_requests_total')).toContain(
+    'http_requests_total{method="GET",route="/never",status="499"} 1',
+  )
+})
+
+test('/metrics counts requests by route pattern, never by path, and shows what others register', async () => {
+  const { app, metrics } = await start()
+  for (const id of ['1', '2', '3']) await app.inject({ url: `/devices/${id}`, headers: bearer('reader') })
+  await app.inject('/nowhere/1')
+  await app.inject('/nowhere/2')
+  const { Gauge } = await import('prom-client')
+  new Gauge({ name: 'active_devices', help: 'x', registers: [metrics.registry] }).set(17)
+
+  const answer = await app.inject('/metrics')
+  expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const lines = answer.body.split('\n')
+  expect(lines).toContain('http_requests_total{method="GET",route="/devices/:id",status="200"} 3')
+  expect(lines).toContain('http_requests_total{method="GET",route="unmatched",status="404"} 2')
+  expect(lines).toContain('http_request_duration_seconds_count{method="GET",route="/devices/:id",status="200"} 3')
+  expect(lines).toContain('active_devices 17')
+  expect(answer.body).toContain('process_resident_memory_bytes')
+})
+
+test('/ready is 200 while every check passes and 503 with the failing one named, not explained', async () => {
+  let broken = false
+  const { app } = await start({
+    readiness: {
+      database: async () => {
+        if (broken) throw new Error('password authentication failed')
+      },
+      storage: async () => undefined,
+    },
+  })
+  const ready = await app.inject('/ready')
+  expect([ready.statusCode, ready.json()]).toEqual([
+    200,
+    { status: 'ready', checks: { database: 'ok', storage: 'ok' } },
+  ])
+  broken = true
+  const failed = await app.inject('/ready')
+  expect([failed.statusCode, failed.json()]).toEqual([
+    503,
+    { status: 'not_ready', checks: { database: 'failed', storage: 'ok' } },
+  ])
+})
+
+test('web pages of other origins are let in only where they are configured', async () => {
+  const origin = 'https://dash.example'
+  const { app: closed } = await start()
+  expect(
+    (await closed.inject({ url: '/ready', headers: { origin } })).headers['access-control-allow-origin'],
+  ).toBeUndefined()
+  await closed.close()
+
+  const { app } = await start({ corsOrigins: [origin] })
+  const allowed = await app.inject({ url: '/devices/7', headers: { origin } })
+  expect([allowed.statusCode, allowed.headers['access-control-allow-origin']]).toEqual([401, origin])
+  const other = await app.inject({ url: '/ready', headers: { origin: 'https://evil.example' } })
+  expect(other.headers['access-control-allow-origin']).toBeUndefined()
+  const preflight = await app.inject({
+    method: 'OPTIONS',
+    url: '/devices/7',
+    headers: { origin, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'authorization' },
+  })
+  expect(preflight.statusCode).toBe(204)
+  expect(preflight.headers).toMatchObject({
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': 'authorization',
+  })
+})

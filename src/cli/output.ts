@@ -1,4 +1,3 @@
-import { styleText } from 'node:util'
 import type { Io, TextSink } from './io.ts'
 
 /** Prints data to stdout and everything about it to stderr, so that stdout can be piped. */
@@ -38,7 +37,7 @@ const usesColour = (sink: TextSink, env: Io['env']): boolean =>
   sink.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 
 export const createOutput = ({ stdout, stderr, env }: Io): Output => {
-  const bold = (text: string): string => (usesColour(stdout, env) ? styleText('bold', text) : text)
+  const bold = (text: string): string => (usesColour(stdout, env) ? `\u001b[1m${text}\u001b[22m` : text)
   const line = (text: string): void => void stdout.write(`${text}\n`)
   return {
     line: (text) => line(harmless(text)),

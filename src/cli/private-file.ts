@@ -29,7 +29,8 @@ export const readObject = async (path: string, advice: string): Promise<Readonly
     text = await readFile(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
+    // A folder of that name is told without its path.
+    throw Object.assign(error as Error, { path })
   }
   let value: unknown
   try {

@@ -1,0 +1,222 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld, type World } from '../../../test/world.ts'
+import { composeKey } from '../../domain/api-key.ts'
+import { runInProcess } from '../in-process.ts'
+import { Interrupted } from '../io.ts'
+
+const credentialsIn = async (home: string) => JSON.parse(await readFile(join(home, 'credentials.json'), 'utf8'))
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** A login in progress, and the page that it asks the browser to open. */
+const startLogin = async (
+  world: World,
+  options: { home: string; env?: Record<string, string>; signal?: AbortSignal },
+) => {
+  let open = (_address: string): void => undefined
+  const opened = new Promise<string>((resolve) => {
+    open = resolve
+  })
+  const ran = runInProcess(['login'], {
+    env: { SERVICE_HOME: options.home, SERVICE_API_BASE: world.baseUrl, ...options.env },
+    openBrowser: open,
+    ...(options.signal && { signal: options.signal }),
+  })
+  return { ran, page: new URL(await opened) }
+}
+
+/** What the page's script does when the person approves: the address that the browser is sent to. */
+const approve = async (world: World, page: URL, key?: string): Promise<URL> => {
+  const answer = await world.request('POST', '/api/v1/login/authorize', {
+    key,
+    body: Object.fromEntries(page.searchParams),
+  })
+  expect(answer.status).toBe(200)
+  return new URL((answer.body as { redirect_to: string }).redirect_to)
+}
+
+it('signs in through the browser and keeps a key that works', async () => {
+  const world = await startWorld()
+  const home = join(await emptyFolder(), 'svc')
+  const { ran, page } = await startLogin(world, { home })
+  expect({ origin: page.origin, path: page.pathname, names: [...page.searchParams.keys()] }).toEqual({
+    origin: world.baseUrl,
+    path: '/login',
+    names: ['code_challenge', 'redirect_uri', 'state'],
+  })
+  expect((await fetch(page)).status).toBe(200)
+
+  const shown = await fetch(await approve(world, page))
+  expect({ status: shown.status, signedIn: (await shown.text()).includes('<h1>Signed in</h1>') }).toEqual({
+    status: 200,
+    signedIn: true,
+  })
+  expect(
+    Object.fromEntries(['cache-control', 'referrer-policy'].map((name) => [name, shown.headers.get(name)])),
+  ).toEqual({
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+  })
+  const path = join(home, 'credentials.json')
+  const { exitCode, stdout, stderr } = await ran
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Signed in to ${world.baseUrl}.\n` })
+  expect(stderr).toBe(
+    `Approve the login in your browser. If none opens, go to:\n\n  ${page.href}\n\nThe key is in ${path}.\n`,
+  )
+
+  const kept = await credentialsIn(home)
+  expect(kept).toEqual({ api_key: kept.api_key, org_id: null, api_base: world.baseUrl })
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect((await world.request('GET', '/api/v1/keys', { key: kept.api_key })).status).toBe(200)
+  await expect(fetch(page.searchParams.get('redirect_uri')!)).rejects.toThrow('fetch failed')
+})
+
+it('keeps the organisation of whoever approved', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const home = await emptyFolder()
+  const admin = world.service.firstAdminKey!
+  const { body } = await world.request('POST', '/api/v1/keys', { key: admin, body: { name: 'a', org_id: 'acme' } })
+  const { ran, page } = await startLogin(world, { home })
+  await fetch(await approve(world, page, (body as { api_key: string }).api_key))
+  expect(await ran).toMatchObject({ exitCode: 0, stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n` })
+  expect(await credentialsIn(home)).toMatchObject({ org_id: 'acme' })
+})
+
+it('refuses an answer with the state of another login, and stores nothing', async () => {
+  const world = await startWorld()
+  const home = await emptyFolder()
+  const { ran, page } = await startLogin(world, { home })
+  const target = await approve(world, page)
+  target.searchParams.set('state', 'x'.repeat(43))
+  const shown = await fetch(target)
+  expect({ status: shown.status, refused: (await shown.text()).includes('<h1>Not signed in</h1>') }).toEqual({
+    status: 400,
+    refused: true,
+  })
+  const { exitCode, stdout, stderr } = await ran
+  expect({ exitCode, stdout, last: stderr.split('\n\n').at(-1) }).toEqual({
+    exitCode: 1,
+    stdout: '',
+    last:
+      'svc: The browser came back with the state of another login. Nothing was stored.\n' +
+      'If you did not open an old tab, somebody else may have sent it. Start again with: svc login\n',
+  })
+  expect(await exists(join(home, 'credentials.json'))).toBe(false)
+})
+
+it('answers only its callback, and fails when the code is none of the service or there is none', async () => {
+  const world = await startWorld()
+  const home = await emptyFolder()
+  const first = await startLogin(world, { home })
+  const callback = new URL(first.page.searchParams.get('redirect_uri')!)
+  callback.searchParams.set('state', first.page.searchParams.get('state')!)
+  expect((await fetch(new URL('/favicon.ico', callback))).status).toBe(404)
+  expect((await fetch(callback, { method: 'POST' })).status).toBe(404)
+  expect((await fetch(callback)).status).toBe(400)
+  expect(await first.ran).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('svc: The login was not approved in the browser.\n'),
+  })
+
+  const second = await startLogin(world, { home })
+  const forged = new URL(second.page.searchParams.get('redirect_uri')!)
+  forged.search = new URLSearchParams({ state: second.page.searchParams.get('state')!, code: 'invented' }).toString()
+  expect((await fetch(forged)).status).toBe(502)
+  expect(await second.ran).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('svc: This login code is unknown, used or expired.'),
+  })
+  expect(await exists(join(home, 'credentials.json'))).toBe(false)
+})
+
+it('opens the login page of the dashboard where there is one', async () => {
+  const world = await startWorld()
+  const stop = new AbortController()
+  const env = { SERVICE_DASHBOARD_URL: 'https://dashboard.example.org/' }
+  const { ran, page } = await startLogin(world, { home: await emptyFolder(), env, signal: stop.signal })
+  expect(page.origin + page.pathname).toBe('https://dashboard.example.org/login')
+  stop.abort(new Interrupted(130))
+  expect(await ran).toMatchObject({ exitCode: 130, stdout: '' })
+})
+
+it('ends with 130 on Ctrl-C, as a program', async () => {
+  const world = await startWorld()
+  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', main, 'login'], {
+    env: { PATH: process.env.PATH, SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  for await (const text of child.stderr.setEncoding('utf8')) {
+    stderr += text
+    if (stderr.includes('/login?')) child.kill('SIGINT')
+  }
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(130)
+  expect(stderr).toMatch(/^Approve the login in your browser. If none opens, go to:\n\n {2}http:\S+\n\n$/)
+})
+
+it('signs in with a key, and learns its organisation where the key may list keys', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const admin = world.service.firstAdminKey!
+  const make = async (fields: object): Promise<string> =>
+    (
+      (await world.request('POST', '/api/v1/keys', { key: admin, body: { name: 'a', ...fields } })).body as {
+        api_key: string
+      }
+    ).api_key
+  const home = await emptyFolder()
+  const env = { SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl }
+
+  const bound = await make({ org_id: 'acme', scopes: ['admin'] })
+  expect(await runInProcess(['login', '--api-key', bound], { env })).toEqual({
+    exitCode: 0,
+    stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n`,
+    stderr: `The key is in ${join(home, 'credentials.json')}.\n`,
+  })
+  expect(await credentialsIn(home)).toEqual({ api_key: bound, org_id: 'acme', api_base: world.baseUrl })
+
+  const narrow = await make({ scopes: ['models:read'] })
+  const stdin = new PassThrough()
+  stdin.end(`${narrow}\n`)
+  expect(await runInProcess(['login', '--api-key'], { env, stdin })).toMatchObject({ exitCode: 0 })
+  expect(await credentialsIn(home)).toEqual({ api_key: narrow, org_id: null, api_base: world.baseUrl })
+})
+
+it('refuses a key that is mistyped without asking, and one that the service does not know', async () => {
+  const world = await startWorld()
+  const home = await emptyFolder()
+  const key = composeKey((count) => new Uint8Array(count).fill(7))
+  const login = (given: string, apiBase: string) =>
+    runInProcess(['login', '--api-key', given], { env: { SERVICE_HOME: home, SERVICE_API_BASE: apiBase } })
+  // Nobody listens there: asking would fail in other words.
+  const silent = 'http://127.0.0.1:9'
+  const advice = 'Copy the whole key: sk_live_ and 32 letters or digits.\n'
+  expect([
+    await login(key.replace(/.$/, '_'), silent),
+    await login(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, silent),
+    await login('my-key', silent),
+    await login(key, world.baseUrl),
+  ]).toEqual([
+    { exitCode: 1, stdout: '', stderr: `svc: This is no API key: its check characters do not fit.\n${advice}` },
+    { exitCode: 1, stdout: '', stderr: `svc: This is no API key: its check characters do not fit.\n${advice}` },
+    { exitCode: 1, stdout: '', stderr: `svc: This is no API key: it does not begin with sk_live_.\n${advice}` },
+    {
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'svc: This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.\n' +
+        `Ask the operator of ${world.baseUrl} for a key, or: svc login\n`,
+    },
+  ])
+  expect(await exists(join(home, 'credentials.json'))).toBe(false)
+})

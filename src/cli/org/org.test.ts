@@ -1,0 +1,85 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld } from '../../../test/world.ts'
+import { runInProcess } from '../in-process.ts'
+
+it('creates an organisation on the service and shows it from then on', async () => {
+  const world = await startWorld()
+  const home = await emptyFolder()
+  const { key } = await world.register('laptop')
+  const svc = (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home, SERVICE_API_KEY: key } })
+
+  expect(await svc('org')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'svc: No organisation is set up here.\nCreate one with: svc init <org_name>\n',
+  })
+
+  const path = join(home, 'config.json')
+  const shown =
+    'Organisation:  Acme Robotics\n' +
+    'Id:            acme-robotics\n' +
+    'Compliance:    gdpr\n' +
+    'Region:        eu\n' +
+    `Service:       ${world.baseUrl}\n`
+  const argv = ['init', 'Acme Robotics', '--compliance', 'gdpr', '--region', 'eu', '--api-base', world.baseUrl]
+  expect(await svc(...argv)).toEqual({
+    exitCode: 0,
+    stdout: shown,
+    stderr: `Kept in ${path}. Keys made from now on belong to Acme Robotics.\n`,
+  })
+  const kept = {
+    org_id: 'acme-robotics',
+    org_name: 'Acme Robotics',
+    compliance: 'gdpr',
+    region: 'eu',
+    api_base: world.baseUrl,
+  }
+  expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(kept)
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect((await world.request('GET', '/api/v1/orgs/acme-robotics', { key })).body).toMatchObject({
+    name: 'Acme Robotics',
+    compliance: 'gdpr',
+    region: 'eu',
+  })
+
+  expect(await svc('org')).toEqual({ exitCode: 0, stdout: shown, stderr: '' })
+  const { stdout } = await svc('org', '--json')
+  expect(JSON.parse(stdout)).toEqual(kept)
+
+  expect(await svc(...argv)).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: "svc: An organisation 'acme-robotics' exists already. Choose another name.\n",
+  })
+})
+
+it('is in the region us, under no particular rules, unless told otherwise', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('laptop')
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  const { stdout } = await runInProcess(['init', 'Acme'], { env })
+  expect(stdout).toBe(
+    `Organisation:  Acme\nId:            acme\nCompliance:    -\nRegion:        us\nService:       ${world.baseUrl}\n`,
+  )
+})
+
+it('shows the organisation of the key that signed in, where nobody ran init', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('laptop')
+  await world.request('POST', '/api/v1/orgs', { key, body: { name: 'Acme', region: 'ap' } })
+  const { body } = await world.request('POST', '/api/v1/keys', {
+    key,
+    body: { name: 'mine', org_id: 'acme', scopes: ['admin'] },
+  })
+  const env = { SERVICE_HOME: await emptyFolder() }
+  const boundKey = (body as { api_key: string }).api_key
+  await runInProcess(['login', '--api-key', boundKey, '--api-base', world.baseUrl], { env })
+  expect(await runInProcess(['org'], { env })).toEqual({
+    exitCode: 0,
+    stdout: `Organisation:  Acme\nId:            acme\nCompliance:    -\nRegion:        ap\nService:       ${world.baseUrl}\n`,
+    stderr: '',
+  })
+})

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { createOutput } from './output.ts'
+
+const collect = (isTTY: boolean, env: Record<string, string> = {}) => {
+  const texts = { stdout: '', stderr: '' }
+  const sink = (name: 'stdout' | 'stderr') => ({ isTTY, write: (text: string) => void (texts[name] += text) })
+  return { out: createOutput({ stdout: sink('stdout'), stderr: sink('stderr'), env, cwd: '/' }), texts }
+}
+
+it('aligns the columns of a table and shows nothing as a dash', () => {
+  const { out, texts } = collect(false)
+  out.table(
+    ['ID', 'NAME'],
+    [
+      ['1', 'phones'],
+      ['1234', null],
+    ],
+  )
+  expect(texts.stdout).toBe('ID    NAME\n1     phones\n1234  -\n')
+})
+
+it('colours the header on a terminal, unless NO_COLOR or a dumb terminal asks for plain text', () => {
+  const headOf = (isTTY: boolean, env: Record<string, string>) => {
+    const { out, texts } = collect(isTTY, env)
+    out.table(['ID'], [])
+    return texts.stdout
+  }
+  expect(headOf(true, {})).toBe('\u001b[1mID\u001b[22m\n')
+  expect([headOf(true, { NO_COLOR: '1' }), headOf(true, { TERM: 'dumb' }), headOf(false, {})]).toEqual(
+    Array(3).fill('ID\n'),
+  )
+})
+
+it('keeps names from elsewhere from steering the terminal or breaking a table', () => {
+  const { out, texts } = collect(false)
+  out.table(['NAME'], [['a\u001b[2Jb'], ['two\nlines']])
+  out.line('bell\u0007')
+  out.note('title\u009d')
+  expect(texts).toEqual({ stdout: 'NAME\na\u{fffd}[2Jb\ntwo lines\nbell\u{fffd}\n', stderr: 'title\u{fffd}\n' })
+})
+
+it('leaves keys out of notes', () => {
+  const { out, texts } = collect(false)
+  out.note('unknown option --key=sk_live_0123456789abcdef!')
+  expect(texts.stderr).toBe('unknown option --key=sk_live_…!\n')
+})

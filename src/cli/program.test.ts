@@ -1,0 +1,151 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder } from '../../test/databases.ts'
+import { COMMANDS } from './commands.ts'
+import { runInProcess } from './in-process.ts'
+
+const svc = async (argv: string, env: Record<string, string> = {}) =>
+  runInProcess(argv.split(' ').filter(Boolean), { env: { SERVICE_HOME: await emptyFolder(), ...env } })
+
+/** The interface's table, section 4. */
+const INTERFACE_ORDER = (
+  'run embed transcribe serve benchmark deploy login push pull convert eval quantize check list scan status ' +
+  'dashboard init org demo launch models rollback pair team keys train federation integrations'
+).split(' ')
+
+it('lists its commands in the order of the interface, and its own after them', async () => {
+  const { exitCode, stdout, stderr } = await svc('--help')
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name!)
+  expect({ exitCode, stderr, listed }).toEqual({ exitCode: 0, stderr: '', listed: COMMANDS.map(({ name }) => name) })
+  const known = listed.filter((name) => INTERFACE_ORDER.includes(name))
+  expect(known).toEqual(INTERFACE_ORDER.filter((name) => known.includes(name)))
+  expect(listed.slice(0, known.length)).toEqual(known)
+})
+
+it('every command that is listed has help of its own', async () => {
+  const paths = COMMANDS.flatMap((command) =>
+    'commands' in command ? command.commands.map(({ name }) => `${command.name} ${name}`) : [command.name],
+  )
+  for (const path of paths) {
+    const { exitCode, stdout, stderr } = await svc(`${path} --help`)
+    expect({ path, exitCode, stderr, usage: stdout.split('\n')[0]!.startsWith(`Usage: svc ${path}`) }).toEqual({
+      path,
+      exitCode: 0,
+      stderr: '',
+      usage: true,
+    })
+    expect(await svc(`help ${path}`)).toEqual({ exitCode, stdout, stderr })
+  }
+})
+
+it('prints the version of its package', async () => {
+  const { default: manifest } = await import('../../package.json', { with: { type: 'json' } })
+  expect(await svc('--version')).toEqual({ exitCode: 0, stdout: `${manifest.version}\n`, stderr: '' })
+})
+
+it.each([
+  ['kyes', "svc: unknown command 'kyes'\n(Did you mean keys?)\nWhat there is: svc --help\n"],
+  ['kyes --help', "svc: unknown command 'kyes'\n(Did you mean keys?)\nWhat there is: svc --help\n"],
+  ['help nothing', "svc: unknown command 'nothing'\nWhat there is: svc --help\n"],
+  ['keys lst', "svc: unknown command 'lst'\n(Did you mean list?)\nWhat it takes: svc keys --help\n"],
+  ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nWhat it takes: svc keys list --help\n"],
+  ['keys create', "svc: missing required argument 'name'\nWhat it takes: svc keys create --help\n"],
+  [
+    'init Acme --region mars',
+    "svc: option '--region <region>' argument 'mars' is invalid. Allowed choices are us, eu, ap.\nWhat it takes: svc init --help\n",
+  ],
+  [
+    'keys create ci --expires 0d',
+    "svc: option '--expires <days>' argument '0d' is invalid. It must be a number of days from 1d to 3650d, such as 30d.\nWhat it takes: svc keys create --help\n",
+  ],
+  [
+    'keys create ci --scope fly',
+    "svc: option '--scope <scope>' argument 'fly' is invalid. Scopes are devices:read, devices:write, models:read, models:write, training:read, training:write, admin.\nWhat it takes: svc keys create --help\n",
+  ],
+  [
+    'keys list --api-base nowhere',
+    "svc: --api-base is not the address of a service: 'nowhere'.\nIt must look like http://127.0.0.1:8000.\n",
+  ],
+])('%s is wrong usage: 2, and what would be right', async (argv, stderr) => {
+  expect(await svc(argv)).toEqual({ exitCode: 2, stdout: '', stderr })
+})
+
+it.each(['', 'keys', 'train'])('svc %s asks for a command, with help on stderr', async (argv) => {
+  const { exitCode, stdout, stderr } = await svc(argv)
+  expect({ exitCode, stdout, head: stderr.split('\n')[0] }).toEqual({
+    exitCode: 2,
+    stdout: '',
+    head: `Usage: ${`svc ${argv}`.trim()} <command> [options]`,
+  })
+})
+
+it('does not repeat a key that was typed into the wrong place', async () => {
+  const key = 'sk_live_0123456789abcdefghijklmnopqrstuv'
+  for (const argv of [key, `keys ${key}`, `login --key=${key}`, `keys create ci --expires ${key}`]) {
+    const { exitCode, stdout, stderr } = await svc(argv)
+    expect({ exitCode, stdout, leaks: stderr.includes(key.slice(8, 14)) }).toEqual({
+      exitCode: 2,
+      stdout: '',
+      leaks: false,
+    })
+  }
+})
+
+it('says how to sign in where a key is needed and there is none', async () => {
+  for (const argv of ['init Acme', 'keys list', 'keys create ci', 'keys revoke 1', 'train verify 1']) {
+    expect(await svc(argv)).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'svc: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n' +
+        'Sign in with: svc login. Or set SERVICE_API_KEY.\n',
+    })
+  }
+})
+
+const ADVICE = 'Is the service running? Start it with: npm start. Another address: --api-base or SERVICE_API_BASE.\n'
+
+it('says that nobody listens, and what to do', async () => {
+  const server = createTcpServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await new Promise((resolve) => server.close(resolve))
+  expect(await svc(`keys list --api-base ${base}`, { SERVICE_API_KEY: 'k' })).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `svc: Cannot reach ${base} (connection refused).\n${ADVICE}`,
+  })
+})
+
+it('says so when something else answers, cuts the answer off, or sends the key elsewhere', async () => {
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith('/moved')) response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
+    else if (request.url?.startsWith('/cut')) {
+      response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
+    } else response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const stderrOf = async (path: string) =>
+    (await svc('keys list', { SERVICE_API_KEY: 'k', SERVICE_API_BASE: base + path })).stderr
+  expect(await stderrOf('')).toBe(
+    `svc: ${base}: The server answered 404, and not in the words of this API. Is the address right?\n`,
+  )
+  expect(await stderrOf('/moved')).toBe(`svc: Cannot reach ${base}/moved (unexpected redirect).\n${ADVICE}`)
+  expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection cut off).\n${ADVICE}`)
+})
+
+it('names the file that it cannot use, and why', async () => {
+  const folder = await emptyFolder()
+  await mkdir(join(folder, 'credentials.json'))
+  await writeFile(join(folder, 'file'), '')
+  const stderrOf = async (home: string) => (await svc('keys list', { SERVICE_HOME: home })).stderr
+  expect(await stderrOf(folder)).toBe(`svc: Cannot use ${join(folder, 'credentials.json')}: it is a folder.\n`)
+  expect(await stderrOf(join(folder, 'file'))).toBe(
+    `svc: Cannot use ${join(folder, 'file', 'config.json')}: a part of its path is not a folder.\n`,
+  )
+})

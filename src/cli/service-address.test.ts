@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { isSameService, parseApiBase } from './service-address.ts'
+
+it.each([
+  ['http://127.0.0.1:8000', 'http://127.0.0.1:8000'],
+  ['http://127.0.0.1:8000/', 'http://127.0.0.1:8000'],
+  ['https://example.org/tributary/', 'https://example.org/tributary'],
+  ['https://example.org/api/v1/', 'https://example.org'],
+])('reads %s as %s', (text, expected) => {
+  expect(parseApiBase(text, '--api-base')).toBe(expected)
+})
+
+it.each(['127.0.0.1:8000', 'ftp://example.org', 'https://user:secret@example.org', ''])('refuses %j', (text) => {
+  expect(() => parseApiBase(text, 'SERVICE_API_BASE')).toThrow('SERVICE_API_BASE is not the address of a service')
+})
+
+it('does not repeat the password of an address it refuses', () => {
+  expect(() => parseApiBase('https://user:secret@example.org', '--api-base')).not.toThrow(/secret/)
+})
+
+it.each([
+  ['https://a.example.org', 'https://a.example.org/sub', true],
+  ['http://127.0.0.1:8000', 'http://localhost:8100', true],
+  ['http://[::1]:8000', 'http://127.0.0.1:8000', true],
+  ['https://a.example.org', 'http://a.example.org', false],
+  ['https://a.example.org', 'https://b.example.org', false],
+  ['http://127.0.0.1:8000', 'http://127.0.0.1.example.org:8000', false],
+])('a key of %s may go to %s: %s', (one, other, expected) => {
+  expect([isSameService(one, other), isSameService(other, one)]).toEqual([expected, expected])
+})

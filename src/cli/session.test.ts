@@ -1,0 +1,82 @@
+import { chmod, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../test/databases.ts'
+import { createSession, type Session } from './session.ts'
+
+const nowhere = { write: () => undefined }
+
+const open = async (env: Record<string, string> = {}, home?: string): Promise<Session> =>
+  createSession({
+    stdout: nowhere,
+    stderr: nowhere,
+    cwd: '/',
+    env: { SERVICE_HOME: home ?? join(await emptyFolder(), 'svc'), ...env },
+  })
+
+const config = (apiBase: string) => ({ orgId: 'acme', orgName: 'Acme', compliance: null, region: 'us', apiBase })
+
+it('takes the address from the option, the environment, config.json, credentials.json and the default, in this order', async () => {
+  const env: Record<string, string> = {}
+  const session = await open(env)
+  const home = session.home.folder
+  const again = () => open(env, home)
+  expect(await session.apiBase(undefined)).toBe('http://127.0.0.1:8000')
+  await session.home.saveCredentials({ apiKey: 'k', orgId: null, apiBase: 'http://credentials' })
+  expect(await session.apiBase(undefined)).toBe('http://credentials')
+  await session.home.saveConfig(config('http://config'))
+  expect(await session.apiBase(undefined)).toBe('http://config')
+  env.SERVICE_API_BASE = 'http://environment'
+  expect(await (await again()).apiBase(undefined)).toBe('http://environment')
+  expect(await (await again()).apiBase('http://option/')).toBe('http://option')
+})
+
+it('takes the key from the environment before the one that login kept', async () => {
+  const session = await open()
+  const { home } = session
+  expect(await session.apiKey('http://a')).toBeNull()
+  await home.saveCredentials({ apiKey: 'kept', orgId: null, apiBase: 'http://a' })
+  expect(await session.apiKey('http://a')).toEqual({ key: 'kept', source: home.credentialsPath })
+  const other = await open({ SERVICE_API_KEY: 'given' }, home.folder)
+  expect(await other.apiKey('http://a')).toEqual({ key: 'given', source: 'SERVICE_API_KEY' })
+})
+
+it('never sends a kept key to another service', async () => {
+  const session = await open()
+  await session.home.saveCredentials({ apiKey: 'kept', orgId: null, apiBase: 'https://a.example.org' })
+  expect(await session.apiKey('https://b.example.org')).toBeNull()
+  await expect(session.signedIn({ apiBase: 'https://b.example.org' })).rejects.toMatchObject({
+    message:
+      'This needs an API key of https://b.example.org, and you are not signed in there, but to https://a.example.org.',
+    advice: 'Sign in with: svc login --api-base https://b.example.org. Or set SERVICE_API_KEY.',
+  })
+})
+
+it('keeps its files for their owner only, also where a file was open to others before', async () => {
+  const { home } = await open()
+  await home.saveConfig(config('http://a'))
+  await home.saveCredentials({ apiKey: 'k', orgId: 'acme', apiBase: 'http://a' })
+  await chmod(home.credentialsPath, 0o644)
+  await home.saveCredentials({ apiKey: 'k', orgId: 'acme', apiBase: 'http://a' })
+  const modes = [home.folder, home.configPath, home.credentialsPath].map(
+    async (path) => (await stat(path)).mode & 0o777,
+  )
+  expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600])
+  expect(await home.config()).toEqual(config('http://a'))
+  expect(await home.credentials()).toEqual({ apiKey: 'k', orgId: 'acme', apiBase: 'http://a' })
+})
+
+it.each([
+  ['not JSON', 'it does not hold a JSON object.'],
+  ['[]', 'it does not hold a JSON object.'],
+  ['{"org_id":null}', 'api_key is missing.'],
+  ['{"api_key":7}', 'api_key is not a text.'],
+])('says that credentials.json is damaged when it holds %s', async (text, why) => {
+  const folder = await emptyFolder()
+  const { home } = await open({}, folder)
+  await writeFile(home.credentialsPath, text)
+  await expect(home.credentials()).rejects.toMatchObject({
+    message: `${home.credentialsPath} is damaged: ${why}`,
+    advice: 'Sign in again, which replaces it: svc login',
+  })
+})

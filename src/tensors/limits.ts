@@ -12,7 +12,7 @@ export const MAX_PICKLE_OPCODES = 3_000_000
 /** Dicts and sets are the most memory a single byte of pickle can ask for. */
 export const MAX_PICKLE_DICTS = 250_000
 /** Values visited while looking for tensors in a checkpoint: a few shared dicts can spell out billions of paths. */
-export const MAX_VISITED_VALUES = 1_000_000
+export const MAX_VISITED_VALUES = 500_000
 export const MAX_NESTING = 64
 export const MAX_TENSORS = 100_000
 /** All tensor names of one file together, in characters. */

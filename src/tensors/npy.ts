@@ -14,20 +14,20 @@ export interface NpyHeader {
   readonly length: number
 }
 
-const DTYPES: Readonly<Record<string, DType>> = {
-  f8: 'f64',
-  f4: 'f32',
-  f2: 'f16',
-  i8: 'i64',
-  i4: 'i32',
-  i2: 'i16',
-  i1: 'i8',
-  u8: 'u64',
-  u4: 'u32',
-  u2: 'u16',
-  u1: 'u8',
-  b1: 'bool',
-}
+const DTYPES: ReadonlyMap<string, DType> = new Map([
+  ['f8', 'f64'],
+  ['f4', 'f32'],
+  ['f2', 'f16'],
+  ['i8', 'i64'],
+  ['i4', 'i32'],
+  ['i2', 'i16'],
+  ['i1', 'i8'],
+  ['u8', 'u64'],
+  ['u4', 'u32'],
+  ['u2', 'u16'],
+  ['u1', 'u8'],
+  ['b1', 'bool'],
+])
 
 const READABLE = 'float64, float32, float16, integers and bool'
 
@@ -59,7 +59,7 @@ export const parseNpyHeader = (header: Uint8Array, name: string): NpyHeader => {
     throw badRequest(
       `Array ${showName(name)} has a header that cannot be read, or structured elements. Save plain arrays.`,
     )
-  const dtype = DTYPES[descr.replace(/^[<>|=]/, '')]
+  const dtype = DTYPES.get(descr.replace(/^[<>|=]/, ''))
   if (dtype === undefined || !/^[<>|=]/.test(descr)) {
     const reason = descr.includes('O') ? 'pickled Python objects, which are never loaded' : `elements of type ${descr}`
     throw badRequest(`Array ${showName(name)} holds ${reason.slice(0, 80)}; readable are ${READABLE}.`)

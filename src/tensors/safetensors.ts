@@ -12,21 +12,21 @@ import {
   type WeightFile,
 } from './weight-file.ts'
 
-const DTYPES: Readonly<Record<string, DType>> = {
-  F64: 'f64',
-  F32: 'f32',
-  F16: 'f16',
-  BF16: 'bf16',
-  I64: 'i64',
-  I32: 'i32',
-  I16: 'i16',
-  I8: 'i8',
-  U64: 'u64',
-  U32: 'u32',
-  U16: 'u16',
-  U8: 'u8',
-  BOOL: 'bool',
-}
+const DTYPES: ReadonlyMap<string, DType> = new Map([
+  ['F64', 'f64'],
+  ['F32', 'f32'],
+  ['F16', 'f16'],
+  ['BF16', 'bf16'],
+  ['I64', 'i64'],
+  ['I32', 'i32'],
+  ['I16', 'i16'],
+  ['I8', 'i8'],
+  ['U64', 'u64'],
+  ['U32', 'u32'],
+  ['U16', 'u16'],
+  ['U8', 'u8'],
+  ['BOOL', 'bool'],
+])
 
 /** A header length, then JSON; 32 bytes of text are enough to tell it from numbers when the length lies. */
 export const startsLikeSafetensors = (head: Uint8Array, size: number): boolean => {
@@ -45,7 +45,7 @@ interface Entry {
 const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => {
   const shown = `Tensor ${showName(name)}`
   if (!isRecord(value)) throw badRequest(`${shown} is not described by an object in the safetensors header.`)
-  const dtype = DTYPES[String(value.dtype)]
+  const dtype = DTYPES.get(String(value.dtype))
   if (dtype === undefined)
     throw badRequest(
       `${shown} has elements of type ${showName(String(value.dtype))}, which cannot be aggregated. ` +

@@ -40,7 +40,7 @@ export const planZip = (planned: readonly PlannedMember[]): ZipPlan => {
   const directory = headers.map(centralRecord)
   let central = at
   const sealed = members.map((member, i) => {
-    const crcOffsets = [...member.crcOffsets, central + 16]
+    const crcOffsets = [central + 16, ...member.crcOffsets]
     central += directory[i]!.length
     return { ...member, crcOffsets }
   })

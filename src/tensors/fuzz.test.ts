@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { fixtureBytes, fixtureNames } from '../../test/fixtures/weights/open.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { readTensorBytes } from './elements.ts'
+import { canPatch, seal, writeTensorBytes } from './patch.ts'
+import { readWeights } from './read-weights.ts'
+import { bytesSource } from './sources.ts'
+import { byteLength } from './weight-file.ts'
+
+const MUTATIONS = 2500
+/** Bytes that mean something to a parser: opcodes of pickle, brackets of JSON, extreme numbers. */
+const TELLING = [0, 1, 0x7f, 0x80, 0xff, 0x28, 0x2e, 0x63, 0x52, 0x74, 0x75, 0x68, 0x5d, 0x7d, 0x22, 0x5b]
+
+/** mulberry32: small, seeded, good enough to pick places. */
+const randomFrom = (seed: number) => {
+  let state = seed
+  return (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+const mutate = (bytes: Uint8Array, random: (below: number) => number): Uint8Array => {
+  const at = random(bytes.length)
+  const length = random(40)
+  const other = random(bytes.length)
+  const mutations = [
+    () => bytes.with(at, random(256)),
+    () => bytes.with(at, bytes[at]! ^ (1 << random(8))),
+    () => bytes.with(at, TELLING[random(TELLING.length)]!),
+    () => new Uint8Array([...bytes.subarray(0, at), ...bytes.subarray(at + length)]),
+    () => new Uint8Array([...bytes.subarray(0, at), ...bytes.subarray(other, other + length), ...bytes.subarray(at)]),
+    () => bytes.map((byte, i) => (i >= at && i < at + 8 ? 0xff : byte)),
+  ]
+  return mutations[random(mutations.length)]!()
+}
+
+/** Everything we do with an upload: read it, every element, and what can be patched is patched and read again. */
+const handle = (bytes: Uint8Array): 'read' | 'refused' => {
+  const target = bytesSource(bytes)
+  try {
+    const file = readWeights(target)
+    const small = file.tensors.filter((tensor) => (tensor.deflated?.size ?? byteLength(tensor)) < 2 ** 20)
+    for (const tensor of small) readTensorBytes(target, tensor)
+    if (canPatch(file)) {
+      for (const tensor of small) writeTensorBytes(target, tensor, new Uint8Array(byteLength(tensor)))
+      seal(target, file)
+      expect(readWeights(target)).toEqual(file)
+    }
+    return 'read'
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'bad_request' && error.cause === undefined) return 'refused'
+    throw error
+  }
+}
+
+it(`reads or refuses ${MUTATIONS} damaged files, and never fails in any other way`, () => {
+  const random = randomFrom(20_260_101)
+  const files = fixtureNames().map((name) => ({ name, bytes: fixtureBytes(name) }))
+  const outcomes = { read: 0, refused: 0 }
+  for (let n = 0; n < MUTATIONS; n++) {
+    const { name, bytes } = files[n % files.length]!
+    let damaged: Uint8Array = bytes
+    for (let times = 1 + random(3); times > 0 && damaged.length > 0; times--) damaged = mutate(damaged, random)
+    try {
+      outcomes[handle(damaged)]++
+    } catch (cause) {
+      throw new Error(`Mutation ${n} of ${name} failed otherwise.`, { cause })
+    }
+  }
+  expect(outcomes.read + outcomes.refused).toBe(MUTATIONS)
+  // Damage to the elements themselves is no damage to the container.
+  expect(outcomes.read).toBeGreaterThan(MUTATIONS / 20)
+  expect(outcomes.refused).toBeGreaterThan(MUTATIONS / 2)
+})

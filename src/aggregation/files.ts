@@ -36,6 +36,20 @@ export const openFile = (path: string, mode: 'r' | 'r+' | 'w+'): OpenFile => {
   }
 }
 
+/** The same file, with reads that are valid only until the next one: nothing is allocated per read. */
+export const reusingReads = (file: OpenFile, most: number): ByteTarget => {
+  const buffer = new Uint8Array(most)
+  return {
+    size: file.size,
+    write: (offset, bytes) => file.write(offset, bytes),
+    read: (offset, length) => {
+      const bytes = length <= most ? buffer.subarray(0, length) : new Uint8Array(length)
+      readFully(file.fd, bytes, offset)
+      return bytes
+    },
+  }
+}
+
 /**
  * Many files, read in turn: the first `keepOpen` of them stay open, the others are opened for every read, so that a
  * thousand updates do not exhaust the process's descriptors.

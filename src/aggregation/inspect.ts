@@ -39,9 +39,16 @@ export const inspectFile = async (
   }
 }
 
-const requireFinite = async (path: string, file: OpenFile, tensors: readonly Tensor[]): Promise<void> => {
+/** One per thread: a fresh WebAssembly memory costs more than reading a small file. */
+let scanner: { readonly kernel: Kernel; readonly row: number } | undefined
+
+const createScanner = () => {
   const kernel = createKernel()
-  const row = kernel.allocate(COLUMNS * 8)
+  return { kernel, row: kernel.allocate(COLUMNS * 8) }
+}
+
+const requireFinite = async (path: string, file: OpenFile, tensors: readonly Tensor[]): Promise<void> => {
+  const { kernel, row } = (scanner ??= createScanner())
   const scanned = new Set<string>()
   for (const tensor of tensors) {
     // Tied tensors are looked at once.

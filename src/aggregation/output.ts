@@ -6,7 +6,7 @@ import { canPatch, seal, writeTensorBytes } from '../tensors/patch.ts'
 import { planContainer } from '../tensors/plan-container.ts'
 import { BYTES_OF, byteLength, elementCount, isDirect, type Tensor, type WeightFile } from '../tensors/weight-file.ts'
 import { ScratchFile, SLICE_BYTES } from './expand.ts'
-import { type OpenFile, openFile } from './files.ts'
+import { type OpenFile, openFile, reusingReads } from './files.ts'
 import { slicesOf } from './slices.ts'
 
 const COPY_BYTES = 1024 * 1024
@@ -23,6 +23,23 @@ const copyAround = (from: OpenFile, to: OpenFile, tensors: readonly Tensor[]): v
     for (; at < start; at += Math.min(COPY_BYTES, start - at))
       to.write(at, from.read(at, Math.min(COPY_BYTES, start - at)))
     at = Math.max(at, end)
+  }
+}
+
+/** Writes everything but the tensors' values; returns where those belong. */
+const lay = (templatePath: string, template: WeightFile, target: OpenFile): WeightFile => {
+  if (!canPatch(template)) {
+    const plan = planContainer(template.format, layoutOf(template))
+    ftruncateSync(target.fd, plan.size)
+    writePieces(target, plan)
+    return plan.file
+  }
+  const source = openFile(templatePath, 'r')
+  try {
+    copyAround(source, target, template.tensors)
+    return template
+  } finally {
+    source.close()
   }
 }
 
@@ -43,19 +60,11 @@ export class OutputFile {
 
   constructor(templatePath: string, template: WeightFile, outputPath: string) {
     this.#file = openFile(outputPath, 'w+')
-    if (canPatch(template)) {
-      const source = openFile(templatePath, 'r')
-      try {
-        copyAround(source, this.#file, template.tensors)
-      } finally {
-        source.close()
-      }
-      this.weights = template
-    } else {
-      const plan = planContainer(template.format, layoutOf(template))
-      ftruncateSync(this.#file.fd, plan.size)
-      writePieces(this.#file, plan)
-      this.weights = plan.file
+    try {
+      this.weights = lay(templatePath, template, this.#file)
+    } catch (error) {
+      this.#file.close()
+      throw error
     }
     const places = new Map(this.weights.tensors.map((tensor) => [tensor.name, tensor]))
     this.#tensors = template.tensors.map(({ name }) => places.get(name)!)
@@ -103,7 +112,7 @@ export class OutputFile {
       for (const { tensor: part, start } of slicesOf(tensor, SLICE_BYTES / BYTES_OF[tensor.dtype]))
         writeTensorBytes(this.#file, part, this.read(index, start, elementCount(part.shape)))
     }
-    seal(this.#file, this.weights, crc32)
+    seal(reusingReads(this.#file, COPY_BYTES), this.weights, crc32)
   }
 
   close(): void {

@@ -56,8 +56,12 @@ const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: Round
 }
 
 const readFinished = async (folder: string): Promise<TrainingOutcome | null> => {
-  const text = await readFile(join(folder, FINISHED), 'utf8').catch(() => null)
-  return text === null ? null : (JSON.parse(text) as TrainingOutcome)
+  try {
+    return JSON.parse(await readFile(join(folder, FINISHED), 'utf8')) as TrainingOutcome
+  } catch {
+    // Not there, or not whole after a power cut: then it is trained again.
+    return null
+  }
 }
 
 const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<void> => {

@@ -6,8 +6,8 @@ export interface Job {
 }
 
 export interface Clockwork {
-  /** Runs a job as soon as possible, besides its interval. */
-  wake(name: string): void
+  /** Runs a job as soon as possible, besides its interval. Resolves when a run that began after this call has ended. */
+  wake(name: string): Promise<void>
   /** Starts nothing any more, and waits for what runs. */
   stop(): Promise<void>
 }
@@ -24,29 +24,26 @@ export const startClockwork = (
   const wheels = new Map(jobs.map((job) => [job.name, startWheel(job)]))
 
   function startWheel(job: Job) {
-    let running: Promise<void> | null = null
-    let again = false
+    let running: Promise<void> = Promise.resolve()
+    let next: Promise<void> | null = null
 
     const turn = async (): Promise<void> => {
-      do {
-        again = false
-        await job.run().catch((error: unknown) => log.error({ job: job.name, err: error }, 'job failed'))
-      } while (again && !stopped)
-    }
-    const wake = (): void => {
+      next = null
       if (stopped) return
-      again = running !== null
-      running ??= turn().finally(() => {
-        running = null
-      })
+      await job.run().catch((error: unknown) => log.error({ job: job.name, err: error }, 'job failed'))
+    }
+    /** Calls while a run is under way share the one that follows it. */
+    const wake = (): Promise<void> => {
+      next ??= running = running.then(turn)
+      return next
     }
     const timer = setInterval(wake, job.everyMs)
     timer.unref()
-    return { wake, timer, finished: () => running ?? Promise.resolve() }
+    return { wake, timer, finished: () => running }
   }
 
   return {
-    wake: (name) => wheels.get(name)?.wake(),
+    wake: (name) => wheels.get(name)?.wake() ?? Promise.resolve(),
     async stop() {
       stopped = true
       for (const wheel of wheels.values()) clearInterval(wheel.timer)

@@ -134,7 +134,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     files,
     blobs,
     workers,
-    collected: () => clockwork.wake('aggregation'),
+    collected: () => void clockwork.wake('aggregation'),
     now,
     newId,
   })
@@ -205,15 +205,12 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     version: VERSION,
     now,
   })
-  clockwork.wake('aggregation')
+  void clockwork.wake('aggregation')
 
   return {
     app,
     firstAdminKey,
-    async settle() {
-      await rounds.tick()
-      await aggregations.run()
-    },
+    settle: () => clockwork.wake('aggregation'),
     async close() {
       await app.close()
       await clockwork.stop()

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { threadEntry } from '../domain/thread-entry.ts'
+
+export interface ServiceProcess {
+  readonly baseUrl: string
+  /** Resolves once the service has finished what was in flight. */
+  stop(): Promise<void>
+}
+
+/** `npm start` on a free port: the real service in a process of its own, with its data in `dataDir`. */
+export const startService = async (dataDir: string): Promise<ServiceProcess> => {
+  const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(threadEntry(import.meta.url, '../main'))], {
+    env: {
+      ...withoutSettings(process.env),
+      SERVICE_DATA_DIR: dataDir,
+      SERVICE_PORT: '0',
+      SERVICE_LOG_LEVEL: 'warn',
+      // The operator looks at its round several times a second.
+      SERVICE_RATE_LIMIT_PER_MINUTE: '1000',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // Ctrl-C is for the demo, which then stops the service itself.
+    detached: true,
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const address = /listening on (\S+)/.exec(line)?.[1]
+      if (address !== undefined) resolve(address)
+      else if (line.startsWith('{')) console.error(line)
+    })
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`The service ended with code ${code} before it listened.`)))
+  })
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  return {
+    baseUrl,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+      process.off('exit', kill)
+    },
+  }
+}
+
+const withoutSettings = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SERVICE_')))

@@ -120,8 +120,10 @@ export class PickleMachine {
   /** Python's int of any length: little-endian two's complement. */
   long(length: number): number | bigint {
     if (length > 64) throw this.broken('it holds a whole number of more than 64 bytes')
+    const words = new DataView(new ArrayBuffer(64))
+    new Uint8Array(words.buffer).set(this.bytes(length))
     let value = 0n
-    for (const byte of copyOf(this.bytes(length)).reverse()) value = (value << 8n) | BigInt(byte)
+    for (let at = Math.ceil(length / 8) * 8 - 8; at >= 0; at -= 8) value = (value << 64n) | words.getBigUint64(at, true)
     const signed = BigInt.asIntN(length * 8, value)
     return BigInt.asIntN(53, signed) === signed ? Number(signed) : signed
   }

@@ -2,11 +2,9 @@ import { expect, it } from 'vitest'
 import { ByteCursor } from './byte-cursor.ts'
 import { unpickle } from './pickle.ts'
 import type { PickleValue } from './pickle-value.ts'
-import { readWeights } from './read-weights.ts'
 import { bytesSource } from './sources.ts'
 import { torchHost } from './torch-globals.ts'
 import { findWeights } from './torch-weights.ts'
-import { planZip } from './zip-plan.ts'
 
 const run = (code: string): PickleValue => {
   const source = bytesSource(Buffer.from(code, 'latin1'))
@@ -124,22 +122,4 @@ it('takes the weights of a checkpoint and leaves its optimizer', () => {
     'b.0',
   ])
   expect(() => names(`}${named('model', 'N')}.`)).toThrow(refused('holds no tensors'))
-})
-
-it('refuses a compressed storage, which torch never writes', () => {
-  const text = new TextEncoder()
-  const pickle = Uint8Array.from(`}X\x01\0\0\0w${TENSOR}s.`, (char) => char.charCodeAt(0))
-  const plan = planZip([
-    { name: 'm/data.pkl', start: pickle, tail: 0, align: 1 },
-    { name: 'm/data/0', start: text.encode('x'.repeat(24)), tail: 0, align: 1 },
-  ])
-  const bytes = new Uint8Array(plan.size)
-  for (const piece of plan.pieces) bytes.set(piece.bytes, piece.offset)
-  expect(readWeights(bytesSource(bytes)).tensors[0]).toMatchObject({ name: 'w', dtype: 'f32', shape: [2, 3] })
-  const view = new DataView(bytes.buffer)
-  const directory = view.getUint32(bytes.length - 6, true)
-  const record = directory + 46 + 'm/data.pkl'.length
-  view.setUint16(record + 10, 8, true)
-  view.setUint16(view.getUint32(record + 42, true) + 8, 8, true)
-  expect(() => readWeights(bytesSource(bytes))).toThrow(refused('Member "m/data/0" of the PyTorch file is compressed'))
 })

@@ -2,7 +2,7 @@ import { badRequest, type ServiceError } from '../domain/errors.ts'
 import type { ByteCursor } from './byte-cursor.ts'
 import { MAX_PICKLE_BYTES, MAX_PICKLE_DICTS } from './limits.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
-import { copyOf, decodeText } from './sources.ts'
+import { decodeText } from './sources.ts'
 
 const MARK = Symbol('mark')
 

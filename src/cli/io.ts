@@ -19,16 +19,17 @@ export interface Io {
   readonly now?: () => Date
 }
 
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
+
+export type StopSignal = keyof typeof SIGNAL_NUMBERS
+
 /** Somebody asked `svc` to stop: the shell's convention is 128 + the signal's number. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
   readonly exitCode: number
 
-  constructor(exitCode: number) {
-    super('interrupted')
-    this.exitCode = exitCode
+  constructor(signal: StopSignal) {
+    super(`svc was stopped (${signal}).`)
+    this.exitCode = 128 + SIGNAL_NUMBERS[signal]
   }
 }
-
-export const SIGINT_EXIT = 130
-export const SIGTERM_EXIT = 143

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-import { Interrupted, SIGINT_EXIT, SIGTERM_EXIT } from './io.ts'
+import { Interrupted, type StopSignal } from './io.ts'
 import { run } from './program.ts'
 
 const stop = new AbortController()
-const interrupt = (exitCode: number) => (): void => {
+const interrupt = (signal: StopSignal): void => {
+  const interrupted = new Interrupted(signal)
   // The first asks to stop cleanly; the second means that somebody has lost patience.
-  if (stop.signal.aborted) process.exit(exitCode)
-  stop.abort(new Interrupted(exitCode))
+  if (stop.signal.aborted) process.exit(interrupted.exitCode)
+  stop.abort(interrupted)
 }
-process.on('SIGINT', interrupt(SIGINT_EXIT))
-process.on('SIGTERM', interrupt(SIGTERM_EXIT))
+process.on('SIGINT', interrupt)
+process.on('SIGTERM', interrupt)
 // `svc keys list | head` closes the pipe early, which is no fault of anybody.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 

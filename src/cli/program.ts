@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { Failure } from './failure.ts'
-import { Interrupted, type Io, SIGINT_EXIT } from './io.ts'
+import { Interrupted, type Io } from './io.ts'
 import { harmless, withoutKeys } from './output.ts'
 import { createSession } from './session.ts'
 
@@ -90,18 +90,19 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     program.showHelpAfterError('What there is: svc --help')
     for (const entry of COMMANDS) add(program, entry)
     await program.parseAsync(words, { from: 'user' })
-    return io.signal?.aborted ? interruptedBy(io.signal.reason) : 0
+    return io.signal?.aborted ? interruption(io.signal).exitCode : 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof Interrupted) return error.exitCode
-    if (io.signal?.aborted) return interruptedBy(io.signal.reason)
+    if (io.signal?.aborted) return interruption(io.signal).exitCode
     const { explain } = await import('./explain.ts')
     stderr(`svc: ${explain(error)}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
 }
 
-const interruptedBy = (reason: unknown): number => (reason instanceof Interrupted ? reason.exitCode : SIGINT_EXIT)
+const interruption = ({ reason }: AbortSignal): Interrupted =>
+  reason instanceof Interrupted ? reason : new Interrupted('SIGINT')
 
 const sentence = (summary: string): string => `${summary[0]!.toUpperCase()}${summary.slice(1)}.`
 

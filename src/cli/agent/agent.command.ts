@@ -5,7 +5,7 @@ import { ApiError } from '../../client/client.ts'
 import type { AgentOptions } from '../../device/agent/agent.ts'
 import { PLATFORMS, type Platform } from '../../domain/device.ts'
 import { toFailure } from '../connection.ts'
-import { wrongUsage } from '../failure.ts'
+import { Failure, wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 
@@ -15,6 +15,7 @@ interface AgentCommandOptions extends ServiceOptions {
   readonly classes?: readonly string[]
   readonly trainer?: string
   readonly deviceId?: string
+  readonly deviceKey?: string | true
   readonly platform: Platform
   readonly interval: number
   readonly once?: true
@@ -53,6 +54,14 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
   return (deviceId) => builtInTrainer({ table, deviceId, ...(classes && { classes }) })
 }
 
+const readDeviceKey = async ({ deviceId, deviceKey }: AgentCommandOptions, { io }: Session): Promise<string> => {
+  if (deviceId === undefined) throw wrongUsage('A device key belongs to one device.', 'Give --device-id <id> too.')
+  const { askForKey, requireKeyShape } = await import('../ask-for-key.ts')
+  const key = typeof deviceKey === 'string' ? deviceKey.trim() : (await askForKey(io)).trim()
+  requireKeyShape(key)
+  return key
+}
+
 const capabilities = (): Readonly<Record<string, unknown>> => ({
   cpu: cpus()[0]?.model ?? 'unknown',
   memory_gb: Math.round(totalmem() / 2 ** 30),
@@ -67,6 +76,7 @@ export const define = (command: Command, session: Session): void => {
       new Option('--trainer <command>', 'train with a program of your own').conflicts(['data', 'label', 'classes']),
     )
     .option('--device-id <id>', 'name of this device (default: made up, and remembered)')
+    .option('--device-key [key]', 'key of a device that is registered already; without a value it is asked for')
     .addOption(
       new Option('--platform <platform>', 'what it runs on')
         .choices(PLATFORMS)
@@ -78,6 +88,7 @@ export const define = (command: Command, session: Session): void => {
     .action(async (options: AgentCommandOptions) => {
       const { io, out, home } = session
       const trainer = await makeTrainer(options, session)
+      const deviceKey = options.deviceKey === undefined ? null : await readDeviceKey(options, session)
       const baseUrl = await session.apiBase(options.apiBase)
       // Where the service asks for one, the key of whoever is signed in admits the device.
       const admission = await session.apiKey(baseUrl)
@@ -91,13 +102,20 @@ export const define = (command: Command, session: Session): void => {
           capabilities: capabilities(),
           intervalSeconds: options.interval,
           signal: io.signal ?? new AbortController().signal,
+          now: () => session.now().getTime(),
           log: out.line,
           ...(options.deviceId !== undefined && { deviceId: options.deviceId }),
+          ...(deviceKey !== null && { apiKey: deviceKey }),
           ...(admission !== null && { enrollmentToken: admission.key }),
           ...(options.once && { rounds: 1 }),
         })
       } catch (error) {
-        throw error instanceof ApiError ? toFailure(error, { baseUrl, keySource: admission?.source }) : error
+        if (!(error instanceof ApiError)) throw error
+        if (deviceKey === null || error.code !== 'unauthorized') {
+          throw toFailure(error, { baseUrl, keySource: admission?.source })
+        }
+        const advice = 'Give --device-key the key that the device got when it registered.'
+        throw new Failure(error.message, { advice, cause: error })
       }
     })
 }

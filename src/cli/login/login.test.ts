@@ -145,7 +145,7 @@ it('opens the login page of the dashboard where there is one', async () => {
   const env = { SERVICE_DASHBOARD_URL: 'https://dashboard.example.org/' }
   const { ran, page } = await startLogin(world, { home: await emptyFolder(), env, signal: stop.signal })
   expect(page.origin + page.pathname).toBe('https://dashboard.example.org/login')
-  stop.abort(new Interrupted(130))
+  stop.abort(new Interrupted('SIGINT'))
   expect(await ran).toMatchObject({ exitCode: 130, stdout: '' })
 })
 

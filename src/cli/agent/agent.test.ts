@@ -1,0 +1,159 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld, type World } from '../../../test/world.ts'
+import { composeKey } from '../../domain/api-key.ts'
+import { runInProcess } from '../in-process.ts'
+import { Interrupted } from '../io.ts'
+
+// The agent waits for rounds, and on a busy machine rounds take their time.
+vi.setConfig({ testTimeout: 60_000 })
+
+const CSV = `x,y2,label\n${Array.from({ length: 40 }, (_, row) => `${row % 2 ? 1 + row / 40 : -1 - row / 40},${row % 5},${row % 2 ? 'right' : 'left'}`).join('\n')}\n`
+
+/** An agent in its own home, in a service that asks for a key at registration; `ready` once it waits for rounds. */
+const startAgent = async (world: World, argv: readonly string[], signal?: AbortSignal) => {
+  const home = await emptyFolder()
+  await writeFile(join(home, 'data.csv'), CSV)
+  let isReady = (): void => undefined
+  const ready = new Promise<void>((resolve) => {
+    isReady = resolve
+  })
+  const env = { SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl, SERVICE_API_KEY: world.service.firstAdminKey! }
+  const ran = runInProcess(['agent', '--interval', '1', ...argv], {
+    env,
+    cwd: home,
+    now: world.now,
+    onOutput: (text) => text.includes('waits for rounds') && isReady(),
+    ...(signal && { signal }),
+  })
+  await Promise.race([ready, ran])
+  return { ran }
+}
+
+it('trains on a CSV file in one round and ends', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  const argv = [
+    '--data',
+    'data.csv',
+    '--classes',
+    'left,right',
+    '--device-id',
+    'edge-1',
+    '--platform',
+    'python',
+    '--once',
+  ]
+  const { ran } = await startAgent(world, argv)
+  const { body: device } = await world.request('GET', '/api/v1/devices/edge-1', { key })
+  expect(device).toMatchObject({
+    platform: 'python',
+    capabilities: { cpu: expect.any(String), memory_gb: expect.any(Number) },
+  })
+  const body = {
+    target_devices: 1,
+    min_devices: 1,
+    hyperparameters: { classes: ['left', 'right'], learning_rate: 0.1 },
+  }
+  expect((await world.request('POST', '/api/v1/training/rounds/start', { key, body })).status).toBe(201)
+  const { exitCode, stdout, stderr } = await ran
+  expect({ exitCode, stderr, lines: stdout.trimEnd().split('\n').length }).toEqual({
+    exitCode: 0,
+    stderr: '',
+    lines: 4,
+  })
+  expect(stdout).toMatch(/^Round 1: submitted an update from 36 samples in .+ s, loss .+, accuracy 100\.0 %\.$/m)
+})
+
+it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  const stop = new AbortController()
+  const program = 'console.log("no data here"); process.exitCode = 3'
+  const argv = ['--trainer', `"${process.execPath}" -e '${program}'`, '--device-id', 'edge-1']
+  const { ran } = await startAgent(world, argv, stop.signal)
+  const body = { target_devices: 1, min_devices: 1 }
+  const { body: round } = await world.request('POST', '/api/v1/training/rounds/start', { key, body })
+  const selection = `/api/v1/training/rounds/${(round as { id: string }).id}/selection?device_id=edge-1`
+  const failure = async () => (await world.request('GET', selection, { key })).body as { state: string; reason: string }
+  await vi.waitUntil(async () => (await failure()).state === 'failed', { timeout: 50_000, interval: 100 })
+  expect((await failure()).reason).toBe('The trainer ended with exit code 3. It said:\nno data here')
+  stop.abort(new Interrupted('SIGINT'))
+  const { exitCode, stderr } = await ran
+  expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: 'trainer: no data here\n' })
+  const { body: device } = await world.request('GET', '/api/v1/devices/edge-1', { key })
+  expect(device).toMatchObject({ status: 'inactive' })
+})
+
+it('ends with 1 when the device is taken, and with the key that is missing when that is why', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const argv = ['--data', 'data.csv', '--device-id', 'edge-1']
+  const registered = await world.request('POST', '/api/v1/devices/register', {
+    key: world.service.firstAdminKey!,
+    body: { device_id: 'edge-1' },
+  })
+  expect(registered.status).toBe(201)
+  const { ran } = await startAgent(world, argv)
+  expect(await ran).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      `svc: Device 'edge-1' is registered with ${world.baseUrl} already, and its key is not on this machine. ` +
+      'Choose another device id, or give the key that this device was registered with.\n',
+  })
+
+  const unknown = composeKey((count) => new Uint8Array(count).fill(7))
+  const refused = await startAgent(world, [...argv, '--device-key', unknown])
+  const { exitCode, stderr } = await refused.ran
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr:
+      'svc: This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.\n' +
+      'Give --device-key the key that the device got when it registered.\n',
+  })
+})
+
+it('tells what it needs before it registers anything', async () => {
+  const home = await emptyFolder()
+  const svc = (...argv: string[]) => runInProcess(['agent', ...argv], { env: { SERVICE_HOME: home }, cwd: home })
+  const advice = 'What it takes: svc agent --help\n'
+  expect([
+    await svc(),
+    await svc('--data', 'a.csv', '--trainer', 'true'),
+    await svc('--data', 'missing.csv'),
+    await svc('--trainer', 'true', '--interval', '0'),
+    await svc('--data', 'a.csv', '--classes', 'cat'),
+    await svc('--trainer', 'true', '--device-key', 'k'),
+  ]).toEqual([
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr:
+        'svc: A device needs something to train on.\n' +
+        'Give --data <file.csv> for the built-in trainer, or --trainer "<command>" for your own.\n',
+    },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: option '--trainer <command>' cannot be used with option '--data <file.csv>'\n${advice}`,
+    },
+    { exitCode: 1, stdout: '', stderr: `svc: ${join(home, 'missing.csv')} does not exist.\n` },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: option '--interval <seconds>' argument '0' is invalid. It must be a number of seconds from 1 to 3600.\n${advice}`,
+    },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: option '--classes <names>' argument 'cat' is invalid. It must name at least two different classes, such as cat,dog.\n${advice}`,
+    },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: 'svc: A device key belongs to one device.\nGive --device-id <id> too.\n',
+    },
+  ])
+})

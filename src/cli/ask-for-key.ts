@@ -1,0 +1,28 @@
+import { createInterface } from 'node:readline/promises'
+import { isWellFormedKey } from '../domain/api-key.ts'
+import { Failure, wrongUsage } from './failure.ts'
+import { Interrupted, type Io } from './io.ts'
+
+/** Reads the key without leaving it in the shell's history: hidden from a terminal, one line from a pipe. */
+export const askForKey = async (io: Io): Promise<string> => {
+  const { stdin } = io
+  if (stdin === undefined) throw wrongUsage('There is nobody to ask for the key.', 'Give it on the command line.')
+  if (stdin.isTTY) {
+    const { isCancel, password } = await import('@clack/prompts')
+    const answer = await password({ message: 'API key' })
+    if (isCancel(answer)) throw new Interrupted('SIGINT')
+    return answer
+  }
+  const lines = createInterface({ input: stdin, ...(io.signal && { signal: io.signal }) })
+  for await (const line of lines) return line
+  return ''
+}
+
+/** Finds typing errors without asking anybody: a key carries its own check characters. */
+export const requireKeyShape = (key: string): void => {
+  if (isWellFormedKey(key)) return
+  const fault = key.startsWith('sk_live_') ? 'its check characters do not fit' : 'it does not begin with sk_live_'
+  throw new Failure(`This is no API key: ${fault}.`, {
+    advice: 'Copy the whole key: sk_live_ and 32 letters or digits.',
+  })
+}

@@ -78,6 +78,9 @@ const EMPTY = `do $$ declare name text; begin
   for name in select quote_ident(tablename) from pg_tables where schemaname = 'public' and tablename <> 'migrations' loop
     execute 'delete from ' || name;
   end loop;
+  for name in select quote_ident(sequencename) from pg_sequences where schemaname = 'public' and last_value is not null loop
+    execute 'alter sequence ' || name || ' restart';
+  end loop;
 end $$`
 
 const empty = async (db: Database): Promise<void> => {

@@ -78,5 +78,5 @@ describe.skipIf(!hasPostgres())('several processes', () => {
     const db = await openDatabase({ url, dataDir: '', log: silent })
     expect(await remembered(db)).toEqual(published)
     await db.close()
-  })
+  }, 60_000)
 })

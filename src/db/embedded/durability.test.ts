@@ -43,7 +43,7 @@ test('every write that was answered survives kill -9', async () => {
   const kept = new Set(rows.map(({ id }) => Number(id)))
   expect(answered.length).toBeGreaterThanOrEqual(200)
   expect(answered.filter((n) => !kept.has(n))).toEqual([])
-})
+}, 60_000)
 
 test('every commit is flushed to the disk before it is answered; reading flushes nothing', async () => {
   const { pool, thread, close } = await openEmbedded(await freshDataDir(), () => {})
@@ -78,7 +78,7 @@ test('when the log cannot be written, the database stops, says why, and keeps wh
   const again = await openFolder(dataDir)
   expect((await sql`select * from t`.execute(again.sql)).rows).toEqual([{ content: 'answered' }])
   await again.close()
-})
+}, 60_000)
 
 test('a folder that another process has open is refused by openDatabase', async () => {
   const dataDir = await freshDataDir()

@@ -34,15 +34,15 @@ test('maintenance checkpoints after a minute or 32 MB of log, vacuums what has c
   expect(await maintenance.run(5 * MINUTE)).toEqual(nothing)
 
   // 45 MB of log each time: without a checkpoint none of it could be used again.
-  for (const _round of [1, 2, 3]) {
+  for (const _round of [1, 2]) {
     await db.exec("insert into t select n, repeat('x', 1000) from generate_series(1, 38000) as n")
     await db.exec('delete from t')
     expect(await maintenance.run(5 * MINUTE + 1)).toEqual({ checkpoints: 1, vacuums: 1 })
   }
-  expect(await logMegabytes()).toBeLessThan(100)
+  expect(await logMegabytes()).toBeLessThan(80)
   const { rows } = await db.query<{ pages: number }>("select (pg_relation_size('t') / 8192)::int as pages")
   expect(rows[0]?.pages).toBeLessThan(100)
 
   expect(await maintenance.run(61 * MINUTE)).toEqual({ checkpoints: 1, vacuums: 1 })
   await db.close()
-})
+}, 60_000)

@@ -8,6 +8,11 @@ export interface LogOptions {
 }
 
 const REDACTED = '[redacted]'
+
+/** What the log calls a request that was answered. */
+export const REQUEST = 'request'
+const REQUEST_LINE_END = `"msg":"${REQUEST}"}\n`
+
 // Not `code`: in an error that is the name of the fault, and login codes travel in queries and bodies only.
 const SECRET_FIELD =
   /"(authorization|cookie|set-cookie|api_?key|(?:access_|refresh_)?token|password|secret|code_verifier)":"(?:[^"\\]|\\.)*"/gi
@@ -19,7 +24,25 @@ export const loggableUrl = (url: string): string =>
   url.includes('?') ? url.replace(SECRET_QUERY, `$1${REDACTED}`) : url
 
 /** The last look at a finished line: secrets are found by their field's name and, wherever they are, by their form. */
-const redact = (line: string): string => line.replace(SECRET_FIELD, `"$1":"${REDACTED}"`).replace(KEY, REDACTED)
+const redact = (line: string): string => {
+  // The one line of every request has none of these fields, and skipping it is worth a tenth of a heartbeat.
+  const named = line.endsWith(REQUEST_LINE_END) ? line : line.replace(SECRET_FIELD, `"$1":"${REDACTED}"`)
+  return named.includes('sk_live_') ? named.replace(KEY, REDACTED) : named
+}
+
+/** ISO 8601. Formatting costs ten times as much as asking for the time, and under load many lines share a millisecond. */
+const isoTime = (): (() => string) => {
+  let last = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== last) {
+      last = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
+  }
+}
 
 /** Structured logs, one JSON object a line, without secrets. */
 export const createLogger = ({ level, destination: stream }: LogOptions): Logger =>
@@ -27,9 +50,9 @@ export const createLogger = ({ level, destination: stream }: LogOptions): Logger
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: isoTime(),
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redact },
     },
-    stream ?? destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 100 }),
+    stream ?? destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 100 }),
   )

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { Type } from '@fastify/type-provider-typebox'
 import { afterEach, expect, test } from 'vitest'
 import { loggableUrl } from './request-log.ts'
@@ -104,6 +106,25 @@ test('secret query parameters are redacted, others are not', () => {
     '/login?state=s&code=[redacted]&CODE=[redacted]&key=[redacted]#f',
   )
   expect(loggableUrl('/models?framework=pytorch&keyword=x')).toBe('/models?framework=pytorch&keyword=x')
+})
+
+test('a program without a log destination writes to standard output, and its last lines are not lost', async () => {
+  const module = new URL('./request-log.ts', import.meta.url).href
+  const program = `const { createLogger } = await import(${JSON.stringify(module)})
+    const log = createLogger({ level: 'info' })
+    for (let i = 0; i < 500; i++) log.info({ i }, 'a line')`
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--import',
+    'tsx',
+    '--input-type=module',
+    '-e',
+    program,
+  ])
+  const seen = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { i: number }).i)
+  expect(seen).toEqual(Array.from({ length: 500 }, (_, i) => i))
 })
 
 test('a client that does not wait for its answer is logged and counted as 499', async () => {

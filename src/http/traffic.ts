@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
 import type { Metrics } from './metrics.ts'
-import { loggableUrl } from './request-log.ts'
+import { loggableUrl, REQUEST } from './request-log.ts'
 import { routeOf } from './route-config.ts'
 import { type InFlight, linger } from './slow-clients.ts'
 
@@ -35,7 +35,7 @@ export const watchTraffic = (app: App, metrics: Metrics, lingerMs: number): InFl
     inFlight.add(reply)
     reply.header('x-request-id', request.id)
     reply.headers(HEADERS)
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       inFlight.delete(reply)
       linger(request, lingerMs)
       const ms = performance.now() - started
@@ -55,7 +55,7 @@ export const watchTraffic = (app: App, metrics: Metrics, lingerMs: number): InFl
           key: knownCallerOf(request)?.keyId,
           ip: request.ip,
         },
-        finished ? 'request' : 'request broken off',
+        finished ? REQUEST : 'request broken off',
       )
     })
     done()

@@ -9,7 +9,7 @@ export const askForKey = async (io: Io): Promise<string> => {
   if (stdin === undefined) throw wrongUsage('There is nobody to ask for the key.', 'Give it on the command line.')
   if (stdin.isTTY) {
     const { isCancel, password } = await import('@clack/prompts')
-    const answer = await password({ message: 'API key' })
+    const answer = await password({ message: 'API key', ...(io.signal && { signal: io.signal }) })
     if (isCancel(answer)) throw new Interrupted('SIGINT')
     return answer
   }

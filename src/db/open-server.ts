@@ -30,7 +30,6 @@ export const openServer = async (url: string): Promise<pg.Pool> => {
     throw new StartError(
       `The PostgreSQL server that SERVICE_DATABASE_URL names (${withoutPassword(url)}) cannot be used: ` +
         `${reason(error)}. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded database is used.`,
-      error,
     )
   }
   return pool

@@ -47,9 +47,12 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
     const pool = await openServer(url)
     return databaseOn(pool, 'postgres', () => pool.end())
   }
-  const embedded = await openEmbedded(dataDir, (error) => {
-    log.error({ dataDir }, error.message)
-    options.onFatal?.(error)
+  const embedded = await openEmbedded(dataDir, {
+    onFatal: (error) => {
+      log.error({ dataDir }, error.message)
+      options.onFatal?.(error)
+    },
+    onTrouble: (message) => log.warn({ dataDir }, message),
   })
   log.info({ dataDir }, 'embedded database is open')
   return databaseOn(embedded.pool, 'embedded', embedded.close)

@@ -17,11 +17,17 @@ export interface DatabaseThread {
   close(): Promise<void>
 }
 
+export interface ThreadEvents {
+  /** The thread has ended unasked; told once. */
+  readonly onFatal: (error: Error) => void
+  readonly onTrouble: (message: string) => void
+}
+
 /**
  * Starts the thread on an initialised folder that the caller has locked. When the thread ends unasked, queries that
- * wait for it fail, later ones too, and `onFatal` is told once.
+ * wait for it fail, and so do later ones.
  */
-export const startDatabaseThread = async (folder: string, onFatal: (error: Error) => void): Promise<DatabaseThread> => {
+export const startDatabaseThread = async (folder: string, events: ThreadEvents): Promise<DatabaseThread> => {
   const workerData: ThreadData = { folder }
   const worker = startThread(import.meta.url, 'postgres.worker', workerData)
   const sockets = new Set<ThreadSocket>()
@@ -44,13 +50,14 @@ export const startDatabaseThread = async (folder: string, onFatal: (error: Error
     ended = error
     for (const { reject } of waiting.values()) reject(error)
     for (const socket of sockets) socket.destroy(error)
-    if (started && !closing) onFatal(error)
+    if (started && !closing) events.onFatal(error)
   }
 
   await new Promise<void>((resolve, reject) => {
     let why: string | undefined
     worker.on('message', (answer: Answer) => {
       if (answer.kind === 'failed') why = answer.why
+      else if (answer.kind === 'trouble') events.onTrouble(answer.message)
       else if (answer.kind === 'done') {
         waiting.get(answer.id)?.resolve(answer.counters)
         waiting.delete(answer.id)

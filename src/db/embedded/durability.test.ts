@@ -46,7 +46,10 @@ test('every write that was answered survives kill -9', async () => {
 }, 60_000)
 
 test('every commit is flushed to the disk before it is answered; reading flushes nothing', async () => {
-  const { pool, thread, close } = await openEmbedded(await freshDataDir(), () => {})
+  const { pool, thread, close } = await openEmbedded(await freshDataDir(), {
+    onFatal: () => {},
+    onTrouble: () => {},
+  })
   await pool.query('create table t (n int)')
   const before = (await thread.counters()).syncs
   for (let n = 0; n < 10; n++) await pool.query('insert into t values ($1)', [n])
@@ -86,4 +89,12 @@ test('a folder that another process has open is refused by openDatabase', async 
   await expect(openFolder(dataDir)).rejects.toThrow(`The data folder ${dataDir} is in use by process ${process.pid}`)
   await db.close()
   await (await openFolder(dataDir)).close()
+})
+
+test('a data folder that cannot be made is refused with its name', async () => {
+  const file = join(await emptyFolder(), 'file')
+  await writeFile(file, '')
+  await expect(openFolder(join(file, 'data'))).rejects.toThrow(
+    `The data folder ${join(file, 'data')} cannot be used: Error: ENOTDIR`,
+  )
 })

@@ -60,3 +60,15 @@ test.skipIf(process.platform !== 'linux')('the path may be longer than a socket 
   await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${process.pid} on ${hostname()}`))
   await lock.release()
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'a folder that cannot hold a socket is locked by its name alone',
+  async () => {
+    const folder = await emptyFolder()
+    // A folder in the socket's place makes connecting and listening fail, as on a file system without sockets.
+    await mkdir(join(folder, 'database.lock', 'full'), { recursive: true })
+    const lock = await lockFolder(folder)
+    await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${process.pid} on ${hostname()}`))
+    await lock.release()
+  },
+)

@@ -96,7 +96,12 @@ export const lockFolder = async (folder: string): Promise<FolderLock> => {
     if (name !== undefined) held.push(await listen(name))
     if (process.platform !== 'win32') {
       const inside = descriptor === undefined ? folder : `/proc/self/fd/${descriptor}`
-      held.push(await listenInside(join(inside, 'database.lock'), inUse))
+      try {
+        held.push(await listenInside(join(inside, 'database.lock'), inUse))
+      } catch (error) {
+        // Some folders (network drives, a desktop's folder inside a container) cannot hold sockets: the name will do.
+        if (name === undefined || error instanceof StartError || isTaken(error)) throw error
+      }
     }
     writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`)
   } catch (error) {

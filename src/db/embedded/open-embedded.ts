@@ -4,7 +4,7 @@ import pg from 'pg'
 import { ignoreBrokenConnections } from '../pool-errors.ts'
 import { StartError } from '../start-error.ts'
 import { parseValue } from '../value-parsers.ts'
-import { type DatabaseThread, startDatabaseThread } from './database-thread.ts'
+import { type DatabaseThread, startDatabaseThread, type ThreadEvents } from './database-thread.ts'
 import { lockFolder } from './folder-lock.ts'
 import { createDatabaseFolder, EMBEDDED_MAJOR } from './template.ts'
 
@@ -15,16 +15,23 @@ export interface EmbeddedDatabase {
 }
 
 /** Opens `dataDir`/database, which is made when it is not there. Only one process may; the others get a StartError. */
-export const openEmbedded = async (dataDir: string, onFatal: (error: Error) => void): Promise<EmbeddedDatabase> => {
-  await mkdir(dataDir, { recursive: true })
-  const lock = await lockFolder(dataDir)
+export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promise<EmbeddedDatabase> => {
+  const unusable = (error: unknown): StartError =>
+    error instanceof StartError
+      ? error
+      : new StartError(`The data folder ${dataDir} cannot be used: ${error}. SERVICE_DATA_DIR names another.`, error)
+  const lock = await mkdir(dataDir, { recursive: true })
+    .then(() => lockFolder(dataDir))
+    .catch((error: unknown) => {
+      throw unusable(error)
+    })
   try {
     const folder = join(dataDir, 'database')
     const major = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined))?.trim()
     if (major === undefined) await createDatabaseFolder(folder)
     else if (major !== EMBEDDED_MAJOR) throw otherMajor(folder, major)
 
-    const thread = await startDatabaseThread(folder, onFatal)
+    const thread = await startDatabaseThread(folder, events)
     const pool = new pg.Pool({
       // PGlite has one session: more connections would be more hands on the same transaction.
       max: 1,
@@ -50,7 +57,7 @@ export const openEmbedded = async (dataDir: string, onFatal: (error: Error) => v
     }
   } catch (error) {
     await lock.release()
-    throw error
+    throw unusable(error)
   }
 }
 

@@ -29,9 +29,14 @@ const open = async (): Promise<void> => {
 
   const maintain = async (force: boolean): Promise<void> => {
     maintenanceDue = false
-    const done = await maintenance.run(Date.now(), force)
-    checkpoints += done.checkpoints
-    vacuums += done.vacuums
+    try {
+      const done = await maintenance.run(Date.now(), force)
+      checkpoints += done.checkpoints
+      vacuums += done.vacuums
+    } catch (error) {
+      // A full disk, say: nobody's query has failed yet, and the next turn may succeed.
+      answer({ kind: 'trouble', message: `database maintenance failed: ${error}` })
+    }
   }
   // Maintenance takes several steps; a client's statement between two of them could open a transaction around the rest.
   let turn = Promise.resolve()

@@ -25,4 +25,6 @@ export type Answer =
   | { readonly kind: 'ready' }
   /** It cannot start, or go on; the thread ends. */
   | { readonly kind: 'failed'; readonly why: string }
+  /** Worth a line in the log; it goes on. */
+  | { readonly kind: 'trouble'; readonly message: string }
   | { readonly kind: 'done'; readonly id: number; readonly counters: Counters }

@@ -190,6 +190,20 @@ test('a service that ignores the range and sends the whole is understood', async
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
 })
 
+test('a part whose place the page may not see is taken for the part that was asked for', async () => {
+  const hidden: Answer = (_, response) => response.writeHead(206).end(model.subarray(100_000))
+  const service = await scripted(serve(100_000), hidden)
+  expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
+})
+
+test('another part than was asked for is not taken', async () => {
+  const other: Answer = (_, response) =>
+    response.writeHead(206, { 'content-range': `bytes 5-299999/300000` }).end(model.subarray(5))
+  const service = await scripted(serve(100_000), other, serve())
+  expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
+  expect(service.requests.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=100000-', 'bytes=100000-'])
+})
+
 test('a beginning that cannot be continued is thrown away', async () => {
   const unsatisfiable = json(416, { error: 'bad_request', message: 'No such range.', status_code: 416 })
   const service = await scripted(serve(100_000), unsatisfiable, serve())

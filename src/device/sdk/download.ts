@@ -66,10 +66,15 @@ export interface Download {
   readonly progress: () => void
 }
 
-/** First byte of `Content-Range: bytes 5-9/10`; 0 for an answer that is the whole file. */
-const startOf = (response: Response): number => {
+/**
+ * First byte of an answer to a request for `bytes=<asked>-`. A page from another origin may not see Content-Range; a part is
+ * then taken for the one asked for, and the sha256 tells if it was not.
+ */
+const startOf = (response: Response, asked: number): number => {
   if (response.status !== 206) return 0
-  const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1]
+  const header = response.headers.get('content-range')
+  if (header === null) return asked
+  const start = /^bytes (\d+)-/.exec(header)?.[1]
   return start === undefined ? Number.NaN : Number(start)
 }
 
@@ -132,7 +137,7 @@ export const downloadOnce = async (download: Download): Promise<void> => {
           await sink.reset()
           throw new NetworkError(error.message, error)
         })
-      const start = startOf(response)
+      const start = startOf(response, had)
       if (start === 0 && had > 0) await sink.reset()
       else if (start !== had) throw new NetworkError('The service sent another part of the file than was asked for.')
       await receive(response, download, () => {

@@ -1,4 +1,5 @@
 import type { Device, Patience, Submission } from './device.ts'
+import { isPassing } from './retry.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
 import type { Plan } from './wire.ts'
 
@@ -15,8 +16,8 @@ export interface TakenPart extends LocalUpdate {
 }
 
 /**
- * One device's whole part in a round, in memory: plan, model, training, update. When anything fails on the way, the service is
- * told why this device will not deliver, and the error is thrown.
+ * One device's whole part in a round, in memory: plan, model, training, update. When the device cannot do its part, the service
+ * is told why, and the error is thrown; so is a passing one (`isPassing`), after which the round may be tried again.
  */
 export const takePart = async (
   device: Device,
@@ -31,9 +32,10 @@ export const takePart = async (
     const submission = await device.submit(roundId, update.weights, update.report, within)
     return { ...update, plan, submission }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    // The error itself matters more than whether it could be told.
-    await device.reportFailure(roundId, reason, { until: Date.now() + 5000 }).catch(() => false)
+    // A service that is away cannot be told either. The error itself matters more than whether it could be told.
+    if (!isPassing(error)) await device.reportFailure(roundId, messageOf(error)).catch(() => false)
     throw error
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FOLDER = join(ROOT, 'node_modules/.cache/tributary-bench')
+
+export interface BuiltProgram {
+  /** What `npm start` runs. */
+  readonly service: string
+  /** The same server and route, answering from memory. */
+  readonly baseline: string
+}
+
+let built: BuiltProgram | undefined
+
+/**
+ * The program and the baseline, compiled as `npm run build` compiles, in a folder of their own: never a stale dist/,
+ * and never one that is rebuilt under a running benchmark. Not through tsx, which wraps every function it makes.
+ */
+export const buildProgram = (): BuiltProgram => {
+  if (built !== undefined) return built
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(FOLDER, { recursive: true })
+  const config = {
+    extends: relative(FOLDER, join(ROOT, 'tsconfig.build.json')),
+    compilerOptions: { rootDir: ROOT, outDir: FOLDER },
+    include: [join(ROOT, 'src'), join(ROOT, 'test/bench/heartbeat-baseline.ts')],
+    exclude: [join(ROOT, 'src/**/*.test.ts')],
+  }
+  writeFileSync(join(FOLDER, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  const { status } = spawnSync(process.execPath, [tsc, '-p', FOLDER], { stdio: 'inherit' })
+  if (status !== 0) throw new Error('The program does not compile.')
+  copyFileSync(join(ROOT, 'package.json'), join(FOLDER, 'package.json'))
+  built = {
+    service: join(FOLDER, 'src/main.js'),
+    baseline: join(FOLDER, 'test/bench/heartbeat-baseline.js'),
+  }
+  return built
+}

@@ -1,0 +1,75 @@
+// The process behind load.ts. Raw sockets and ready-made requests: an HTTP client would need more CPU than the service.
+import { connect, type Socket } from 'node:net'
+import type { Call, Load, LoadResult } from './load.ts'
+
+const bytesOf = ({ method, path, key, body }: Call): Buffer => {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', 'Connection: keep-alive']
+  if (key !== undefined) head.push(`Authorization: Bearer ${key}`)
+  if (body !== undefined) head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${text}`)
+}
+
+const lengthOf = (head: string): number => Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+
+/** Sends one request and resolves with the answer's body; one at a time on a socket. */
+const exchange = (socket: Socket, request: Buffer): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let received = ''
+    const onData = (chunk: Buffer): void => {
+      received += chunk.toString('latin1')
+      const end = received.indexOf('\r\n\r\n')
+      if (end === -1 || received.length < end + 4 + lengthOf(received.slice(0, end))) return
+      socket.off('data', onData)
+      socket.off('close', onClose)
+      if (received.startsWith('HTTP/1.1 2')) resolve(received.slice(end + 4))
+      else reject(new Error(`${request.toString().split('\r\n')[0]} was answered:\n${received}`))
+    }
+    const onClose = (): void => reject(new Error('The service closed the connection.'))
+    socket.on('data', onData)
+    socket.once('close', onClose)
+    socket.write(request)
+  })
+
+const open = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
+    socket.once('error', reject)
+  })
+
+const run = async ({ port, connections, calls, seconds, keepBodies }: Load): Promise<LoadResult> => {
+  const requests = calls.map(bytesOf)
+  const bodies: string[] = []
+  const latenciesMs: number[] = []
+  const count = Math.min(connections, calls.length)
+  const sockets = await Promise.all(Array.from({ length: count }, () => open(port)))
+  const started = performance.now()
+  const until = seconds === undefined ? Number.POSITIVE_INFINITY : started + seconds * 1000
+
+  const keepSending = async (socket: Socket, first: number): Promise<void> => {
+    for (let at = first; performance.now() < until; at += count) {
+      if (at >= requests.length) {
+        if (seconds === undefined) return
+        at = first
+      }
+      const sent = performance.now()
+      const body = await exchange(socket, requests[at]!)
+      latenciesMs.push(performance.now() - sent)
+      if (keepBodies) bodies[at] = body
+    }
+  }
+
+  try {
+    await Promise.all(sockets.map(keepSending))
+    return { seconds: (performance.now() - started) / 1000, latenciesMs, bodies }
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+process.on('message', (load: Load) => {
+  run(load).then(
+    (result) => process.send?.(result),
+    (error: Error) => process.send?.({ failure: error.message }),
+  )
+})

@@ -1,0 +1,26 @@
+// `npm run bench` runs all benchmarks one after another, `npm run bench -- heartbeats transfers` only those named.
+import { benchAggregation } from './aggregation.ts'
+import { benchFleetSize } from './fleet-size.ts'
+import { benchHeartbeats } from './heartbeats.ts'
+import { benchTransfers } from './transfers.ts'
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  heartbeats: benchHeartbeats,
+  aggregation: benchAggregation,
+  transfers: benchTransfers,
+  'fleet-size': benchFleetSize,
+}
+
+const named = process.argv.slice(2)
+const unknown = named.find((name) => !Object.hasOwn(BENCHMARKS, name))
+if (unknown !== undefined) {
+  console.error(`There is no benchmark '${unknown}'. Known: ${Object.keys(BENCHMARKS).join(', ')}.`)
+  process.exit(2)
+}
+for (const [name, bench] of Object.entries(BENCHMARKS)) {
+  if (named.length > 0 && !named.includes(name)) continue
+  console.log(`\n${name}`)
+  const started = performance.now()
+  await bench()
+  console.log(`(took ${Math.round((performance.now() - started) / 1000)} s)`)
+}

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServiceUnderTest } from './service-under-test.ts'
+
+const ROUNDS = '/api/v1/training/rounds'
+
+/**
+ * Starts a round and returns how long the start took, in ms. Then the starter submits an update, so that the round ends
+ * (the service runs without a straggler grace) and the next may start; resolves when it has ended.
+ */
+export const startRound = async (service: ServiceUnderTest, key: string, targetDevices: number): Promise<number> => {
+  const ask = async (method: string, path: string, body?: object | FormData): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`http://127.0.0.1:${service.port}${ROUNDS}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`)
+    return JSON.parse(text) as Record<string, unknown>
+  }
+
+  const started = performance.now()
+  const round = await ask('POST', '/start', { target_devices: targetDevices, min_devices: 1 })
+  const ms = performance.now() - started
+
+  const form = new FormData()
+  form.append('file', new Blob([new Float32Array([1, 2, 3, 4])]), 'update.bin')
+  form.append('num_samples', '10')
+  await ask('POST', `/${round.id}/updates`, form)
+  for (;;) {
+    const { status } = await ask('GET', `/${round.id}`)
+    if (status === 'completed') return ms
+    if (status === 'failed') throw new Error(`Round ${round.id} failed.`)
+    await sleep(10)
+  }
+}

@@ -48,16 +48,16 @@ test.each(['', 'a b', 'x'.repeat(129), 'a"b', 'ü'])('the X-Request-Id %j is rep
   expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('every answer carries the safe headers', async () => {
+test('no answer is sniffed for its type, and pages cannot be framed, followed or cached', async () => {
   const { app } = await start()
-  for (const url of ['/devices/7', '/nowhere', '/ready']) {
-    expect((await app.inject(url)).headers).toMatchObject({
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-    })
+  const names = ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cache-control']
+  const headers = async (url: string) => {
+    const answer = await app.inject(url)
+    return names.map((name) => answer.headers[name])
   }
+  expect(await headers('/api/v1/nowhere')).toEqual(['nosniff', undefined, undefined, undefined])
+  expect(await headers('/docs')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
+  expect(await headers('/nowhere')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
 })
 
 test('a request is one line: what, how it ended, how long it took, and whose key it was', async () => {
@@ -154,6 +154,7 @@ test('/metrics counts requests by route pattern, never by path, and shows what o
   expect(lines).toContain('http_requests_total{method="GET",route="/devices/:id",status="200"} 3')
   expect(lines).toContain('http_requests_total{method="GET",route="unmatched",status="404"} 2')
   expect(lines).toContain('http_request_duration_seconds_count{method="GET",route="/devices/:id",status="200"} 3')
+  expect(lines).toContain('# TYPE http_request_duration_seconds histogram')
   expect(lines).toContain('active_devices 17')
   expect(answer.body).toContain('process_resident_memory_bytes')
 })

@@ -16,8 +16,8 @@ export const requestId = (raw: IncomingMessage): string => {
   return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID()
 }
 
-const HEADERS = {
-  'x-content-type-options': 'nosniff',
+/** Pages need more than answers that no browser shows. API answers are not cached anyway: they are to a key. */
+const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
@@ -34,7 +34,8 @@ export const watchTraffic = (app: App, metrics: Metrics, lingerMs: number): InFl
     const started = performance.now()
     inFlight.add(reply)
     reply.header('x-request-id', request.id)
-    reply.headers(HEADERS)
+    reply.header('x-content-type-options', 'nosniff')
+    if (!request.url.startsWith('/api/')) reply.headers(PAGE_HEADERS)
     reply.raw.on('close', () => {
       inFlight.delete(reply)
       linger(request, lingerMs)

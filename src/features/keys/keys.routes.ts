@@ -46,6 +46,23 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     async (request) => ({ keys: (await keys.list(callerOf(request))).map(present) }),
   )
 
+  app.get(
+    '/api/v1/keys/self',
+    {
+      schema: {
+        operationId: 'getOwnKey',
+        summary: 'Ours: what the key of this request is and may do',
+        tags: ['keys'],
+        response: { 200: Key },
+      },
+      config: { access: 'any-key' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const caller = callerOf(request)
+      return { ...present(await keys.own(caller)), scopes: [...caller.grants] }
+    },
+  )
+
   app.delete(
     '/api/v1/keys/:key_id',
     {

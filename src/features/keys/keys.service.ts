@@ -117,6 +117,13 @@ export const createKeysService = (parts: {
       return make({ ...wanted, orgId: wanted.orgId ?? caller.orgId })
     },
 
+    /** The key that this caller used. */
+    async own(caller: Caller): Promise<StoredKey> {
+      const key = await store.find(database.sql, caller.keyId)
+      if (key === null) throw notFound('Key', caller.keyId)
+      return key
+    },
+
     list: (caller: Caller): Promise<StoredKey[]> => store.list(database.sql, caller.orgId),
 
     async revoke(caller: Caller, id: string): Promise<StoredKey> {

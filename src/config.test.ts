@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+
+describe('the settings', () => {
+  it('all have defaults', () => {
+    expect(readConfig({ SERVICE_HOME: '/srv/svc' })).toEqual({
+      host: '127.0.0.1',
+      port: 8000,
+      dataDir: '/srv/svc/data',
+      databaseUrl: null,
+      enrollment: 'open',
+      rateLimitPerMinute: 100,
+      stragglerGraceSeconds: null,
+      maxUploadBytes: 16 * 1024 ** 3,
+      updateRetentionDays: 7,
+      corsOrigins: [],
+      logLevel: 'info',
+    })
+  })
+
+  it.each([
+    ['127.0.0.1', 'open'],
+    ['::1', 'open'],
+    ['localhost', 'open'],
+    ['0.0.0.0', 'token'],
+    ['192.0.2.7', 'token'],
+  ])('on %s make enrolment %s unless told otherwise', (host, enrollment) => {
+    expect(readConfig({ SERVICE_HOST: host }).enrollment).toBe(enrollment)
+    expect(readConfig({ SERVICE_HOST: host, SERVICE_ENROLLMENT: 'token' }).enrollment).toBe('token')
+  })
+
+  it.each([
+    ['SERVICE_PORT', 'eighty'],
+    ['SERVICE_PORT', '65536'],
+    ['SERVICE_ENROLLMENT', 'maybe'],
+    ['SERVICE_DATABASE_URL', 'mysql://localhost/x'],
+    ['SERVICE_STORAGE_URL', 's3://bucket'],
+    ['SERVICE_RATE_LIMIT_PER_MINUTE', '0'],
+    ['SERVICE_STRAGGLER_GRACE_SECONDS', '-1'],
+    ['SERVICE_MAX_UPLOAD_BYTES', '1.5'],
+    ['SERVICE_UPDATE_RETENTION_DAYS', 'week'],
+    ['SERVICE_CORS_ORIGINS', 'example.org'],
+    ['SERVICE_LOG_LEVEL', 'loud'],
+    ['SERVICE_PROT', '80'],
+  ])('refuse %s=%s by name', (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(name)
+  })
+
+  it('leave the variables of the command line alone', () => {
+    expect(() => readConfig({ SERVICE_API_KEY: 'x', SERVICE_API_BASE: 'y', SERVICE_MODEL: 'z' })).not.toThrow()
+  })
+})

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+export interface RunningService {
+  readonly baseUrl: string
+  /** Everything printed so far. */
+  output(): string
+  /** As a power cut would: no handler runs. */
+  kill(): Promise<void>
+  /** Asks it to stop; resolves with its exit code. */
+  terminate(): Promise<number | null>
+}
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** The program itself, as `npm start` runs it, on a data folder and a free port. */
+export const runService = async (
+  dataDir: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RunningService> => {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', MAIN], {
+    env: {
+      PATH: process.env.PATH,
+      SERVICE_DATA_DIR: dataDir,
+      SERVICE_PORT: '0',
+      SERVICE_LOG_LEVEL: 'warn',
+      SERVICE_RATE_LIMIT_PER_MINUTE: '1000000',
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: string[] = []
+  child.stderr!.on('data', (chunk: Buffer) => lines.push(chunk.toString()))
+  const ended = once(child, 'exit') as Promise<[number | null]>
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      lines.push(line)
+      const address = /listening on (\S+)/.exec(line)?.[1]
+      if (address !== undefined) resolve(address)
+    })
+    ended.then(([code]) => reject(new Error(`ended with code ${code}:\n${lines.join('\n')}`)), reject)
+  })
+  return {
+    baseUrl,
+    output: () => lines.join('\n'),
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+    async terminate() {
+      child.kill('SIGTERM')
+      return (await ended)[0]
+    },
+  }
+}
+
+/** Repeats a look until it shows what is wanted; fails with what it last saw. */
+export const until = async <Seen>(
+  look: () => Promise<Seen>,
+  wanted: (seen: Seen) => boolean,
+  ms = 20_000,
+): Promise<Seen> => {
+  const deadline = Date.now() + ms
+  for (;;) {
+    const seen = await look()
+    if (wanted(seen)) return seen
+    if (Date.now() > deadline) throw new Error(`waited in vain; last seen: ${JSON.stringify(seen)}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

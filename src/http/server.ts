@@ -5,7 +5,7 @@ import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Authenticate, guardAccess } from './access.ts'
 import type { App } from './app.ts'
 import { answerErrors, answerMalformed, sendUnroutable } from './errors.ts'
-import { readJsonBodies } from './json-body.ts'
+import { readInput } from './input.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { serveDocumentation } from './openapi.ts'
 import { admitTo, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
@@ -90,11 +90,11 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
 
   app.server.maxConnections = options.maxConnections ?? 10_000
   app.setValidatorCompiler(compileValidator)
-  readJsonBodies(app)
   answerErrors(app)
   const patience = options.patience ?? PATIENCE
   inFlight = watchTraffic(app, options.metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)
+  readInput(app)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
   if (options.corsOrigins.length > 0) {
     const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins]

@@ -4,19 +4,22 @@ import { InvalidRequest } from './validation.ts'
 const DEEPEST = 100
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Nesting of n levels takes at least 2n characters; U+0000 needs an escape, and __proto__ that or to be there. */
+// U+0000 and halves of characters beyond the basic plane.
+const UNSTORABLE = /[\0\p{Surrogate}]/u
+
+/** Nesting of n levels takes at least 2n characters; bad characters need an escape, __proto__ that or to be there. */
 const isSuspect = (text: string): boolean =>
   text.length > 2 * DEEPEST || text.includes('\\u') || text.includes('__proto__')
 
-/** PostgreSQL can hold neither U+0000 in text nor endless nesting in jsonb: refused here rather than failing there. */
+/** PostgreSQL holds neither such characters nor endless nesting: refused here rather than failing there. */
 const assertStorable = (body: unknown): void => {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEEPEST) throw new InvalidRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
     const next: unknown[] = []
     for (const value of level) {
-      if (typeof value === 'string' && value.includes('\0')) {
-        throw new InvalidRequest('The JSON body contains the character U+0000, which cannot be stored. Leave it out.')
+      if (typeof value === 'string' && UNSTORABLE.test(value)) {
+        throw new InvalidRequest('The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.')
       }
       if (typeof value !== 'object' || value === null) continue
       if (Object.hasOwn(value, '__proto__'))
@@ -38,8 +41,16 @@ const parse = (text: string): unknown => {
   return body
 }
 
-/** Reads JSON bodies; an empty one counts as none, because clients announce JSON out of habit. */
-export const readJsonBodies = (app: App): void => {
+/**
+ * Reads JSON bodies and refuses what could not be stored, in them and in URLs. An empty body counts as none, because
+ * clients announce JSON out of habit.
+ */
+export const readInput = (app: App): void => {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.url.includes('%00')) throw new InvalidRequest('The URL contains the character U+0000.')
+    done()
+  })
+
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
     let body: unknown

@@ -21,12 +21,26 @@ test('JSON arrives as it was sent, with or without a byte order mark', async () 
 })
 
 test.each([
-  ['in a value', '{"a":{"b":["x\\u0000y"]}}'],
-  ['in a key', '{"a\\u0000":1}'],
-])('U+0000 %s is refused', async (_where, payload) => {
+  ['U+0000 in a value', '{"a":{"b":["x\\u0000y"]}}'],
+  ['U+0000 in a key', '{"a\\u0000":1}'],
+  ['half a surrogate pair', '{"a":"\\ud83d"}'],
+  ['the other half', '{"a":"\\ude00 x"}'],
+])('%s is refused', async (_what, payload) => {
   expect((await post(payload)).message).toBe(
-    'The JSON body contains the character U+0000, which cannot be stored. Leave it out.',
+    'The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.',
   )
+})
+
+test('characters beyond the basic plane are taken, escaped or not', async () => {
+  expect(await post('{"a":"\\ud83d\\ude00 😀"}')).toEqual({ got: { a: '😀 😀' } })
+})
+
+test.each(['/echo/a%00b', '/echo?org_id=%00'])('U+0000 in the URL %s is refused', async (url) => {
+  expect((await server.app.inject(url)).json()).toEqual({
+    error: 'bad_request',
+    message: 'The URL contains the character U+0000.',
+    status_code: 400,
+  })
 })
 
 test('a text that merely looks like U+0000, an escaped backslash before u0000, is taken', async () => {

@@ -21,13 +21,18 @@ const tokenIn = (header: string): string => {
   return token
 }
 
-const verify = async (authenticate: Authenticate, header: string): Promise<Caller> => {
-  const caller = await authenticate(tokenIn(header))
-  if (caller === null) {
-    throw unauthorized('This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.')
-  }
-  return caller
+const known = (caller: Caller | null): Caller => {
+  if (caller !== null) return caller
+  throw unauthorized('This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.')
 }
+
+const CALLER = Symbol('caller')
+
+interface Called {
+  [CALLER]: Caller | null
+}
+
+const calledBy = (request: FastifyRequest): Called => request as FastifyRequest & Called
 
 const assertAllowed = (caller: Caller, access: Access): void => {
   if (access === 'public' || access === 'any-key') return
@@ -60,7 +65,7 @@ const isForeign = ({ method, url }: RouteOptions): boolean =>
 /** Lets nobody reach a route without the key and the grant that its config asks for. */
 export const guardAccess = (app: App, authenticate: Authenticate, admit: Admit): void => {
   app.decorate('authenticate', authenticate)
-  app.decorateRequest('caller', null)
+  app.decorateRequest(CALLER, null)
 
   app.addHook('onRoute', (route) => {
     if (isForeign(route)) route.config = { access: 'public', rateLimit: false, ...route.config } as object
@@ -78,9 +83,10 @@ export const guardAccess = (app: App, authenticate: Authenticate, admit: Admit):
     if (authorization === undefined) {
       return done(unauthorized("This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."))
     }
-    verify(authenticate, authorization)
-      .then((caller) => {
-        request.setDecorator('caller', caller)
+    authenticate(tokenIn(authorization))
+      .then((found) => {
+        const caller = known(found)
+        calledBy(request)[CALLER] = caller
         if (rateLimit !== false) admit(caller, request, reply)
         assertAllowed(caller, access)
       })
@@ -88,22 +94,23 @@ export const guardAccess = (app: App, authenticate: Authenticate, admit: Admit):
   })
 }
 
+/** Whether this request has been authenticated, and by whom. For logs. */
+export const knownCallerOf = (request: FastifyRequest): Caller | null => calledBy(request)[CALLER]
+
 /** The caller of a route that is not public. */
 export const callerOf = (request: FastifyRequest): Caller => {
-  const caller = request.getDecorator<Caller | null>('caller')
+  const caller = knownCallerOf(request)
   if (caller === null) throw new Error(`${request.routeOptions.url} is public: it has no caller`)
   return caller
 }
 
-/** Whether this request has been authenticated, and by whom. For logs. */
-export const knownCallerOf = (request: FastifyRequest): Caller | null => request.getDecorator<Caller | null>('caller')
-
 /** The caller of a public route, where a key may be given: null without one, 401 when it is not valid. */
 export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
-  const known = knownCallerOf(request)
+  const before = knownCallerOf(request)
   const { authorization } = request.headers
-  if (known !== null || authorization === undefined) return known
-  const caller = await verify(request.server.getDecorator<Authenticate>('authenticate'), authorization)
-  request.setDecorator('caller', caller)
+  if (before !== null || authorization === undefined) return before
+  const authenticate = request.server.getDecorator<Authenticate>('authenticate')
+  const caller = known(await authenticate(tokenIn(authorization)))
+  calledBy(request)[CALLER] = caller
   return caller
 }

@@ -34,7 +34,9 @@ export const buildProgram = (): BuiltProgram => {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', FOLDER], { stdio: 'inherit' })
   if (status !== 0) throw new Error('The program does not compile.')
-  copyFileSync(join(ROOT, 'package.json'), join(FOLDER, 'package.json'))
+  for (const asset of ['package.json', 'src/db/embedded/template.bin']) {
+    copyFileSync(join(ROOT, asset), join(FOLDER, asset))
+  }
   built = {
     service: join(FOLDER, 'src/main.js'),
     baseline: join(FOLDER, 'test/bench/heartbeat-baseline.js'),

@@ -19,7 +19,10 @@ export interface ServiceUnderTest {
 const CLOCK_TICKS_PER_SECOND = 100
 const START_MS = 120_000
 
-/** Starts a program that says "listening on <address>", in a process of its own with its log in a file, as users do. */
+/**
+ * Starts a program that says "listening on <address>", in a process of its own with its log in a file, as users do.
+ * BENCH_CPU_PROFILES names a folder for CPU profiles of its threads, when it is to be known where the time goes.
+ */
 export const startProgram = async (
   cleanUps: CleanUps,
   options: { name: string; program: string; settings?: Readonly<Record<string, string>> },
@@ -27,7 +30,9 @@ export const startProgram = async (
   const folder = cleanUps.folder('service')
   const logFile = join(folder, 'log')
   const log = openSync(logFile, 'a')
-  const child = spawn(process.execPath, [options.program], {
+  const profiles = process.env.BENCH_CPU_PROFILES
+  const profiled = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
+  const child = spawn(process.execPath, [...profiled, options.program], {
     env: {
       PATH: process.env.PATH,
       SERVICE_DATA_DIR: join(folder, 'data'),

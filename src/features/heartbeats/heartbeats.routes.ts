@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
@@ -27,16 +28,15 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         },
       } satisfies RouteConfig,
     },
-    async (request) => {
+    async (request, reply) => {
       const { status, metrics } = request.body ?? {}
-      const gone = new AbortController()
-      request.raw.once('close', () => gone.abort())
+      const waitMs = request.query.wait_seconds * 1000
       const heard = await heartbeats.beat(
         callerOf(request),
         request.params.device_id,
         { status, metrics },
-        request.query.wait_seconds * 1000,
-        gone.signal,
+        waitMs,
+        waitMs > 0 ? hangUpOn(reply.raw) : NEVER,
       )
       return {
         status: heard.reported,
@@ -47,4 +47,14 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       }
     },
   )
+}
+
+// Aborting makes an error with a stack, a sixth of a heartbeat's CPU time: only those that wait have a signal of their own.
+const NEVER = new AbortController().signal
+
+/** Aborts when nobody waits for the answer any more. The request's own 'close' comes as soon as its body is read. */
+const hangUpOn = (answer: ServerResponse): AbortSignal => {
+  const gone = new AbortController()
+  answer.once('close', () => gone.abort())
+  return gone.signal
 }

@@ -78,10 +78,16 @@ describe('a heartbeat', () => {
     expect((await beat('other', admin)).status).toBe(200)
   })
 
-  it('that waits is answered as soon as a round awaits the device', async () => {
+  it.each([
+    ['without a body', undefined],
+    ['with a body', { status: 'active' }],
+  ])('that waits, %s, is answered as soon as a round awaits the device', async (_, body) => {
     const world = await startWorld()
     const { key } = await world.register('phone')
-    const waiting = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=20', { key })
+    const waiting = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=20', {
+      key,
+      ...(body !== undefined && { body }),
+    })
     await new Promise((resolve) => setTimeout(resolve, 50))
     const started = await world.request('POST', '/api/v1/training/rounds/start', {
       key,

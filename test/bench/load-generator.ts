@@ -43,6 +43,9 @@ const run = async ({ port, connections, calls, seconds, keepBodies }: Load): Pro
   const latenciesMs: number[] = []
   const count = Math.min(connections, calls.length)
   const sockets = await Promise.all(Array.from({ length: count }, () => open(port)))
+  // A server accepts one connection each time it looks around, so that the last of many comes late: the clock starts
+  // when all have been served once.
+  if (seconds !== undefined) await Promise.all(sockets.map((socket, n) => exchange(socket, requests[n]!)))
   const started = performance.now()
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : started + seconds * 1000
 

@@ -31,7 +31,7 @@ export const startRound = async (service: ServiceUnderTest, key: string, targetD
   form.append('num_samples', '10')
   await ask('POST', `/${round.id}/updates`, form)
   for (;;) {
-    const { status } = await ask('GET', `/${round.id}`)
+    const { status } = await ask('GET', `/${round.id}/status`)
     if (status === 'completed') return ms
     if (status === 'failed') throw new Error(`Round ${round.id} failed.`)
     await sleep(10)

@@ -33,9 +33,6 @@ export const benchTransfers = (): Promise<void> =>
     const upload: number[] = []
     const download: number[] = []
     const peaks = { upload: 0, download: 0 }
-    // Both ways once, unmeasured: memory at rest is that of a service that has worked.
-    await uploadFile(service, `${versions}/upload`, key, source)
-    await downloadFile(service, `${versions}/latest/download`, key, copy, sha256)
     await sleep(2000)
     const idle = service.residentBytes()
     for (let round = 0; round < ROUNDS; round++) {

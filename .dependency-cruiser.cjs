@@ -2,9 +2,10 @@
 const rooms = {
   domain: [],
   tensors: ['domain'],
-  aggregation: ['domain', 'tensors'],
+  threads: [],
+  aggregation: ['domain', 'tensors', 'threads'],
   convert: ['domain', 'tensors'],
-  db: ['domain'],
+  db: ['domain', 'threads'],
   blobs: ['domain'],
   http: ['domain'],
   features: ['domain', 'tensors', 'aggregation', 'convert', 'db', 'blobs', 'http'],

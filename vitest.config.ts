@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    // Worker threads are started from their .ts sources in tests; tsx teaches Node to read them.
+    // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/threads).
     execArgv: ['--import', 'tsx'],
     globalSetup: ['test/postgres.setup.ts'],
     testTimeout: 30_000,

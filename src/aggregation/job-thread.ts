@@ -1,8 +1,6 @@
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { type ErrorCode, ServiceError } from '../domain/errors.ts'
-import { threadEntry } from '../domain/thread-entry.ts'
+import { startThread } from '../threads/start-thread.ts'
 import type { Reply, Request } from './job.ts'
 
 interface Job {
@@ -58,7 +56,9 @@ export class JobThread {
   }
 
   #start(): Worker {
-    const worker = startThread(this.#maxHeapMb)
+    // A hostile header that fills the heap ends the thread and its job, not the process.
+    const resourceLimits = { maxOldGenerationSizeMb: this.#maxHeapMb }
+    const worker = startThread(import.meta.url, 'aggregation.worker', { resourceLimits })
     worker.on('message', (reply: Reply) => {
       this.#settle((job) => (reply.ok ? job.resolve(reply.value) : job.reject(rebuild(reply.error))))
       this.#next()
@@ -79,22 +79,6 @@ export class JobThread {
     this.#running = null
     if (job !== null) end(job)
   }
-}
-
-/**
- * A hostile header that fills the heap ends the thread and its job, not the process. Run from source, the thread has
- * to be taught TypeScript first: `--import tsx` does so in the main thread only.
- */
-const startThread = (maxOldGenerationSizeMb: number): Worker => {
-  const entry = threadEntry(import.meta.url, 'aggregation.worker')
-  const options = { name: 'aggregation', resourceLimits: { maxOldGenerationSizeMb } }
-  if (!entry.pathname.endsWith('.ts')) return new Worker(entry, options)
-  const tsx = new URL(
-    'dist/esm/api/index.mjs',
-    pathToFileURL(createRequire(import.meta.url).resolve('tsx/package.json')),
-  )
-  const boot = `import('${tsx}').then((tsx) => (tsx.register(), import('${entry.href}')))`
-  return new Worker(boot, { ...options, eval: true })
 }
 
 const internal = (message: string): ServiceError => new ServiceError('internal_error', message)

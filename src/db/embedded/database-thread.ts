@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
+import { startThread } from '../../threads/start-thread.ts'
 import { StartError } from '../start-error.ts'
-import { startThread } from './start-thread.ts'
 import type { Answer, Counters, Order, ThreadData } from './thread-messages.ts'
 import { ThreadSocket } from './thread-socket.ts'
 
@@ -29,7 +29,7 @@ export interface ThreadEvents {
  */
 export const startDatabaseThread = async (folder: string, events: ThreadEvents): Promise<DatabaseThread> => {
   const workerData: ThreadData = { folder }
-  const worker = startThread(import.meta.url, 'postgres.worker', workerData)
+  const worker = startThread(import.meta.url, 'postgres.worker', { workerData })
   const sockets = new Set<ThreadSocket>()
   const waiting = new Map<number, { resolve: (counters: Counters) => void; reject: (error: Error) => void }>()
   let lastId = 0

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
-import { startThread } from './start-thread.ts'
+import { startThread } from '../../threads/start-thread.ts'
 
 // An empty database folder takes initdb several seconds and 800 MB to make. The template is one that was made before
 // (1 MB, see write-template.ts); where it is missing, a throw-away thread makes the folder here and now.
@@ -75,7 +75,7 @@ const syncTree = async (folder: string): Promise<void> => {
 /** Runs initdb in a thread of its own, so that its memory is given back. */
 export const runInitdb = (folder: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    const worker = startThread(import.meta.url, 'initdb.worker', { folder })
+    const worker = startThread(import.meta.url, 'initdb.worker', { workerData: { folder } })
     worker.once('error', reject)
     worker.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb ended with code ${code}`))))
   })

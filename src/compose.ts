@@ -144,7 +144,11 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
   const rateLimits = createRateLimitsStore()
 
-  if (database.kind === 'embedded') await aggregations.forgetDeadHolders()
+  if (database.kind === 'embedded') {
+    // Nobody else can have this folder open: what a killed process left half done is nobody's.
+    await aggregations.forgetDeadHolders()
+    await blobs.sweep(new Date())
+  }
   const firstAdminKey = enrollment === 'token' ? await keys.ensureAdmin() : null
 
   const clockwork = startClockwork(
@@ -212,6 +216,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     firstAdminKey,
     settle: () => clockwork.wake('aggregation'),
     async close() {
+      rounds.changes.close()
       await app.close()
       await clockwork.stop()
       await workers.close()

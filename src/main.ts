@@ -46,5 +46,10 @@ start().catch((error: unknown) => {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     stop(`The address is in use already: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
   }
+  if (error instanceof Error && 'syscall' in error && ['listen', 'getaddrinfo', 'bind'].includes(`${error.syscall}`)) {
+    stop(
+      `Cannot listen: ${error.message}. Set SERVICE_HOST to an address of this machine, or SERVICE_PORT to a free port.`,
+    )
+  }
   throw error
 })

@@ -4,6 +4,7 @@ import { type Layout, layoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
+import { startsLikeZip } from '../tensors/zip.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
 import { type OpenFile, openFile, readFully } from './files.ts'
 import type { Inspection } from './job.ts'
@@ -23,7 +24,8 @@ export const inspectFile = async (
   const { expected, scanFinite = true } = options
   const file = openFile(path, 'r')
   try {
-    if (detectFormat(file) === null) {
+    // A zip that is neither .pt nor .npz is a container that cannot be read, not a vector.
+    if (detectFormat(file) === null && !startsLikeZip(file.read(0, Math.min(4, file.size)))) {
       if (expected === null) return { format: 'raw', layout: null }
       throw badRequest(
         `The update is no weight file that we know, but the round's model has ${expected.length} named tensors. ` +

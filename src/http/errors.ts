@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, ServiceError } from '../domain/errors.ts'
+import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
 import { routeConfigOf } from './route-config.ts'
 import { InvalidRequest } from './validation.ts'
@@ -30,6 +31,8 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
     case 'ECONNRESET':
       return badRequest('The connection was closed before the body had arrived.')
     default:
+      // Static files outside their folder: there is nothing there to forbid.
+      if (error.name === 'ForbiddenError') return new ServiceError('not_found', 'There is no such page.')
       if (!error.code?.startsWith('FST_') || error.statusCode === undefined) return undefined
       return error.statusCode >= 400 && error.statusCode < 500 ? badRequest(`${error.message}.`) : undefined
   }
@@ -96,7 +99,7 @@ export const answerErrors = (app: App): void => {
     const plain = request as FastifyRequest
     let fault = asServiceError(error, plain)
     const { beforeInvalid } = routeConfigOf(plain)
-    if (beforeInvalid !== undefined && isBeforeHandler(error)) {
+    if (beforeInvalid !== undefined && isBeforeHandler(error) && knownCallerOf(plain) !== null) {
       await beforeInvalid(plain).catch((earlier: unknown) => {
         fault = asServiceError(earlier, plain)
       })

@@ -1,3 +1,4 @@
+import { badRequest } from '../domain/errors.ts'
 import type { App } from './app.ts'
 import { InvalidRequest } from './validation.ts'
 
@@ -46,9 +47,9 @@ const parse = (text: string): unknown => {
  * clients announce JSON out of habit.
  */
 export const readInput = (app: App): void => {
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.url.includes('%00')) throw new InvalidRequest('The URL contains the character U+0000.')
-    done()
+  // After the key has been looked at, and before a path parameter reaches anybody.
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    done(request.url.includes('%00') ? badRequest('The URL contains the character U+0000.') : null)
   })
 
   app.removeAllContentTypeParsers()

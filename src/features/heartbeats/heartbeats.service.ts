@@ -62,7 +62,7 @@ export const createHeartbeatsService = (parts: {
         const seen = rounds.changes.version()
         const heard = await beatOnce(caller, deviceId, report)
         const left = deadline - Date.now()
-        if (heard.pendingRoundId !== null || left <= 0 || gone.aborted) return heard
+        if (heard.pendingRoundId !== null || left <= 0 || gone.aborted || rounds.changes.isClosed()) return heard
         await rounds.changes.changedSince(seen, left, gone)
       }
     },

@@ -104,7 +104,8 @@ export const createKeysService = (parts: {
       const at = now()
       if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= at)) return null
       uses.set(key.id, at)
-      return { keyId: key.id, orgId: key.orgId, deviceId: key.deviceId, grants: grantsOf(key) }
+      const orgId = enrollment === 'open' && key.deviceId !== null ? null : key.orgId
+      return { keyId: key.id, orgId, deviceId: key.deviceId, grants: grantsOf(key) }
     },
 
     /** A key for people and programs. Nobody hands out more than they hold, or for an organisation not theirs. */

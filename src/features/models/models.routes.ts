@@ -134,7 +134,14 @@ export const modelsRoutes = (
         querystring: DownloadQuery,
         response: { 200: Binary },
       },
-      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+      config: {
+        access: 'models:read',
+        errors: ['not_found'],
+        beforeInvalid: async (request) => {
+          const { model_id, version } = request.params as { model_id: string; version: string }
+          await models.findVersion(callerOf(request), model_id, version)
+        },
+      } satisfies RouteConfig,
     },
     async (request, reply) => {
       const { model_id, version } = request.params

@@ -1,6 +1,7 @@
 /** Wakes those who wait for something to change in the rounds of this service. */
 export const createRoundSignal = () => {
   let version = 0
+  let closed = false
   const waiters = new Set<() => void>()
   return {
     fire(): void {
@@ -11,11 +12,19 @@ export const createRoundSignal = () => {
     /** Take it before looking; `changedSince` then returns at once for whatever changed after the look. */
     version: (): number => version,
 
+    /** The service is stopping: whoever waits is let go, and nobody waits any more. */
+    close(): void {
+      closed = true
+      for (const wake of [...waiters]) wake()
+    },
+
+    isClosed: (): boolean => closed,
+
     isAwaited: (): boolean => waiters.size > 0,
 
     /** Resolves when something changed since `seen`, after `ms`, or when `gone` aborts: whichever is first. */
     changedSince(seen: number, ms: number, gone: AbortSignal): Promise<void> {
-      if (version !== seen || gone.aborted) return Promise.resolve()
+      if (version !== seen || closed || gone.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const done = () => {
           clearTimeout(timer)

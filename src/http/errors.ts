@@ -98,8 +98,9 @@ export const answerErrors = (app: App): void => {
   app.setErrorHandler(async (error, request, reply) => {
     const plain = request as FastifyRequest
     let fault = asServiceError(error, plain)
-    const { beforeInvalid } = routeConfigOf(plain)
-    if (beforeInvalid !== undefined && isBeforeHandler(error) && knownCallerOf(plain) !== null) {
+    const { access, beforeInvalid } = routeConfigOf(plain)
+    const mayLook = access === 'public' || knownCallerOf(plain) !== null
+    if (beforeInvalid !== undefined && mayLook && isBeforeHandler(error)) {
       await beforeInvalid(plain).catch((earlier: unknown) => {
         fault = asServiceError(earlier, plain)
       })

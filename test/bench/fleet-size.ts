@@ -72,8 +72,10 @@ const compare = async (
       await measure(large)
     }
     for (let round = 0; round < ROUNDS; round++) {
+      const largeFirst = round % 2 === 1
+      if (largeFirst) above.push(await measure(large))
       below.push(await measure(small))
-      above.push(await measure(large))
+      if (!largeFirst) above.push(await measure(large))
     }
     const ratios = pairwise(above, below)
     rows.push([

@@ -2,16 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What a benchmark has started and written, undone in reverse order when it ends or fails. */
+/** What a benchmark has started and written, undone in reverse order when it ends, fails or is interrupted. */
 export interface CleanUps {
-  add(cleanUp: () => void | Promise<void>): void
+  add(undo: () => void | Promise<void>): void
   /** A folder that is removed at the end. */
   folder(name: string): string
 }
 
 export const withCleanUps = async (work: (cleanUps: CleanUps) => Promise<void>): Promise<void> => {
   const waiting: (() => void | Promise<void>)[] = []
-  const add = (cleanUp: () => void | Promise<void>): void => void waiting.push(cleanUp)
+  const cleanUp = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await next()
+  }
+  const stop = (): void => void cleanUp().finally(() => process.exit(130))
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  const add = (undo: () => void | Promise<void>): void => void waiting.push(undo)
   try {
     await work({
       add,
@@ -22,6 +27,7 @@ export const withCleanUps = async (work: (cleanUps: CleanUps) => Promise<void>):
       },
     })
   } finally {
-    for (const cleanUp of waiting.reverse()) await cleanUp()
+    await cleanUp()
+    process.off('SIGINT', stop).off('SIGTERM', stop)
   }
 }

@@ -6,7 +6,7 @@ export interface FleetDevice {
   readonly key: string
 }
 
-const ORGANISATION = 'bench'
+export const ORGANISATION = 'bench'
 export const DEVICES_PATH = `/api/v1/devices?org_id=${ORGANISATION}`
 
 /** Registers devices as devices do, over HTTP, many at a time; about a quarter of a minute for 100,000. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ORGANISATION } from './fleet.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
 
 const ROUNDS = '/api/v1/training/rounds'
@@ -23,7 +24,11 @@ export const startRound = async (service: ServiceUnderTest, key: string, targetD
   }
 
   const started = performance.now()
-  const round = await ask('POST', '/start', { target_devices: targetDevices, min_devices: 1 })
+  const round = await ask('POST', '/start', {
+    org_id: ORGANISATION,
+    target_devices: targetDevices,
+    min_devices: 1,
+  })
   const ms = performance.now() - started
 
   const form = new FormData()

@@ -12,6 +12,10 @@ const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStar
 /** Devices numbered from 1; `fields` says of each its org and whether it is active. */
 const addFleet = async (db: Database, fields: (n: number) => { orgId: string | null; active: boolean }) => {
   const numbers = Array.from({ length: FLEET }, (_, index) => index + 1)
+  for (const orgId of new Set(numbers.map((n) => fields(n).orgId))) {
+    const devices = numbers.filter((n) => fields(n).orgId === orgId).length
+    await sql`insert into device_counts (org_id, devices) values (${orgId ?? ''}, ${devices})`.execute(db.sql)
+  }
   await sql`
     insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
     select id, id::text, org_id, 'linux', '{}', 'active', heard, heard, heard from unnest(
@@ -56,6 +60,19 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     const chiSquare = eligible.reduce((sum, id) => sum + ((times.get(id) ?? 0) - expected) ** 2 / expected, 0)
     // 119 devices leave 118 degrees of freedom: above 178 once in 3,500 times, were the numbers not always the same.
     expect(chiSquare).toBeLessThan(178)
+  })
+
+  it('reads a small organisation instead, and leaves nobody out', async () => {
+    const db = await open()
+    await addFleet(db, (n) => ({ orgId: n % 24 === 0 ? 'small' : null, active: n !== 24 }))
+    const times = new Map<string, number>()
+    for (let draw = 0; draw < 190; draw++) {
+      const drawn = await drawActive(db.sql, { ...usual, orgId: 'small', count: 2, random: seeded() })
+      for (const id of drawn) times.set(id, (times.get(id) ?? 0) + 1)
+    }
+    const eligible = Array.from({ length: 19 }, (_, index) => idOf(24 * (index + 2)))
+    expect([...times.keys()].sort()).toEqual(eligible)
+    expect([...times.values()].reduce((sum, one) => sum + one)).toBe(380)
   })
 
   it('takes all that are active when they are fewer than wanted', async () => {

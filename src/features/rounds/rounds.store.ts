@@ -59,6 +59,9 @@ export type NewRound = Pick<
   | 'timeoutAt'
 > & { readonly startedAt: Date }
 
+/** Where fewer numbers than this belong to a device that may be drawn, reading the organisation's devices costs less. */
+const WORTH_DRAWING = 1 / 16
+
 export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */
   async insert(db: Executor, round: NewRound, takingPart: number): Promise<StoredRound> {
@@ -157,19 +160,21 @@ export const createRoundsStore = () => ({
     if (draw.count === 0) return []
     const eligible = sql<boolean>`status = 'active' and last_heartbeat >= ${draw.activeSince}
       and org_id is not distinct from ${draw.orgId} and id is distinct from ${draw.except}`
-    const { rows: bounds } = await sql<{ max: number | null }>`select max(ordinal) as max from devices`.execute(db)
-    const max = bounds[0]!.max ?? 0
-    if (draw.count * 8 < max) {
+    const { rows: sizes } = await sql<{ max: number | null; own: number | null }>`
+      select (select max(ordinal) from devices) as max,
+        (select devices from device_counts where org_id = ${draw.orgId ?? ''}) as own`.execute(db)
+    const [max, own] = [sizes[0]!.max ?? 0, sizes[0]!.own ?? 0]
+    if (draw.count * 8 < own) {
       const drawn = new Set<string>()
-      let share = 1
-      for (let attempt = 0; attempt < 3 && drawn.size < draw.count; attempt++) {
+      let share = own / max
+      for (let attempt = 0; attempt < 3 && drawn.size < draw.count && share >= WORTH_DRAWING; attempt++) {
         const missing = draw.count - drawn.size
         // A quarter more than should do, because a number that has to be looked up costs a page read in a large fleet.
         const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
         const { rows } = await sql<{ id: string }>`
           select id from devices where ordinal = any(${ordinals}::bigint[]) and ${eligible}`.execute(db)
         for (const id of sample(rows, rows.length, draw.random)) if (drawn.size < draw.count) drawn.add(id.id)
-        share = Math.max(rows.length / ordinals.length, 1 / 16)
+        share = rows.length / ordinals.length
       }
       if (drawn.size === draw.count) return [...drawn]
     }

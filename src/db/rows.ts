@@ -62,6 +62,7 @@ export interface BlobRow {
 
 export interface ModelRow {
   id: string
+  ordinal: Generated<number>
   org_id: string | null
   name: string | null
   round_id: string | null

@@ -64,6 +64,8 @@ export const foundation = {
 
     `create table models (
       id uuid primary key,
+      -- Which came later, also among models of the same millisecond.
+      ordinal bigint generated always as identity,
       org_id text,
       name text,
       round_id uuid,
@@ -78,7 +80,7 @@ export const foundation = {
     )`,
     `create unique index models_by_name on models (coalesce(org_id, ''), name) where name is not null`,
     `create unique index models_by_round on models (round_id) where round_id is not null`,
-    `create index models_by_age on models (created_at desc, id)`,
+    `create index models_by_age on models (created_at desc, ordinal desc)`,
 
     `create table model_versions (
       model_id uuid not null references models (id) on delete cascade,

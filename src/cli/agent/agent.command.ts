@@ -83,7 +83,7 @@ export const define = (command: Command, session: Session): void => {
         .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown'),
     )
     .addOption(new Option('--interval <seconds>', 'between heartbeats').argParser(parseSeconds).default(20))
-    .option('--once', 'stop after one round')
+    .option('--once', 'stop after one round, with exit code 1 if it failed')
     .addOption(apiBaseOption())
     .action(async (options: AgentCommandOptions) => {
       const { io, out, home } = session
@@ -92,7 +92,7 @@ export const define = (command: Command, session: Session): void => {
       const baseUrl = await session.apiBase(options.apiBase)
       // Where the service asks for one, the key of whoever is signed in admits the device.
       const admission = await session.apiKey(baseUrl)
-      const { runAgent } = await import('../../device/agent/agent.ts')
+      const { RoundFailed, runAgent } = await import('../../device/agent/agent.ts')
       try {
         await runAgent({
           baseUrl,
@@ -110,6 +110,7 @@ export const define = (command: Command, session: Session): void => {
           ...(options.once && { rounds: 1 }),
         })
       } catch (error) {
+        if (error instanceof RoundFailed) throw new Failure(error.message, { cause: error })
         if (!(error instanceof ApiError)) throw error
         if (deviceKey === null || error.code !== 'unauthorized') {
           throw toFailure(error, { baseUrl, keySource: admission?.source })

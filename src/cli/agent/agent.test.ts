@@ -67,6 +67,20 @@ it('trains on a CSV file in one round and ends', async () => {
   expect(stdout).toMatch(/^Round 1: submitted an update from 36 samples in .+ s, loss .+, accuracy 100\.0 %\.$/m)
 })
 
+it('ends with 1 and the reason on stderr when its one round fails', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  const trainer = `"${process.execPath}" -e 'process.exitCode = 3'`
+  const { ran } = await startAgent(world, ['--trainer', trainer, '--device-id', 'edge-1', '--once'])
+  const body = { target_devices: 1, min_devices: 1 }
+  const { body: round } = await world.request('POST', '/api/v1/training/rounds/start', { key, body })
+  const { exitCode, stderr } = await ran
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: `svc: Round ${(round as { id: string }).id} failed: The trainer ended with exit code 3.\n`,
+  })
+})
+
 it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!

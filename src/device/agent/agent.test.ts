@@ -166,6 +166,26 @@ test('what a command cannot do is told to the service with what it printed, and 
   await agent.ended
 })
 
+test('an agent that counts its rounds ends at one that fails, with the reason, and says that it is gone', async () => {
+  const world = await startWorld()
+  let calls = 0
+  const trainer: AgentTrainer = {
+    train: async () => {
+      calls++
+      throw new Error('The disk is full.')
+    },
+  }
+  const agent = await startAgent(world, { trainer: () => trainer, deviceId: 'edge-1', rounds: 2 })
+  const failure = agent.ended.catch((error: Error) => `${error.name}: ${error.message}`)
+  const { apiKey } = await agent.identity()
+  const { id } = await startRound(world, apiKey, 1)
+  expect(await failure).toBe(`RoundFailed: Round ${id} failed: The disk is full.`)
+  expect(calls).toBe(1)
+  expect(await explain(world, apiKey, id)).toMatchObject({ state: 'failed', reason: 'The disk is full.' })
+  const device = await world.request('GET', '/api/v1/devices/edge-1', { key: apiKey })
+  expect(device.body).toMatchObject({ status: 'inactive' })
+})
+
 /** Says when training has begun, and trains until it is stopped. */
 const endlessTrainer = () => {
   let began = (): void => undefined
@@ -205,6 +225,18 @@ test('a round that ends without the device ends its training, and the agent wait
   await begun
   await world.advance(301)
   await eventually(async () => agent.said.find((line) => line.includes('The round is failed already')) ?? null)
+})
+
+test('a round that ends without the device is a failed one for an agent that counts its rounds', async () => {
+  const world = await startWorld()
+  const { begun, trainer } = endlessTrainer()
+  const agent = await startAgent(world, { trainer, rounds: 1 })
+  const failure = agent.ended.catch((error: Error) => error.message)
+  const { apiKey } = await agent.identity()
+  const { id } = await startRound(world, apiKey, 1)
+  await begun
+  await world.advance(301)
+  expect(await failure).toBe(`Round ${id} failed: The round is failed already; training was stopped.`)
 })
 
 test('an agent keeps its device over restarts of itself and of the service', async () => {

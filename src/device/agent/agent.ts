@@ -26,13 +26,18 @@ export interface AgentOptions {
   readonly trainer: (deviceId: string) => AgentTrainer
   /** Between heartbeats. The service may answer earlier, when a round begins. Default 20. */
   readonly intervalSeconds?: number
-  /** Stops after so many rounds taken part in; runs until aborted when absent. */
+  /** Stops after so many rounds taken part in, and at once after one that failed; runs until aborted when absent. */
   readonly rounds?: number
   /** Ends the agent: the round in work is reported as failed, with the reason of the abort, and the device as inactive. */
   readonly signal: AbortSignal
   readonly log: (message: string) => void
   readonly onRound?: (result: RoundResult) => void
   readonly now?: () => number
+}
+
+/** An agent that was to take part in a number of rounds could not do its part in one. The message says in which, and why. */
+export class RoundFailed extends Error {
+  override readonly name = 'RoundFailed'
 }
 
 /** The service holds a heartbeat's answer at most 55 s; proxies often cut at 30. */
@@ -61,10 +66,11 @@ const metricsOf = (latest: RoundResult | null) => ({
 /**
  * Runs a device until it is told to stop: registers once, sends heartbeats, and takes part in the rounds that await it.
  * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
- * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a key that is refused.
+ * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a key that is
+ * refused, and, where `rounds` are counted, RoundFailed.
  */
 export const runAgent = async (options: AgentOptions): Promise<void> => {
-  const { baseUrl, signal, log, rounds = Number.POSITIVE_INFINITY, intervalSeconds = 20, now = Date.now } = options
+  const { baseUrl, signal, log, rounds, intervalSeconds = 20, now = Date.now } = options
   const { platform, capabilities, enrollmentToken } = options
   const state = await openAgentState(options.stateDir, baseUrl, options.deviceId ?? null)
   const connect = (deviceId: string, apiKey?: string): Device =>
@@ -80,6 +86,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     })
 
   let latest: RoundResult | null = null
+  let done = 0
 
   /** The round that awaits us, or null. */
   const askForRound = async (device: Device): Promise<string | null> => {
@@ -87,6 +94,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     return (await device.heartbeat(metricsOf(latest), { status: 'active', waitSeconds, signal })).pendingRoundId
   }
 
+  /** False when the round may be worth another try, or when whoever asks next for a round learns what is wrong. */
   const takePart = async (device: Device, roundId: string): Promise<boolean> => {
     log(`Round ${roundId} awaits this device.`)
     const trainer = options.trainer(device.deviceId)
@@ -97,6 +105,10 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       )
     } catch (error) {
       signal.throwIfAborted()
+      const mayPass = isPassing(error) || (error instanceof ApiError && error.status === 401)
+      if (rounds !== undefined && !mayPass) {
+        throw new RoundFailed(`Round ${roundId} failed: ${messageOf(error)}`, { cause: error })
+      }
       log(`Round ${roundId}: ${messageOf(error)}`)
       return false
     }
@@ -110,7 +122,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
 
   const serve = async (device: Device): Promise<'done' | 'unknown'> => {
     log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
-    for (let done = 0; done < rounds; ) {
+    while (rounds === undefined || done < rounds) {
       const began = now()
       try {
         const roundId = await askForRound(device)
@@ -142,6 +154,8 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   }
 
   let device: Device | null = null
+  const goodbye = () =>
+    device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
   try {
     device = await signInWhenPossible()
     while ((await serve(device)) === 'unknown') {
@@ -153,10 +167,11 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       device = await signInWhenPossible()
     }
   } catch (error) {
+    if (error instanceof RoundFailed) await goodbye()
     if (!signal.aborted) throw error
     log('Stopping.')
   }
-  await device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
+  await goodbye()
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -39,6 +39,9 @@ export const conflict = (message: string): ServiceError => new ServiceError('con
 export const rateLimited = (retryAfterSeconds: number): ServiceError =>
   new ServiceError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 
-/** `notFound('Device', 'pixel-7')` -> "Device 'pixel-7' does not exist, or your key may not see it." */
-export const notFound = (what: string, id: string): ServiceError =>
-  new ServiceError('not_found', `${what} '${id}' does not exist, or this key may not see it.`)
+/**
+ * `notFound('Device', 'pixel-7')` -> "Device 'pixel-7' does not exist, or this key may not see it."
+ * `notFound('Version', '3', "of model 'm'")` -> "Version '3' of model 'm' does not exist, or this key may not see it."
+ */
+export const notFound = (what: string, id: string, place = ''): ServiceError =>
+  new ServiceError('not_found', `${what} '${id}'${place && ` ${place}`} does not exist, or this key may not see it.`)

@@ -55,7 +55,7 @@ export const createModelsService = (parts: {
       : text === 'latest'
         ? await store.findVersion(database.sql, model.id, 'latest')
         : await store.findVersionByLabel(database.sql, model.id, text)
-    if (version === null) throw notFound(`Version of model '${idOrName}'`, text)
+    if (version === null) throw notFound('Version', text, `of model '${idOrName}'`)
     return { model, version }
   }
 

@@ -201,7 +201,11 @@ describe('versions', () => {
     const status = async (path: string) => (await world.request('GET', `/api/v1/models/${path}`, { key })).status
     expect(await status(`${id}/versions/2/download`)).toBe(404)
     expect(await status(`${id}/versions/0/download`)).toBe(404)
-    expect(await status(`${id}/versions/one/download`)).toBe(404)
+    expect((await world.request('GET', `/api/v1/models/${id}/versions/one/download`, { key })).body).toEqual({
+      error: 'not_found',
+      message: `Version 'one' of model '${id}' does not exist, or this key may not see it.`,
+      status_code: 404,
+    })
     expect(await status(`${id}/versions/1/download?format=onnx`)).toBe(404)
     expect(await status(`${id}/versions/1/download?format=pytorch`)).toBe(200)
     expect(await status(`${id}/versions/1/download?format=jax`)).toBe(400)

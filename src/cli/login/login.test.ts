@@ -168,7 +168,7 @@ it('ends with 130 on Ctrl-C, as a program', async () => {
   expect(stderr).toMatch(/^Approve the login in your browser. If none opens, go to:\n\n {2}http:\S+\n\n$/)
 })
 
-it('signs in with a key, and learns its organisation where the key may list keys', async () => {
+it('signs in with any key that the service knows, and learns its organisation', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const make = async (fields: object): Promise<string> =>
@@ -188,11 +188,15 @@ it('signs in with a key, and learns its organisation where the key may list keys
   })
   expect(await credentialsIn(home)).toEqual({ api_key: bound, org_id: 'acme', api_base: world.baseUrl })
 
-  const narrow = await make({ scopes: ['models:read'] })
+  const narrow = await make({ org_id: 'umbrella', scopes: ['models:read'] })
   const stdin = new PassThrough()
   stdin.end(`${narrow}\n`)
   expect(await runInProcess(['login', '--api-key'], { env, stdin })).toMatchObject({ exitCode: 0 })
-  expect(await credentialsIn(home)).toEqual({ api_key: narrow, org_id: null, api_base: world.baseUrl })
+  expect(await credentialsIn(home)).toEqual({ api_key: narrow, org_id: 'umbrella', api_base: world.baseUrl })
+
+  const unbound = await make({ scopes: ['models:read'] })
+  expect(await runInProcess(['login', '--api-key', unbound], { env })).toMatchObject({ exitCode: 0 })
+  expect(await credentialsIn(home)).toEqual({ api_key: unbound, org_id: null, api_base: world.baseUrl })
 })
 
 it('refuses a key that is mistyped without asking, and one that the service does not know', async () => {

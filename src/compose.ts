@@ -5,6 +5,7 @@ import { AggregationWorkers } from './aggregation/worker-pool.ts'
 import { openFolderStore } from './blobs/folder-store.ts'
 import { startClockwork } from './clockwork.ts'
 import type { Config } from './config.ts'
+import { requireDataFolder } from './data-folder.ts'
 import { migrate } from './db/migrate.ts'
 import { MIGRATIONS } from './db/migrations/all.ts'
 import { type Database, openDatabase } from './db/open.ts'
@@ -75,6 +76,9 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     ...(surroundings.logDestination && { destination: surroundings.logDestination }),
   })
 
+  const blobsFolder = join(config.dataDir, 'blobs')
+  await requireDataFolder(config.dataDir)
+  await requireDataFolder(blobsFolder)
   const database =
     surroundings.database ??
     (await openDatabase({
@@ -84,7 +88,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
       ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
     }))
   await migrate(database, MIGRATIONS)
-  const blobs = await openFolderStore(join(config.dataDir, 'blobs'))
+  const blobs = await openFolderStore(blobsFolder)
   const workers = new AggregationWorkers()
   const metrics = createMetrics()
 

@@ -1,0 +1,46 @@
+/** What can go wrong at the inference server, and the status each travels under. Bodies have the shape that OpenAI's have. */
+const KINDS = {
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  unsupported: { status: 400, type: 'invalid_request_error' },
+  invalid_model: { status: 400, type: 'invalid_request_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error' },
+  not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  request_too_large: { status: 413, type: 'invalid_request_error' },
+  queue_full: { status: 503, type: 'server_error' },
+  engine_missing: { status: 503, type: 'server_error' },
+  out_of_memory: { status: 503, type: 'server_error' },
+  engine_failed: { status: 500, type: 'server_error' },
+} as const
+
+export type InferenceErrorCode = keyof typeof KINDS
+
+/** Every error of this room that a user is meant to read: what was wrong, where, and what to do. */
+export class InferenceError extends Error {
+  readonly code: InferenceErrorCode
+  /** The field of the request that is at fault. */
+  readonly param: string | null
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    code: InferenceErrorCode,
+    message: string,
+    options: { readonly param?: string; readonly retryAfterSeconds?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.name = 'InferenceError'
+    this.code = code
+    this.param = options.param ?? null
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+
+  get statusCode(): number {
+    return KINDS[this.code].status
+  }
+
+  toJSON() {
+    const { message, param, code } = this
+    return { error: { message, type: KINDS[code].type, param, code } }
+  }
+}

@@ -9,7 +9,7 @@ const rooms = {
   blobs: ['domain'],
   http: ['domain'],
   features: ['domain', 'tensors', 'aggregation', 'convert', 'db', 'blobs', 'http'],
-  inference: ['domain', 'http'],
+  inference: ['domain', 'http', 'threads'],
   client: ['domain'],
   device: ['domain', 'tensors', 'client'],
   cli: ['domain', 'client', 'device', 'inference', 'convert'],

@@ -1,0 +1,239 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { describe, expect, it, vi } from 'vitest'
+import { type Ran, runInProcess } from '../../src/cli/in-process.ts'
+import { emptyFolder } from '../databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { hasBrowser, openTab, type Tab } from './browser.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+interface Login extends Tab {
+  readonly home: string
+  /** The address that svc asked the browser to open. */
+  readonly address: URL
+  readonly ran: Promise<Ran>
+}
+
+/** `svc login`, and a browser with nothing open yet. */
+const startLogin = async (world: World): Promise<Login> => {
+  const tab = await openTab()
+  const home = join(await emptyFolder(), 'svc')
+  let open = (_address: string): void => undefined
+  const opened = new Promise<string>((resolve) => {
+    open = resolve
+  })
+  const ran = runInProcess(['login'], {
+    env: { SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl },
+    openBrowser: open,
+  })
+  return { ...tab, home, ran, address: new URL(await opened) }
+}
+
+const approve = ({ page }: Tab) => page.getByRole('button', { name: 'Approve' })
+const keyField = ({ page }: Tab) => page.getByLabel('Your API key')
+const problem = ({ page }: Tab) => page.getByRole('alert')
+const heading = ({ page }: Tab) => page.getByRole('heading')
+
+const keptBy = async ({ home }: Login): Promise<unknown> => {
+  const path = join(home, 'credentials.json')
+  const mode = await stat(path).then(
+    (found) => (found.mode & 0o777).toString(8),
+    () => null,
+  )
+  return mode === null ? null : { mode, ...JSON.parse(await readFile(path, 'utf8')) }
+}
+
+const keyOf = async (world: World, fields: object): Promise<string> => {
+  const { body } = await world.request('POST', '/api/v1/keys', { key: world.service.firstAdminKey!, body: fields })
+  return (body as { api_key: string }).api_key
+}
+
+describe.skipIf(!hasBrowser())('svc login in a browser', () => {
+  it('under open enrolment one click signs the command line in', async () => {
+    const world = await startWorld()
+    const login = await startLogin(world)
+    await login.page.goto(login.address.href)
+    await expect.poll(() => heading(login).textContent()).toBe('Sign in the command line?')
+    expect(await keyField(login).count()).toBe(0)
+    await approve(login).click()
+    await heading(login).getByText('Signed in', { exact: true }).waitFor()
+    expect(await login.page.locator('p').textContent()).toBe('The command line is signed in. You can close this page.')
+
+    expect(await login.ran).toMatchObject({ exitCode: 0, stdout: `Signed in to ${world.baseUrl}.\n` })
+    const kept = (await keptBy(login)) as { api_key: string }
+    expect(kept).toEqual({ mode: '600', api_key: kept.api_key, org_id: null, api_base: world.baseUrl })
+    expect((await world.request('GET', '/api/v1/keys', { key: kept.api_key })).status).toBe(200)
+    // The key went to the command line only; the address that the browser keeps holds a code that was used.
+    expect(await login.page.content()).not.toContain('sk_live_')
+    expect(login.page.url()).not.toContain('sk_live_')
+    expect(login.complaints).toEqual([])
+  })
+
+  it('a double click signs in as one click does', async () => {
+    const login = await startLogin(await startWorld())
+    await login.page.goto(login.address.href)
+    await approve(login).dblclick()
+    expect(await login.ran).toMatchObject({ exitCode: 0 })
+    await heading(login).getByText('Signed in', { exact: true }).waitFor()
+  })
+
+  it('under token enrolment a pasted key approves, and the command line gets one for its organisation', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const login = await startLogin(world)
+    const key = await keyOf(world, { name: 'mine', org_id: 'acme', scopes: ['models:read'] })
+    await login.page.goto(login.address.href)
+    expect(await keyField(login).getAttribute('type')).toBe('password')
+    await keyField(login).fill(`  ${key}\n`)
+    await keyField(login).press('Enter')
+    await heading(login).getByText('Signed in', { exact: true }).waitFor()
+    expect(await login.ran).toMatchObject({
+      exitCode: 0,
+      stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n`,
+    })
+    const kept = (await keptBy(login)) as { api_key: string }
+    expect(kept).toEqual({ mode: '600', api_key: kept.api_key, org_id: 'acme', api_base: world.baseUrl })
+    expect(kept.api_key).not.toBe(key)
+    expect((await world.request('GET', '/api/v1/models', { key: kept.api_key })).status).toBe(200)
+    expect((await world.request('POST', '/api/v1/models', { key: kept.api_key, body: {} })).status).toBe(403)
+    expect(login.complaints).toEqual([])
+  })
+
+  it('the page says what is wrong with a key, and takes the right one after it', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const login = await startLogin(world)
+    await login.page.goto(login.address.href)
+    const asked: string[] = []
+    login.page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    const complaint = () => keyField(login).evaluate((field: HTMLInputElement) => field.validationMessage)
+    await approve(login).click()
+    expect(await complaint()).toBe('Please fill out this field.')
+    await keyField(login).fill('sk_live_ab…yz')
+    await approve(login).click()
+    expect(await complaint()).toBe('Please match the requested format.')
+    expect(asked).toEqual([])
+
+    await keyField(login).fill(`sk_live_${'x'.repeat(32)}`)
+    await approve(login).click()
+    await problem(login).getByText('This API key is not valid').waitFor()
+    expect(asked).toEqual(['POST /api/v1/login/authorize'])
+    expect(await keptBy(login)).toBeNull()
+
+    await keyField(login).fill(world.service.firstAdminKey!)
+    await approve(login).click()
+    expect(await login.ran).toMatchObject({ exitCode: 0 })
+    expect(await keptBy(login)).toMatchObject({ mode: '600', org_id: null })
+  })
+
+  it('the page says so when the service has gone away, and can be used again', async () => {
+    const world = await startWorld()
+    const login = await startLogin(world)
+    await login.page.goto(login.address.href)
+    await login.context.setOffline(true)
+    await approve(login).click()
+    await problem(login).getByText('The service does not answer.').waitFor()
+    await login.context.setOffline(false)
+    await approve(login).click()
+    expect(await login.ran).toMatchObject({ exitCode: 0 })
+  })
+
+  it('the page of another login, approved, signs nobody in', async () => {
+    const world = await startWorld()
+    const login = await startLogin(world)
+    const forged = new URL(login.address)
+    forged.searchParams.set('state', 'x'.repeat(43))
+    await login.page.goto(forged.href)
+    await approve(login).click()
+    await heading(login).getByText('Not signed in', { exact: true }).waitFor()
+    expect(await login.ran).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringContaining(
+        'svc: The browser came back with the state of another login. Nothing was stored.\n',
+      ),
+    })
+    expect(await keptBy(login)).toBeNull()
+  })
+
+  it('a page whose code was made for another verifier signs nobody in', async () => {
+    const world = await startWorld()
+    const login = await startLogin(world)
+    const forged = new URL(login.address)
+    forged.searchParams.set('code_challenge', 'x'.repeat(43))
+    await login.page.goto(forged.href)
+    await approve(login).click()
+    await heading(login).getByText('Not signed in', { exact: true }).waitFor()
+    expect(await login.ran).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('svc: This login code is unknown, used or expired.'),
+    })
+    expect(await keptBy(login)).toBeNull()
+  })
+
+  it.each(['https://example.org/callback', 'javascript:alert(1)'])(
+    'a page that would carry the code to %s says no and goes nowhere',
+    async (redirect_uri) => {
+      const world = await startWorld()
+      const tab = await openTab()
+      const address = new URL(`${world.baseUrl}/login`)
+      const query = { redirect_uri, code_challenge: 'x'.repeat(43), state: 'x'.repeat(43) }
+      address.search = new URLSearchParams(query).toString()
+      await tab.page.goto(address.href)
+      await approve(tab).click()
+      await problem(tab).getByText('redirect_uri must be an http address on this machine').waitFor()
+      expect(tab.page.url()).toBe(address.href)
+    },
+  )
+
+  it('a login that is denied in the browser ends without a key', async () => {
+    const world = await startWorld()
+    const login = await startLogin(world)
+    // What a dashboard with a "no" sends the browser to (RFC 6749, section 4.1.2.1).
+    const denied = new URL(login.address.searchParams.get('redirect_uri')!)
+    denied.searchParams.set('error', 'access_denied')
+    denied.searchParams.set('state', login.address.searchParams.get('state')!)
+    await login.page.goto(denied.href)
+    expect(await heading(login).textContent()).toBe('Not signed in')
+    expect(await login.ran).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringContaining('svc: The login was not approved in the browser.\n'),
+    })
+    expect(await keptBy(login)).toBeNull()
+  })
+
+  it('no other page can frame the login page and steal the click', async () => {
+    const world = await startWorld()
+    const tab = await openTab()
+    await tab.page.goto(`${world.baseUrl}/api/v1/health`)
+    await tab.page.setContent(`<iframe src="${world.baseUrl}/login"></iframe>`)
+    await expect.poll(() => tab.complaints).toContainEqual(expect.stringContaining('frame-ancestors'))
+  })
+})
+
+it('svc login --api-key takes the key from a pipe, and says what to do where there is nobody to ask', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const home = join(await emptyFolder(), 'svc')
+  const env = { SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl }
+  expect(await runInProcess(['login', '--api-key'], { env })).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: There is nobody to ask for the key.\nGive it on the command line.\n',
+  })
+  const key = await keyOf(world, { name: 'mine', org_id: 'acme', scopes: ['admin'] })
+  const stdin = new PassThrough()
+  const ran = runInProcess(['login', '--api-key'], { env, stdin })
+  stdin.end(`${key}\r\nanother line\n`)
+  expect(await ran).toEqual({
+    exitCode: 0,
+    stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n`,
+    stderr: `The key is in ${join(home, 'credentials.json')}.\n`,
+  })
+  const path = join(home, 'credentials.json')
+  expect([(await stat(path)).mode & 0o777, JSON.parse(await readFile(path, 'utf8'))]).toEqual([
+    0o600,
+    { api_key: key, org_id: 'acme', api_base: world.baseUrl },
+  ])
+})

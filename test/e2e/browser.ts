@@ -1,0 +1,77 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, onTestFinished } from 'vitest'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+const isProgram = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const findBrowser = (): string | null => {
+  const named = process.env.CHROME_BIN
+  if (named) {
+    if (existsSync(named)) return named
+    throw new Error(`CHROME_BIN names ${named}, which does not exist.`)
+  }
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  const found = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(isProgram)
+  if (found !== undefined) return found
+  const message = `no Chromium: ${NAMES.join(', ')} are not on the PATH, and CHROME_BIN names none`
+  if (process.env.CI === 'true') throw new Error(`CI runs the tests in a browser too, but there is ${message}.`)
+  console.warn(`\nSKIPPED: the tests in a browser, because there is ${message}.\n`)
+  return null
+}
+
+const program = findBrowser()
+
+export const hasBrowser = (): boolean => program !== null
+
+let running: Promise<Browser> | null = null
+
+afterAll(async () => {
+  await (await running)?.close()
+})
+
+const launch = (): Promise<Browser> => {
+  if (program === null) throw new Error('There is no browser.')
+  return (running ??= chromium.launch({ executablePath: program, args: ARGS, timeout: 60_000 }))
+}
+
+export interface Tab {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** What the page complained of: console errors, thrown errors, requests that got no answer. */
+  readonly complaints: readonly string[]
+}
+
+/** A page in a profile of its own, closed when the test ends. The browser itself is one for each test file. */
+export const openTab = async (): Promise<Tab> => {
+  const context = await (await launch()).newContext()
+  onTestFinished(() => context.close())
+  // Before the test's own limit, to say what was awaited in vain.
+  context.setDefaultTimeout(20_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('requestfailed', (request) => complaints.push(`${request.method()} ${request.url()} got no answer`))
+  return { page, context, complaints }
+}

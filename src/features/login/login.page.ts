@@ -1,3 +1,8 @@
+// The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
+const KEY_FIELD = `<label for="key">Your API key</label>
+    <input id="key" type="password" autocomplete="off" required
+      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits.">`
+
 /** The page on which a person approves `svc login`. It talks to the API like any other client. */
 export const loginPage = (needsKey: boolean): string => `<!doctype html>
 <html lang="en">
@@ -19,16 +24,16 @@ export const loginPage = (needsKey: boolean): string => `<!doctype html>
   <p>The program <b>svc</b> on this computer asks for a key to this service. Approve only if you have just started
     <code>svc login</code> yourself.</p>
   <form id="form">
-    ${needsKey ? '<label for="key">Your API key</label><input id="key" type="password" autocomplete="off" required>' : ''}
+    ${needsKey ? KEY_FIELD : ''}
     <button type="submit">Approve</button>
     <p id="problem" role="alert"></p>
   </form>
 </main>
 <script>
   const query = new URLSearchParams(location.search)
-  document.getElementById('form').addEventListener('submit', async (event) => {
-    event.preventDefault()
-    const key = document.getElementById('key')?.value.trim()
+  const button = document.querySelector('button')
+  const problem = document.getElementById('problem')
+  const authorize = async (key) => {
     const answer = await fetch('/api/v1/login/authorize', {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(key ? { authorization: 'Bearer ' + key } : {}) },
@@ -38,9 +43,21 @@ export const loginPage = (needsKey: boolean): string => `<!doctype html>
         state: query.get('state') ?? '',
       }),
     })
-    const body = await answer.json()
-    if (answer.ok) location.assign(body.redirect_to)
-    else document.getElementById('problem').textContent = body.message
+    return { ok: answer.ok, body: await answer.json() }
+  }
+  document.getElementById('form').addEventListener('submit', async (event) => {
+    event.preventDefault()
+    // A second click would bring a second code to a login that the first one ends.
+    button.disabled = true
+    problem.textContent = ''
+    try {
+      const { ok, body } = await authorize(document.getElementById('key')?.value.trim())
+      if (ok) return location.assign(body.redirect_to)
+      problem.textContent = body.message
+    } catch {
+      problem.textContent = 'The service does not answer. Is it running? Then approve again.'
+    }
+    button.disabled = false
   })
 </script>
 </html>

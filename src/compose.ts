@@ -192,6 +192,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
       sync: database.kind === 'postgres' ? { exchange: (deltas) => rateLimits.add(database.sql, deltas, now()) } : null,
     },
     corsOrigins: config.corsOrigins,
+    trustProxy: config.trustProxy,
     version: VERSION,
     readiness: { database: () => rounds.tick() },
     now: () => now().getTime(),

@@ -14,6 +14,7 @@ describe('the settings', () => {
       maxUploadBytes: 16 * 1024 ** 3,
       updateRetentionDays: 7,
       corsOrigins: [],
+      trustProxy: [],
       logLevel: 'info',
     })
   })
@@ -40,10 +41,24 @@ describe('the settings', () => {
     ['SERVICE_MAX_UPLOAD_BYTES', '1.5'],
     ['SERVICE_UPDATE_RETENTION_DAYS', 'week'],
     ['SERVICE_CORS_ORIGINS', 'example.org'],
+    ['SERVICE_TRUST_PROXY', 'true'],
+    ['SERVICE_TRUST_PROXY', '1'],
+    ['SERVICE_TRUST_PROXY', '0.0.0.0/0'],
+    ['SERVICE_TRUST_PROXY', '10.0.0.0/33'],
+    ['SERVICE_TRUST_PROXY', '10.0.0.1,proxy.example.org'],
     ['SERVICE_LOG_LEVEL', 'loud'],
     ['SERVICE_PROT', '80'],
   ])('refuse %s=%s by name', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name)
+  })
+
+  it.each([
+    ['off', []],
+    ['loopback,uniquelocal', ['loopback', 'uniquelocal']],
+    ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    ['fd00::/8', ['fd00::/8']],
+  ])('take %s for the proxies that are trusted', (value, trustProxy) => {
+    expect(readConfig({ SERVICE_TRUST_PROXY: value }).trustProxy).toEqual(trustProxy)
   })
 
   it('leave the variables of the command line alone', () => {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { EnrollmentMode } from './domain/access.ts'
@@ -16,6 +17,8 @@ export interface Config {
   readonly maxUploadBytes: number
   readonly updateRetentionDays: number
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
+  readonly trustProxy: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
@@ -90,6 +93,7 @@ export const readConfig = (environment: Environment): Config => {
     maxUploadBytes: number('SERVICE_MAX_UPLOAD_BYTES', { min: 1024, max: 1024 * GIB }, 16 * GIB),
     updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
+    trustProxy: proxiesOf(text('SERVICE_TRUST_PROXY')),
     logLevel: oneOf('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
   }
   const unknown = Object.keys(environment).find(
@@ -116,4 +120,25 @@ const originsOf = (value: string | undefined): readonly string[] => {
     if (URL.canParse(origin) && new URL(origin).origin === origin) return origin
     throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${origin}'.`)
   })
+}
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
+
+const isNetwork = (text: string): boolean => {
+  if (NAMED_NETWORKS.includes(text)) return true
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+// No number of hops: whoever reaches the service past its proxies could forge as many.
+const proxiesOf = (value: string | undefined): readonly string[] => {
+  if (value === undefined || value === 'off') return []
+  const networks = value.split(',').map((part) => part.trim())
+  if (networks.every(isNetwork)) return networks
+  throw new ConfigError(
+    'SERVICE_TRUST_PROXY must be off, or list the addresses and networks of your proxies, such as 10.0.0.0/8,::1 ' +
+      `(${NAMED_NETWORKS.join(', ')} are known by name), got '${value}'.`,
+  )
 }

@@ -1,14 +1,25 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { type Caller, DEVICE_GRANTS, type Grant, holds, SCOPES } from '../domain/access.ts'
-import { forbidden, unauthorized } from '../domain/errors.ts'
+import { forbidden, ServiceError, unauthorized } from '../domain/errors.ts'
 import type { App } from './app.ts'
 import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
 
-/** Finds out who a key belongs to; null when it is unknown, expired or revoked. May throw a more telling 401. */
-export type Authenticate = (bearerToken: string) => Promise<Caller | null>
+/**
+ * Finds out who a key belongs to; null when it is unknown, expired or revoked. May throw a more telling 401. Calls
+ * `unfamiliar` before it looks up a key that it has not seen valid before; what that throws is the answer.
+ */
+export type Authenticate = (bearerToken: string, unfamiliar: () => void) => Promise<Caller | null>
 
 /** Counts a request against its caller's (or, on public routes, its address's) share; throws rate_limited. */
 export type Admit = (caller: Caller | null, request: FastifyRequest, reply: FastifyReply) => void
+
+/** Keeps keys from being guessed by volume. Keys that were valid before pass it by, so a guesser locks out nobody. */
+export interface GuessLimit {
+  /** Throws rate_limited when this address has sent too many keys that are not valid. */
+  assertLeft(address: string): void
+  /** Counts one more such key; throws rate_limited when it is too many. */
+  count(address: string): void
+}
 
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
 const WORDS: ReadonlySet<string> = new Set<string>(['public', 'any-key', ...SCOPES, ...DEVICE_GRANTS])
@@ -30,6 +41,24 @@ const CALLER = Symbol('caller')
 
 interface Called {
   [CALLER]: Caller | null
+}
+
+interface Doorkeeper {
+  readonly authenticate: Authenticate
+  readonly guesses: GuessLimit
+}
+
+const DOORKEEPER = 'doorkeeper'
+
+/** The caller whose key the request shows. @throws 401, or 429 when this address has shown too many that are not valid. */
+const identify = async (request: FastifyRequest, header: string): Promise<Caller> => {
+  const { authenticate, guesses } = request.server.getDecorator<Doorkeeper>(DOORKEEPER)
+  try {
+    return known(await authenticate(tokenIn(header), () => guesses.assertLeft(request.ip)))
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unauthorized') guesses.count(request.ip)
+    throw error
+  }
 }
 
 const calledBy = (request: FastifyRequest): Called => request as FastifyRequest & Called
@@ -63,8 +92,8 @@ const isForeign = ({ method, url }: RouteOptions): boolean =>
   method === 'OPTIONS' || url === '/docs' || url.startsWith('/docs/')
 
 /** Lets nobody reach a route without the key and the grant that its config asks for. */
-export const guardAccess = (app: App, authenticate: Authenticate, admit: Admit): void => {
-  app.decorate('authenticate', authenticate)
+export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { readonly admit: Admit }): void => {
+  app.decorate(DOORKEEPER, doorkeeper)
   app.decorateRequest(CALLER, null)
 
   app.addHook('onRoute', (route) => {
@@ -83,9 +112,8 @@ export const guardAccess = (app: App, authenticate: Authenticate, admit: Admit):
     if (authorization === undefined) {
       return done(unauthorized("This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."))
     }
-    authenticate(tokenIn(authorization))
-      .then((found) => {
-        const caller = known(found)
+    identify(request, authorization)
+      .then((caller) => {
         calledBy(request)[CALLER] = caller
         if (rateLimit !== false) admit(caller, request, reply)
         assertAllowed(caller, access)
@@ -104,13 +132,12 @@ export const callerOf = (request: FastifyRequest): Caller => {
   return caller
 }
 
-/** The caller of a public route, where a key may be given: null without one, 401 when it is not valid. */
+/** The caller of a public route, where a key may be given: null without one, 401 (or 429) when it is not valid. */
 export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
   const before = knownCallerOf(request)
   const { authorization } = request.headers
   if (before !== null || authorization === undefined) return before
-  const authenticate = request.server.getDecorator<Authenticate>('authenticate')
-  const caller = known(await authenticate(tokenIn(authorization)))
+  const caller = await identify(request, authorization)
   calledBy(request)[CALLER] = caller
   return caller
 }

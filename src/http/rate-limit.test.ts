@@ -175,7 +175,7 @@ describe('over HTTP', () => {
   const OPEN: RouteConfig = { access: 'public' }
   const PROBE: RouteConfig = { access: 'public', rateLimit: false }
 
-  const start = (perMinute: number) =>
+  const start = (perMinute: number, more: { trustProxy?: readonly string[] } = {}) =>
     buildTestServer(
       (app) => {
         app.get('/mine', { config: GUARDED }, async () => ({}))
@@ -183,7 +183,7 @@ describe('over HTTP', () => {
         app.get('/probe', { config: PROBE }, async () => ({}))
         app.get('/forbidden', { config: { access: 'admin' } satisfies RouteConfig }, async () => ({}))
       },
-      { rateLimit: { perMinute } },
+      { rateLimit: { perMinute }, ...more },
     )
 
   test('the request after the last is 429 with Retry-After and the RateLimit headers, and others go on', async () => {
@@ -224,7 +224,52 @@ describe('over HTTP', () => {
     await app.close()
   })
 
-  test('requests that are forbidden count too, and those without a valid key count for nobody', async () => {
+  const GUESS = { authorization: 'Bearer sk_live_guess' }
+  const TOO_MANY = (seconds: number) => ({
+    error: 'rate_limited',
+    message: `Too many requests with keys that are not valid came from this address. Try again in ${seconds} s.`,
+    status_code: 429,
+  })
+
+  test('an address that sends too many keys that are not valid is told to wait, and no new key gets in from there', async () => {
+    const { app, clock } = await start(3)
+    const get = (headers: object) => app.inject({ url: '/mine', headers: { ...headers } })
+    const statuses = []
+    for (const headers of [GUESS, { authorization: 'Basic abc' }, bearer('expired'), GUESS, bearer('reader')]) {
+      statuses.push((await get(headers)).statusCode)
+    }
+    expect(statuses).toEqual([401, 401, 401, 429, 429])
+    const refused = await get(GUESS)
+    expect([refused.headers['retry-after'], refused.json()]).toEqual(['80', TOO_MANY(80)])
+    clock.now += 80_000
+    expect([(await get(bearer('reader'))).statusCode, (await get(GUESS)).statusCode]).toEqual([200, 401])
+  })
+
+  test('a key that was valid before goes on from an address that guesses; requests without a key do not count', async () => {
+    const { app } = await start(2)
+    const status = async (headers: object) => (await app.inject({ url: '/mine', headers: { ...headers } })).statusCode
+    expect(await status(bearer('reader'))).toBe(200)
+    for (let i = 0; i < 5; i++) expect(await status({})).toBe(401)
+    expect([await status(GUESS), await status(GUESS), await status(GUESS)]).toEqual([401, 401, 429])
+    expect([await status(bearer('reader')), await status({})]).toEqual([200, 401])
+  })
+
+  test('behind a proxy that is trusted each client has its own count, and a client cannot name itself', async () => {
+    const { app } = await start(1)
+    const behind = await start(1, { trustProxy: ['loopback'] })
+    const chained = await start(1, { trustProxy: ['127.0.0.0/8', '203.0.113.7'] })
+    const guess = async (server: typeof app, forwarded: string) =>
+      (await server.inject({ url: '/mine', headers: { ...GUESS, 'x-forwarded-for': forwarded } })).statusCode
+    expect([await guess(app, '192.0.2.1'), await guess(app, '192.0.2.2')]).toEqual([401, 429])
+    const seen = []
+    for (const from of ['192.0.2.1', '192.0.2.2', '198.51.100.9, 192.0.2.1']) seen.push(await guess(behind.app, from))
+    expect(seen).toEqual([401, 401, 429])
+    const beyond = []
+    for (const from of ['192.0.2.1, 203.0.113.7', '192.0.2.2, 203.0.113.7']) beyond.push(await guess(chained.app, from))
+    expect(beyond).toEqual([401, 401])
+  })
+
+  test('requests that are forbidden count too, and those without a key count for nobody', async () => {
     const { app } = await start(2)
     const status = async (url: string) => (await app.inject({ url, headers: bearer('reader') })).statusCode
     for (let i = 0; i < 30; i++) expect((await app.inject('/mine')).statusCode).toBe(401)

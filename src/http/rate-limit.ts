@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { rateLimited } from '../domain/errors.ts'
+import { rateLimited, ServiceError } from '../domain/errors.ts'
 
 const WINDOW_MS = 60_000
 const EXCHANGE_MS = 1000
@@ -39,6 +39,8 @@ export interface Verdict {
 export interface RateLimiter {
   /** Counts one request; a refused one does not count. */
   take(key: string): Verdict
+  /** What `take` would say now, without counting. */
+  look(key: string): Verdict
   exchange(): Promise<void>
 }
 
@@ -78,28 +80,31 @@ export const createRateLimiter = (options: {
       ? fadedTo(previous, limit - 1 - current) - elapsed
       : WINDOW_MS - elapsed + fadedTo(current, limit - 1)
 
+  const judge = (key: string, counted: boolean): Verdict => {
+    const time = now()
+    const minute = Math.floor(time / WINDOW_MS)
+    const elapsed = time - minute * WINDOW_MS
+    const count = countOf(key, minute)
+    const faded = Math.ceil(count.previous * (1 - elapsed / WINDOW_MS))
+    const left = limit - faded - count.current
+    const allowed = left > 0
+    if (allowed && counted) {
+      count.current++
+      count.untold++
+      if (sync !== null && count.current >= limit * HOT) hot.add(key)
+    }
+    return {
+      allowed,
+      limit,
+      remaining: Math.max(0, left - 1),
+      resetSeconds: Math.ceil((WINDOW_MS - elapsed) / 1000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(waitMs(count, elapsed) / 1000)),
+    }
+  }
+
   return {
-    take(key) {
-      const time = now()
-      const minute = Math.floor(time / WINDOW_MS)
-      const elapsed = time - minute * WINDOW_MS
-      const count = countOf(key, minute)
-      const faded = Math.ceil(count.previous * (1 - elapsed / WINDOW_MS))
-      const left = limit - faded - count.current
-      const allowed = left > 0
-      if (allowed) {
-        count.current++
-        count.untold++
-        if (sync !== null && count.current >= limit * HOT) hot.add(key)
-      }
-      return {
-        allowed,
-        limit,
-        remaining: Math.max(0, left - 1),
-        resetSeconds: Math.ceil((WINDOW_MS - elapsed) / 1000),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(waitMs(count, elapsed) / 1000)),
-      }
-    },
+    take: (key) => judge(key, true),
+    look: (key) => judge(key, false),
 
     async exchange() {
       if (sync === null || hot.size === 0) return
@@ -136,6 +141,16 @@ export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply):
   reply.header('ratelimit-remaining', String(verdict.remaining))
   reply.header('ratelimit-reset', String(verdict.resetSeconds))
   if (!verdict.allowed) throw rateLimited(verdict.retryAfterSeconds)
+}
+
+/** The answer to an address that has sent too many keys that are not valid, while `verdict` refuses it. */
+export const assertMayGuess = ({ allowed, retryAfterSeconds }: Verdict): void => {
+  if (allowed) return
+  throw new ServiceError(
+    'rate_limited',
+    `Too many requests with keys that are not valid came from this address. Try again in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  )
 }
 
 /** Runs `exchange` once a second, never twice at a time, until the returned function is called. */

@@ -8,7 +8,7 @@ import { answerErrors, answerMalformed, sendUnroutable } from './errors.ts'
 import { readInput } from './input.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { serveDocumentation } from './openapi.ts'
-import { admitTo, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
+import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
 import { type ReadinessChecks, serveReadiness } from './readiness.ts'
 import { createLogger, type LogOptions } from './request-log.ts'
 import { closeGracefully } from './shutdown.ts'
@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly rateLimit: { readonly perMinute: number; readonly sync?: RateLimitSync | null }
   /** Origins of web pages that may call this server; '*' for all; none by default. */
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; nobody by default. */
+  readonly trustProxy?: readonly string[]
   readonly version: string
   readonly readiness: ReadinessChecks
   /** Milliseconds since the epoch. */
@@ -53,14 +55,23 @@ const EXPOSED = [
 
 const limitRates = (app: App, { rateLimit: { perMinute, sync = null }, authenticate, now }: ServerOptions): void => {
   if (perMinute === 0) {
-    guardAccess(app, authenticate, () => undefined)
+    const nothing = () => undefined
+    guardAccess(app, { authenticate, guesses: { assertLeft: nothing, count: nothing }, admit: nothing })
     return
   }
   const perKey = createRateLimiter({ perMinute, now, sync })
   const perAddress = createRateLimiter({ perMinute: perMinute * PUBLIC_SHARE, now })
-  guardAccess(app, authenticate, (caller, request, reply) => {
-    if (caller === null) admitTo(perAddress, request.ip, reply)
-    else admitTo(perKey, caller.keyId, reply)
+  const guesses = createRateLimiter({ perMinute, now })
+  guardAccess(app, {
+    authenticate,
+    guesses: {
+      assertLeft: (address) => assertMayGuess(guesses.look(address)),
+      count: (address) => assertMayGuess(guesses.take(address)),
+    },
+    admit: (caller, request, reply) => {
+      if (caller === null) admitTo(perAddress, request.ip, reply)
+      else admitTo(perKey, caller.keyId, reply)
+    },
   })
   if (sync === null) return
   const stop = keepExchanging(perKey, (error) => app.log.warn({ err: error }, 'rate limits could not be exchanged'))
@@ -79,6 +90,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     requestIdHeader: false,
     genReqId: requestId,
     bodyLimit: JSON_LIMIT,
+    trustProxy: options.trustProxy?.length ? [...options.trustProxy] : false,
     keepAliveTimeout: 65_000,
     requestTimeout: 0,
     return503OnClosing: false,

@@ -44,6 +44,7 @@ export const buildTestServer = async (
 ): Promise<TestServer> => {
   const clock = { now: Date.parse('2026-01-31T12:00:00Z') }
   const metrics = createMetrics()
+  const familiar = new Set<string>()
   let log = ''
   const app = await buildServer({
     log: {
@@ -55,9 +56,12 @@ export const buildTestServer = async (
         },
       }),
     },
-    authenticate: async (token) => {
+    authenticate: async (token, unfamiliar) => {
+      if (!familiar.has(token)) unfamiliar()
       if (token === KEYS.expired) throw unauthorized('This API key expired on 2026-01-01.')
-      return CALLERS[token] ?? null
+      const found = CALLERS[token] ?? null
+      if (found !== null) familiar.add(token)
+      return found
     },
     metrics,
     rateLimit: { perMinute: 0 },

@@ -40,6 +40,8 @@ export const createKeysService = (parts: {
   const cache = new LRUCache<string, StoredKey>({
     max: CACHED_KEYS,
     ttl: CACHED_MS,
+    // Whoever had a valid key a while ago is no guesser.
+    noDeleteOnStaleGet: true,
     perf: { now: () => now().getTime() },
   })
   const uses = new Map<string, Date>()
@@ -91,12 +93,16 @@ export const createKeysService = (parts: {
 
     make,
 
-    /** The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. */
-    async authenticate(token: string): Promise<Caller | null> {
+    /**
+     * The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. Calls `unfamiliar` before
+     * the database is asked for a key that this process does not remember, and throws what that throws.
+     */
+    async authenticate(token: string, unfamiliar: () => void = () => undefined): Promise<Caller | null> {
       if (!isWellFormedKey(token)) return null
       const hash = hashOf(token)
       let key = cache.get(hash)
       if (key === undefined) {
+        if (cache.peek(hash, { allowStale: true }) === undefined) unfamiliar()
         key = (await lookUp(hash)) ?? undefined
         if (key === undefined) return null
         cache.set(hash, key)

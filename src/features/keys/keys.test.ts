@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startWorld, type World } from '../../../test/world.ts'
+import { composeKey } from '../../domain/api-key.ts'
 
 const guarded = async (): Promise<{ world: World; admin: string }> => {
   const world = await startWorld({ config: { enrollment: 'token' } })
@@ -97,6 +98,22 @@ describe('keys', () => {
   it.each(['', 'sk_live_short', `sk_live_${'x'.repeat(32)}`, 'Basic abc'])('like %j are 401', async (text) => {
     const world = await startWorld()
     expect((await world.request('GET', '/api/v1/status', { key: text })).status).toBe(401)
+  })
+
+  it('cannot be guessed by volume, and one that is in use goes on meanwhile', async () => {
+    const world = await startWorld({ config: { rateLimitPerMinute: 5 } })
+    const { key } = await world.register('in-use')
+    const { key: unused } = await world.register('not-in-use')
+    const status = async (text: string) => (await world.request('GET', '/api/v1/status', { key: text })).status
+    expect(await status(key)).toBe(200)
+    const guesses = []
+    for (let n = 0; n < 7; n++) guesses.push(await status(composeKey((count) => new Uint8Array(count).fill(n))))
+    expect(guesses).toEqual([401, 401, 401, 401, 401, 429, 429])
+    // Longer than a key is remembered without asking the database again.
+    await world.advance(10)
+    expect([await status(key), await status(unused)]).toEqual([200, 429])
+    await world.advance(120)
+    expect(await status(unused)).toBe(200)
   })
 
   it('of devices follow the enrolment mode of today', async () => {

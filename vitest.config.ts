@@ -1,13 +1,21 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
+    // Vitest's own default leaves one processor idle: half of the time on two.
+    maxWorkers: Math.max(2, availableParallelism()),
+    // The files of a process share modules and idle databases: both take longer to load than most files to run.
+    isolate: false,
     // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/threads).
     execArgv: ['--import', 'tsx'],
     globalSetup: ['test/postgres.setup.ts'],
-    testTimeout: 30_000,
+    setupFiles: ['test/after-each-file.ts'],
+    testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Vitest gives up after a second, which a busy machine may need for nothing.
+    expect: { poll: { timeout: 30_000, interval: 20 } },
   },
 })

@@ -24,6 +24,8 @@ declare module 'vitest' {
     readonly postgresTemplate: string
     /** The data folder of a migrated, closed embedded database. */
     readonly embeddedTemplate: string
+    /** Where tests make their folders; removed after all tests. */
+    readonly folders: string
   }
 }
 
@@ -35,6 +37,7 @@ export const setup = async (project: TestProject): Promise<void> => {
   project.provide('postgresUrl', postgres.url)
   project.provide('postgresTemplate', postgres.template)
   project.provide('embeddedTemplate', embeddedTemplate)
+  project.provide('folders', temporaryFolder('tests'))
 }
 
 export const teardown = async (): Promise<void> => {
@@ -85,7 +88,8 @@ const preparePostgres = async (): Promise<{ url: string | null; template: string
     cleanUps.push(async () => {
       const client = new pg.Client(url)
       await client.connect()
-      await client.query(`drop database if exists ${template} with (force)`)
+      const { rows } = await client.query('select datname from pg_database where starts_with(datname, $1)', [template])
+      for (const { datname } of rows) await client.query(`drop database ${datname} with (force)`)
       await client.end()
     })
   }

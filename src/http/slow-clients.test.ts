@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { RouteConfig } from './route-config.ts'
-import { buildTestServer, listen, openRaw, type TestServer } from './test-server.fixture.ts'
+import { buildTestServer, listen, openRaw, type RawClient, type TestServer } from './test-server.fixture.ts'
 import { acceptUploads, readUpload } from './upload.ts'
 
 const OPEN: RouteConfig = { access: 'public' }
 const PATIENCE = { bodyStallMs: 800, minBytes: 100, readStallMs: 800, lingerMs: 300 }
 
-let server: TestServer
+const servers: TestServer[] = []
 
-const start = async (): Promise<number> => {
-  server = await buildTestServer(
+/** A server of its own for each test, because they wait side by side. */
+const start = async (): Promise<{ client: RawClient; server: TestServer }> => {
+  const server = await buildTestServer(
     async (app) => {
       app.post('/json', { config: OPEN }, async (request) => request.body)
       app.get('/wait', { config: OPEN }, async () => {
@@ -40,23 +41,24 @@ const start = async (): Promise<number> => {
     },
     { patience: PATIENCE },
   )
-  return (await listen(server.app)).port
+  servers.push(server)
+  return { server, client: await openRaw((await listen(server.app)).port) }
 }
 
-afterEach(() => server.app.close())
+afterAll(() => Promise.all(servers.map(({ app }) => app.close())))
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('a body that stops arriving ends the connection', async () => {
-  const client = await openRaw(await start())
+test.concurrent('a body that stops arriving ends the connection', async () => {
+  const { client } = await start()
   client.socket.write(
     'POST /json HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"a":',
   )
   expect(await client.closed).not.toContain('200 OK')
 })
 
-test('a body that trickles in byte by byte ends the connection', async () => {
-  const client = await openRaw(await start())
+test.concurrent('a body that trickles in byte by byte ends the connection', async () => {
+  const { client } = await start()
   client.socket.write(
     'POST /json HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{',
   )
@@ -65,8 +67,8 @@ test('a body that trickles in byte by byte ends the connection', async () => {
   clearInterval(timer)
 })
 
-test('an upload that makes progress lives on for as long as it takes', async () => {
-  const client = await openRaw(await start())
+test.concurrent('an upload that makes progress lives on for as long as it takes', async () => {
+  const { client } = await start()
   const piece = 'x'.repeat(500)
   const content = piece.repeat(20)
   const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
@@ -84,15 +86,15 @@ test('an upload that makes progress lives on for as long as it takes', async () 
   client.socket.destroy()
 })
 
-test('a request that waits for our own answer is not the client being slow', async () => {
-  const client = await openRaw(await start())
+test.concurrent('a request that waits for our own answer is not the client being slow', async () => {
+  const { client } = await start()
   client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(await client.until('waited')).toContain('200 OK')
   client.socket.destroy()
 })
 
-test('a client that stops reading its answer is disconnected', async () => {
-  const client = await openRaw(await start())
+test.concurrent('a client that stops reading its answer is disconnected', async () => {
+  const { client, server } = await start()
   client.socket.write('GET /endless HTTP/1.1\r\nHost: x\r\n\r\n')
   await client.until('200 OK')
   client.socket.pause()
@@ -102,8 +104,8 @@ test('a client that stops reading its answer is disconnected', async () => {
   expect(server.lines().some((line) => line.includes('the client stopped sending or reading'))).toBe(true)
 })
 
-test('after an early answer the rest of the body is read for a while, then the connection ends', async () => {
-  const client = await openRaw(await start())
+test.concurrent('after an early answer the rest of the body is read for a while, then the connection ends', async () => {
+  const { client } = await start()
   client.socket.write('POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n')
   await client.until('"status_code":401')
   const timer = setInterval(() => client.socket.write('x'.repeat(10_000)), 10)

@@ -62,13 +62,13 @@ export const runService = async (
 export const until = async <Seen>(
   look: () => Promise<Seen>,
   wanted: (seen: Seen) => boolean,
-  ms = 20_000,
+  ms = 50_000,
 ): Promise<Seen> => {
   const deadline = Date.now() + ms
   for (;;) {
     const seen = await look()
     if (wanted(seen)) return seen
     if (Date.now() > deadline) throw new Error(`waited in vain; last seen: ${JSON.stringify(seen)}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -1,0 +1,90 @@
+import { readSync } from 'node:fs'
+import { invalidModel } from './invalid-model.ts'
+
+const WINDOW = 1 << 20
+
+/** Reads the numbers and strings of a file's header forward, through a window, and never beyond the end of the file. */
+export class HeaderReader {
+  readonly path: string
+  readonly #file: number
+  readonly #size: number
+  #window = Buffer.alloc(0)
+  #windowStart = 0
+  #next = 0
+
+  /** `file` is an open descriptor of `path`, `size` its bytes. */
+  constructor(path: string, file: number, size: number) {
+    this.path = path
+    this.#file = file
+    this.#size = size
+  }
+
+  /** Absolute offset of the next byte. */
+  get position(): number {
+    return this.#windowStart + this.#next
+  }
+
+  get remaining(): number {
+    return this.#size - this.position
+  }
+
+  seek(position: number): void {
+    this.#window = Buffer.alloc(0)
+    this.#windowStart = position
+    this.#next = 0
+  }
+
+  /** The next `length` bytes, valid until the next call; `what` names them in the refusal. */
+  take(length: number, what: string): Buffer {
+    if (length > this.remaining)
+      throw invalidModel(
+        this.path,
+        `ends at byte ${this.#size}, in the middle of ${what}. It is truncated or damaged: fetch it again.`,
+      )
+    if (this.#next + length > this.#window.length) this.#fill(length)
+    this.#next += length
+    return this.#window.subarray(this.#next - length, this.#next)
+  }
+
+  skip(length: number, what: string): void {
+    if (this.#next + length <= this.#window.length) this.#next += length
+    else if (length <= this.remaining) this.seek(this.position + length)
+    else this.take(length, what)
+  }
+
+  u32(what: string): number {
+    return this.take(4, what).readUInt32LE(0)
+  }
+
+  /** Counts, lengths and offsets: beyond 2^53 nothing of them can be true. */
+  u64(what: string): number {
+    const value = this.take(8, what).readBigUInt64LE(0)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER))
+      throw invalidModel(this.path, `says ${value} for ${what}, which cannot be. It is damaged: fetch it again.`)
+    return Number(value)
+  }
+
+  /** The bytes of a string with its length in front. */
+  stringBytes(what: string, longest: number): Buffer {
+    const length = this.u64(`the length of ${what}`)
+    if (length > longest)
+      throw invalidModel(
+        this.path,
+        `has ${length} bytes in ${what}; more than ${longest} are a sign of damage. Fetch it again.`,
+      )
+    return this.take(length, what)
+  }
+
+  #fill(length: number): void {
+    const start = this.position
+    const window = Buffer.allocUnsafe(Math.min(Math.max(length, WINDOW), this.#size - start))
+    for (let filled = 0; filled < window.length; ) {
+      const read = readSync(this.#file, window, filled, window.length - filled, start + filled)
+      if (read === 0) throw invalidModel(this.path, `became shorter while it was read, at byte ${start + filled}.`)
+      filled += read
+    }
+    this.#window = window
+    this.#windowStart = start
+    this.#next = 0
+  }
+}

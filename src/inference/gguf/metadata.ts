@@ -1,0 +1,144 @@
+import type { HeaderReader } from './header-reader.ts'
+import { invalidModel, quoted } from './invalid-model.ts'
+
+export type MetadataType =
+  | 'u8'
+  | 'i8'
+  | 'u16'
+  | 'i16'
+  | 'u32'
+  | 'i32'
+  | 'f32'
+  | 'bool'
+  | 'string'
+  | 'array'
+  | 'u64'
+  | 'i64'
+  | 'f64'
+
+/** In the order of their numbers in the file (gguf.h, enum gguf_type). */
+const TYPES: readonly MetadataType[] = [
+  'u8',
+  'i8',
+  'u16',
+  'i16',
+  'u32',
+  'i32',
+  'f32',
+  'bool',
+  'string',
+  'array',
+  'u64',
+  'i64',
+  'f64',
+]
+const SIZES: Readonly<Record<MetadataType, number>> = {
+  u8: 1,
+  i8: 1,
+  u16: 2,
+  i16: 2,
+  u32: 4,
+  i32: 4,
+  f32: 4,
+  bool: 1,
+  string: 8,
+  array: 0,
+  u64: 8,
+  i64: 8,
+  f64: 8,
+}
+/** A chat template or a licence is the longest real string; 2^26 elements are ten times the largest real vocabulary. */
+const LONGEST_STRING = 1 << 26
+const LONGEST_ARRAY = 1 << 26
+/** Arrays up to here are kept: those with a value per block. Vocabularies are looked at where they stand. */
+const KEPT_ARRAY = 2048
+
+export type Scalar = number | bigint | boolean | string
+
+export interface MetadataEntry {
+  readonly key: string
+  readonly type: MetadataType
+  /** Of the elements of an array, else null. */
+  readonly itemType: MetadataType | null
+  /** Elements of an array, else 1. */
+  readonly length: number
+  /** The scalar, the elements of a short array, or null for a long one. */
+  readonly value: Scalar | readonly Scalar[] | null
+  /** Where the entry, and where its value (without types and length of the array), begin in the file. */
+  readonly start: number
+  readonly valueStart: number
+  readonly end: number
+}
+
+/** Reads one key with its value. Throws invalid_model naming the key. */
+export const readEntry = (reader: HeaderReader, index: number): MetadataEntry => {
+  const start = reader.position
+  const key = reader.stringBytes(`metadata key ${index + 1}`, 65_535).toString('utf8')
+  if (key === '') throw invalidModel(reader.path, `has an empty metadata key, number ${index + 1}. Fetch it again.`)
+  const type = readType(reader, key)
+  const itemType = type === 'array' ? readType(reader, key) : null
+  if (itemType === null) {
+    const valueStart = reader.position
+    const value = readScalar(reader, type, key)
+    return { key, type, itemType, length: 1, value, start, valueStart, end: reader.position }
+  }
+  const length = reader.u64(`the length of ${quoted(key)}`)
+  if (itemType === 'array' || length > LONGEST_ARRAY || length * SIZES[itemType] > reader.remaining)
+    throw invalidModel(
+      reader.path,
+      `has a metadata key ${quoted(key)} that is said to be an array of ${length} ${itemType}, which cannot be. It is damaged: fetch it again.`,
+    )
+  const valueStart = reader.position
+  const value = readArray(reader, itemType, length, key)
+  return { key, type, itemType, length, value, start, valueStart, end: reader.position }
+}
+
+const readType = (reader: HeaderReader, key: string): MetadataType => {
+  const number = reader.u32(`the type of ${quoted(key)}`)
+  const type = TYPES[number]
+  if (type === undefined)
+    throw invalidModel(
+      reader.path,
+      `has a metadata key ${quoted(key)} of type ${number}, which GGUF does not know. It is damaged: fetch it again.`,
+    )
+  return type
+}
+
+const readArray = (reader: HeaderReader, type: MetadataType, length: number, key: string): readonly Scalar[] | null => {
+  if (length <= KEPT_ARRAY) return Array.from({ length }, () => readScalar(reader, type, key))
+  if (type !== 'string') reader.skip(length * SIZES[type], quoted(key))
+  else for (let i = 0; i < length; i++) reader.stringBytes(quoted(key), LONGEST_STRING)
+  return null
+}
+
+const readScalar = (reader: HeaderReader, type: MetadataType, key: string): Scalar => {
+  const what = `the value of ${quoted(key)}`
+  if (type === 'string') return reader.stringBytes(what, LONGEST_STRING).toString('utf8')
+  const bytes = reader.take(SIZES[type], what)
+  switch (type) {
+    case 'u8':
+      return bytes.readUInt8(0)
+    case 'i8':
+      return bytes.readInt8(0)
+    case 'u16':
+      return bytes.readUInt16LE(0)
+    case 'i16':
+      return bytes.readInt16LE(0)
+    case 'u32':
+      return bytes.readUInt32LE(0)
+    case 'i32':
+      return bytes.readInt32LE(0)
+    case 'f32':
+      return bytes.readFloatLE(0)
+    case 'bool':
+      return bytes.readUInt8(0) !== 0
+    case 'u64':
+      return bytes.readBigUInt64LE(0)
+    case 'i64':
+      return bytes.readBigInt64LE(0)
+    case 'f64':
+      return bytes.readDoubleLE(0)
+    case 'array':
+      throw invalidModel(reader.path, `has arrays inside the array ${quoted(key)}, which GGUF does not have.`)
+  }
+}

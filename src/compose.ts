@@ -61,6 +61,8 @@ export interface Service {
   readonly firstAdminKey: string | null
   /** Moves due rounds on and aggregates what waits, now; what the clockwork does by itself. */
   settle(): Promise<void>
+  /** Lets go of what has been kept long enough, now; what the clockwork does by itself every hour. */
+  tidy(): Promise<void>
   /** Finishes requests and jobs in flight, then closes everything. */
   close(): Promise<void>
 }
@@ -220,6 +222,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     app,
     firstAdminKey,
     settle: () => clockwork.wake('aggregation'),
+    tidy: () => clockwork.wake('retention'),
     async close() {
       rounds.changes.close()
       await app.close()

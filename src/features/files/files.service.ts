@@ -27,15 +27,16 @@ export const createFilesService = (parts: {
     async collectGarbage(): Promise<number> {
       const before = new Date(now().getTime() - UNWANTED_AFTER_MS)
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
-      let removed = 0
-      for (const sha256 of await store.unreferenced(database.sql, before, COLLECTED_AT_ONCE)) {
-        await database.transaction(async (tx) => {
-          if (!(await store.forget(tx, sha256, before))) return
-          await blobs.remove(sha256)
-          removed++
+      for (let removed = 0; ; ) {
+        const gone = await database.transaction(async (tx) => {
+          const unwanted = await store.forgetUnreferenced(tx, before, COLLECTED_AT_ONCE)
+          // Before the records are gone for others: whoever brings the same bytes waits for that, and puts them back.
+          for (const sha256 of unwanted) await blobs.remove(sha256)
+          return unwanted.length
         })
+        removed += gone
+        if (gone < COLLECTED_AT_ONCE) return removed
       }
-      return removed
     },
   }
 }

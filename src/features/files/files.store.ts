@@ -11,18 +11,16 @@ export const createFilesStore = () => ({
       .execute()
   },
 
-  /** Bytes that nothing refers to and that were last wanted before `before`. */
-  async unreferenced(db: Executor, before: Date, limit: number): Promise<string[]> {
+  /**
+   * Deletes the records of at most `limit` files that nothing refers to and that were last wanted before `before`; returns
+   * their hashes. The rows stay locked until the transaction ends. Rows that somebody is about to refer to are skipped.
+   */
+  async forgetUnreferenced(tx: Executor, before: Date, limit: number): Promise<string[]> {
     const { rows } = await sql<{ sha256: string }>`
-      select sha256 from blobs b where ${unreferencedSince(before)} limit ${limit}`.execute(db)
+      delete from blobs where sha256 in (
+        select sha256 from blobs b where ${unreferencedSince(before)} limit ${limit} for update skip locked)
+      returning sha256`.execute(tx)
     return rows.map((row) => row.sha256)
-  },
-
-  /** Deletes the record if it is still unreferenced; the row stays locked until the transaction ends. */
-  async forget(db: Executor, sha256: string, before: Date): Promise<boolean> {
-    const { rows } = await sql`
-      delete from blobs b where sha256 = ${sha256} and ${unreferencedSince(before)} returning sha256`.execute(db)
-    return rows.length === 1
   },
 })
 

@@ -18,6 +18,7 @@ const LEASE_MS = 15_000
 const RENEW_MS = 4000
 /** A round whose aggregation was begun so often and never ended has something that kills us: give up with a reason. */
 const MAX_ATTEMPTS = 5
+const RETIRED_AT_ONCE = 100
 
 type Delivered = readonly { readonly update: StoredUpdate; readonly deviceName: string }[]
 
@@ -195,14 +196,17 @@ export const createAggregationsService = (parts: {
 
     /** Lets go of the updates of rounds that ended before `before`; their files are then collected as garbage. */
     async retire(before: Date): Promise<number> {
-      const expired = await leases.expired(database.sql, before, 100)
-      for (const id of expired) {
-        await database.transaction(async (tx) => {
-          await participants.releaseUpdates(tx, id)
-          await store.update(tx, id, { updates_deleted_at: now() })
-        })
+      for (let released = 0; ; ) {
+        const expired = await leases.expired(database.sql, before, RETIRED_AT_ONCE)
+        for (const id of expired) {
+          await database.transaction(async (tx) => {
+            await participants.releaseUpdates(tx, id)
+            await store.update(tx, id, { updates_deleted_at: now() })
+          })
+        }
+        released += expired.length
+        if (expired.length < RETIRED_AT_ONCE) return released
       }
-      return expired.length
     },
   }
 }

@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest'
+import { InferenceError } from '../errors.ts'
+import { readChatOrder } from './chat.schema.ts'
+import { parseJson } from './request-body.ts'
+
+const TEXT = { type: 'text' } as const
+const messages = [{ role: 'user', content: 'Hi' }]
+const read = (fields: object) => readChatOrder({ model: 'starter', messages, ...fields }, TEXT)
+
+const fault = (act: () => unknown): unknown => {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof InferenceError) return [error.code, error.param, error.message]
+    throw error
+  }
+  return 'accepted'
+}
+
+test('fields that are absent or null have the defaults of the interface', () => {
+  const order = {
+    model: 'starter',
+    messages,
+    stream: false,
+    includeUsage: false,
+    temperature: 0.7,
+    topP: 0.9,
+    maxTokens: null,
+    stop: [],
+    responseFormat: TEXT,
+    choices: 1,
+    seed: null,
+  }
+  expect(read({})).toEqual(order)
+  const absent = { temperature: null, top_p: null, max_tokens: null, stop: null, n: null, seed: null, stream: null }
+  expect(read({ ...absent, response_format: null, stream_options: null, tools: null })).toEqual(order)
+  expect(readChatOrder({ model: 'm', messages }, { type: 'json_object' }).responseFormat).toEqual({
+    type: 'json_object',
+  })
+})
+
+test('every field is taken over', () => {
+  expect(
+    read({
+      messages: [
+        { role: 'developer', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'One ' },
+            { type: 'text', text: 'two \ud800' },
+          ],
+        },
+        { role: 'assistant', content: null, refusal: null, tool_calls: [] },
+      ],
+      stream: true,
+      stream_options: { include_usage: true },
+      temperature: 0,
+      top_p: 1,
+      max_completion_tokens: 5,
+      stop: ['a', 'b'],
+      n: 8,
+      seed: -3,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema: { type: 'object' } } },
+    }),
+  ).toEqual({
+    model: 'starter',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'One two \ufffd' },
+      { role: 'assistant', content: '' },
+    ],
+    stream: true,
+    includeUsage: true,
+    temperature: 0,
+    topP: 1,
+    maxTokens: 5,
+    stop: ['a', 'b'],
+    responseFormat: { type: 'json_schema', schema: { type: 'object' } },
+    choices: 8,
+    seed: -3,
+  })
+  expect(read({ stop: 'x', max_tokens: 7, max_completion_tokens: 7 })).toMatchObject({ stop: ['x'], maxTokens: 7 })
+})
+
+test('what asks for nothing that is not done here is let through', () => {
+  const harmless = { user: 'u', presence_penalty: 0, frequency_penalty: 0, logprobs: false, logit_bias: {}, tools: [] }
+  expect(read({ ...harmless, tool_choice: 'auto', modalities: ['text'], store: false, metadata: { a: 'b' } })).toEqual(
+    read({}),
+  )
+})
+
+test.each([
+  [{ presence_penalty: 0.5 }, 'presence_penalty'],
+  [{ logprobs: true }, 'logprobs'],
+  [{ tools: [{ type: 'function' }] }, 'tools'],
+  [{ store: true }, 'store'],
+  [{ top_k: 40 }, 'top_k'],
+  [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role'],
+  [{ messages: [{ role: 'user', content: 'x', name: 'Ann' }] }, 'messages[0].name'],
+  [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0]'],
+  [{ stream: true, stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
+])('%j is refused as unsupported, by its name', (fields, param) => {
+  expect(fault(() => read(fields))).toEqual(['unsupported', param, expect.stringContaining(param)])
+})
+
+test.each([
+  [{ temperature: 2.1 }, 'temperature', 'temperature must be a finite number from 0 to 2, got 2.1.'],
+  [{ temperature: -0.1 }, 'temperature', 'temperature must be a finite number from 0 to 2, got -0.1.'],
+  [{ temperature: '1' }, 'temperature', "temperature must be a finite number from 0 to 2, got '1'."],
+  [{ top_p: 0 }, 'top_p', 'top_p must be a finite number above 0 and at most 1, got 0.'],
+  [{ top_p: 1.01 }, 'top_p', 'top_p must be a finite number above 0 and at most 1, got 1.01.'],
+  [{ max_tokens: 0 }, 'max_tokens', 'max_tokens must be an integer of at least 1, got 0.'],
+  [{ max_tokens: 1.5 }, 'max_tokens', 'max_tokens must be an integer of at least 1, got 1.5.'],
+  [{ n: 9 }, 'n', 'n must be an integer from 1 to 8, got 9.'],
+  [{ n: 0 }, 'n', 'n must be an integer from 1 to 8, got 0.'],
+  [{ seed: 0.5 }, 'seed', 'seed must be an integer, got 0.5.'],
+  [{ stream: 'true' }, 'stream', "stream must be true or false, got 'true'."],
+  [{ model: '' }, 'model', "model must be a non-empty string, got ''."],
+  [{ model: null }, 'model', 'model is required: a non-empty string.'],
+  [{ messages: [] }, 'messages', 'messages must be an array of at least 1 item, got an array of 0 items.'],
+  [{ messages: 'Hi' }, 'messages', "messages must be an array of at least 1 item, got 'Hi'."],
+  [{ messages: [{ content: 'Hi' }] }, 'messages[0].role', 'messages[0].role is required: a string.'],
+  [
+    { messages: [{ role: 'user' }] },
+    'messages[0].content',
+    'messages[0].content is required: a string or an array of text parts.',
+  ],
+  [
+    { messages: [{ role: 'user', content: 5 }] },
+    'messages[0].content',
+    'messages[0].content must be a string, an array or null, got 5.',
+  ],
+  [
+    { messages: [{ role: 'robot', content: '' }] },
+    'messages[0].role',
+    "messages[0].role must be one of system, user and assistant, got 'robot'.",
+  ],
+  [
+    { stop: [''] },
+    'stop',
+    'stop must be a string of 1 to 1000 characters or an array of at most 16 items, got an array of 1 item.',
+  ],
+  [
+    { response_format: { type: 'xml' } },
+    'response_format.type',
+    "response_format.type must be one of text, json_object and json_schema, got 'xml'.",
+  ],
+  [
+    { response_format: { type: 'json_schema' } },
+    'response_format.json_schema',
+    'response_format.json_schema is required: an object.',
+  ],
+  [
+    { max_tokens: 1, max_completion_tokens: 2 },
+    'max_completion_tokens',
+    'max_tokens and max_completion_tokens are two names of one limit. Send one.',
+  ],
+  [{ stream_options: {} }, 'stream_options', 'stream_options is only for requests with stream true.'],
+  [{ temprature: 1 }, 'temprature', "'temprature' is not a field of this request. Leave it out."],
+  [{ __proto__x: 1, toString: 1 }, '__proto__x', "'__proto__x' is not a field of this request. Leave it out."],
+])('%j is refused with the name of the field', (fields, param, message) => {
+  expect(fault(() => read(fields))).toEqual(['invalid_request', param, message])
+})
+
+test('a body that is no object is refused', () => {
+  const form = ['invalid_request', null]
+  expect(fault(() => readChatOrder(undefined, TEXT))).toEqual([
+    ...form,
+    'A JSON body is required, with the header Content-Type: application/json.',
+  ])
+  expect(fault(() => readChatOrder([], TEXT))).toEqual([
+    ...form,
+    'The JSON body must be an object, got an array of 0 items.',
+  ])
+})
+
+test('bytes that are not UTF-8, not JSON or too deep are refused', () => {
+  const parse = (bytes: Uint8Array | string) => fault(() => parseJson(Buffer.from(bytes)))
+  expect(parse(Buffer.from([0x22, 0xff, 0x22]))).toEqual(['invalid_request', null, 'The body is not valid UTF-8.'])
+  expect(parse('{"a":')).toEqual(['invalid_request', null, expect.stringContaining('The body is not valid JSON: ')])
+  expect(parse('['.repeat(200_000) + ']'.repeat(200_000))).toEqual([
+    'invalid_request',
+    null,
+    'The JSON body is nested deeper than 100 levels.',
+  ])
+  expect(parseJson(Buffer.from('\ufeff{"a":[1]}'))).toEqual({ a: [1] })
+  expect(parseJson(Buffer.alloc(0))).toBeUndefined()
+})

@@ -1,0 +1,71 @@
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { complain } from '../../http/complaint.ts'
+import { InferenceError } from '../errors.ts'
+
+/** Deeper than any schema that a person writes, and shallow enough for whatever walks it by recursion. */
+const DEEPEST = 100
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+export const invalid = (message: string, param?: string): InferenceError =>
+  new InferenceError('invalid_request', message, param === undefined ? {} : { param })
+
+const assertShallow = (body: unknown): void => {
+  let level: unknown[] = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw invalid(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
+  }
+}
+
+/** The JSON value in these bytes; undefined when there are none. @throws InferenceError invalid_request */
+export const parseJson = (bytes: Uint8Array): unknown => {
+  if (bytes.length === 0) return undefined
+  let text: string
+  try {
+    text = UTF8.decode(bytes)
+  } catch {
+    throw invalid('The body is not valid UTF-8.')
+  }
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch (error) {
+    throw invalid(`The body is not valid JSON: ${(error as Error).message}.`)
+  }
+  // n levels take 2n characters.
+  if (text.length > 2 * DEEPEST) assertShallow(body)
+  return body
+}
+
+/** `/messages/0/content` -> `messages[0].content`, as OpenAI names fields. */
+const paramOf = (path: string): string | undefined => {
+  const [first, ...rest] = path
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 100))
+  return first === ''
+    ? undefined
+    : rest.reduce((name, step) => name + (/^\d+$/.test(step) ? `[${step}]` : `.${step}`), first)
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Checks bodies against a schema. Fields that are null count as absent, as they do at OpenAI; fields that the schema does
+ * not know are left to the caller.
+ * @returns the body as the schema has it. It throws InferenceError invalid_request, which names the field.
+ */
+export const bodyReader = <S extends TSchema>(schema: S): ((body: unknown) => Static<S>) => {
+  const compiled = Compile(schema)
+  return (body) => {
+    const value = isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, field]) => field !== null)) : body
+    if (compiled.Check(value)) return value as Static<S>
+    const errors = compiled.Errors(value)
+    // What is below an anyOf is told by the anyOf itself.
+    const error = errors.find(({ schemaPath }) => !/\/anyOf\/\d+/.test(schemaPath)) ?? errors[0]
+    const missing = error?.keyword === 'required' ? `/${error.params.requiredProperties[0]}` : ''
+    throw invalid(complain('body', schema, value, errors), paramOf((error?.instancePath ?? '') + missing))
+  }
+}

@@ -1,0 +1,125 @@
+import { InferenceError } from '../../../errors.ts'
+import type { AddonCheckpoint, AddonSampler } from './addon.ts'
+import type { LlamaModel } from './load-model.ts'
+
+/** Tokens of one sequence in a batch, at `position` and after it. */
+export interface BatchPart {
+  readonly sequence: number
+  readonly position: number
+  readonly tokens: Uint32Array
+  /** Which of `tokens` the model shall say something after. */
+  readonly answers: Uint32Array
+}
+
+export interface SavedState {
+  readonly bytes: number
+  forget(): void
+}
+
+/** Says which token comes next, with random numbers of its own. */
+export interface Sampler {
+  /** `answer` is one of those that `decode` returned last. */
+  next(answer: number): Promise<number>
+  dispose(): void
+}
+
+export interface SamplerSettings {
+  readonly temperature: number
+  readonly topP: number
+  readonly seed: number
+  /** In llama.cpp's notation; null: every text. */
+  readonly grammar: string | null
+}
+
+/** One context with a sequence per slot, each with keys and values of its own. Its calls run one after another. */
+export interface BatchContext {
+  readonly memoryBytes: number
+  /** Computes all parts at once; the result has one number for each answer asked for, part by part. */
+  decode(parts: readonly BatchPart[]): Promise<readonly Uint32Array[]>
+  createSampler(settings: SamplerSettings): Sampler
+  /** Forgets what `sequence` holds from `length` on; false where this model cannot forget a part: it is empty then. */
+  truncate(sequence: number, length: number): boolean
+  copy(source: number, target: number): Promise<void>
+  save(sequence: number): Promise<SavedState>
+  /** Puts the first `length` tokens of a saved state into `sequence`; false where that cannot be: it is empty then. */
+  restore(state: SavedState, length: number, sequence: number): Promise<boolean>
+  close(): Promise<void>
+}
+
+export interface ContextSettings {
+  readonly slots: number
+  /** Of one slot. */
+  readonly contextTokens: number
+  readonly batchTokens: number
+  readonly threads: number
+}
+
+// llama.cpp rounds the tokens of each sequence up to these.
+const PAGE = 256
+// llama.cpp takes this seed for "use the clock".
+const CLOCK_SEED = 0xffffffff
+
+export const openContext = async (model: LlamaModel, settings: ContextSettings): Promise<BatchContext> => {
+  const { addon, handle } = model
+  const context = new addon.AddonContext(handle, {
+    contextSize: Math.ceil(settings.contextTokens / PAGE) * PAGE * settings.slots,
+    batchSize: settings.batchTokens,
+    sequences: settings.slots,
+    threads: settings.threads,
+    flashAttention: 'auto',
+    swaFullCache: true,
+  })
+  if (!(await context.init())) {
+    throw new InferenceError(
+      'out_of_memory',
+      `A context of ${settings.slots} x ${settings.contextTokens} tokens could not be made; use fewer slots or a shorter context.`,
+    )
+  }
+  const memory = context.getMemoryBreakdown()
+  const checkpoints = new WeakMap<SavedState, AddonCheckpoint>()
+
+  const truncate = (sequence: number, length: number): boolean => {
+    if (context.removeTokenCellsFromSequence(sequence, length, -1)) return true
+    context.disposeSequence(sequence)
+    return false
+  }
+
+  return {
+    memoryBytes: memory.cpuRam + memory.gpuVram,
+    decode: async (parts) => {
+      context.initBatch(parts.reduce((sum, part) => sum + part.tokens.length, 0))
+      const answers = parts.map((part) => context.addToBatch(part.sequence, part.position, part.tokens, part.answers))
+      await context.decodeBatch()
+      return answers
+    },
+    createSampler: ({ temperature, topP, seed, grammar }) => {
+      const sampler: AddonSampler = new addon.AddonSampler(handle)
+      const rules = grammar === null ? null : new addon.AddonGrammar(grammar, { addonExports: addon })
+      sampler.applyConfig({
+        temperature,
+        topP,
+        seed: seed === CLOCK_SEED ? CLOCK_SEED - 1 : seed,
+        ...(rules !== null && { grammarEvaluationState: new addon.AddonGrammarEvaluationState(handle, rules) }),
+      })
+      return { next: (answer) => context.sampleToken(answer, sampler), dispose: () => sampler.dispose() }
+    },
+    truncate,
+    copy: async (source, target) => {
+      await context.copySequenceStateFromOtherSequence(target, source)
+    },
+    save: async (sequence) => {
+      const checkpoint = new addon.AddonContextSequenceCheckpoint()
+      await checkpoint.init(context, sequence)
+      const state = { bytes: checkpoint.size, forget: () => checkpoint.dispose() }
+      checkpoints.set(state, checkpoint)
+      return state
+    },
+    restore: async (state, length, sequence) => {
+      const checkpoint = checkpoints.get(state)
+      if (checkpoint !== undefined && (await context.restoreCheckpoint(checkpoint, length - 1, sequence))) return true
+      context.disposeSequence(sequence)
+      return false
+    },
+    close: () => context.dispose(),
+  }
+}

@@ -1,0 +1,59 @@
+import type { ChatRequest, Finished } from '../../engine.ts'
+import type { Sampler } from './binding/batch-context.ts'
+import type { Happening } from './protocol.ts'
+import type { TextStream } from './text-stream.ts'
+
+/** One running or waiting answer. */
+export interface Choice {
+  readonly id: number
+  readonly promptTokens: number
+  /** The prompt, and then the answer as far as it is known. */
+  readonly tokens: number[]
+  /** How many tokens `tokens` may become. */
+  readonly limit: number
+  readonly request: ChatRequest
+  readonly sampler: Sampler
+  readonly text: TextStream
+  /** How many of `tokens` are in the slot's keys and values. */
+  filled: number
+  cachedTokens: number
+  started: boolean
+  /** Set when nothing more is to be computed for it. */
+  over: boolean
+}
+
+/** What one step found out about a choice: the tokens that follow, and whether the model ended there. */
+export interface Progress {
+  readonly choice: Choice
+  readonly tokens: readonly number[]
+  readonly ended: boolean
+}
+
+/** What the requester hears of it. The choice is over once this contains `finished`. */
+export const tell = ({ choice, tokens, ended }: Progress): Happening[] => {
+  const { id, promptTokens, cachedTokens, text } = choice
+  const happenings: Happening[] = []
+  if (!choice.started) happenings.push({ id, type: 'started', promptTokens, cachedTokens })
+  choice.started = true
+
+  let certain = ''
+  let reason: Finished['reason'] | null = null
+  let used = choice.tokens.length - promptTokens - tokens.length
+  for (const token of tokens) {
+    used += 1
+    const pushed = text.push(token)
+    certain += pushed.text
+    if (pushed.stopped) reason = 'stop'
+    if (reason !== null) break
+  }
+  if (reason === null && (ended || choice.tokens.length >= choice.limit)) {
+    certain += text.end()
+    reason = ended ? 'stop' : 'length'
+  }
+  if (certain !== '') happenings.push({ id, type: 'text', text: certain })
+  if (reason !== null) {
+    choice.over = true
+    happenings.push({ id, type: 'finished', result: { reason, completionTokens: used, speculation: null } })
+  }
+  return happenings
+}

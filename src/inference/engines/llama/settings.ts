@@ -1,0 +1,54 @@
+import { availableParallelism } from 'node:os'
+
+/** A second way to say several tokens at once. */
+export interface DraftOptions {
+  readonly kind: 'draft-model' | 'prompt-lookup' | 'first-layers'
+  /** The GGUF file of the draft model; of no use to prompt lookup. */
+  readonly path?: string
+  /** How many tokens are proposed at most. */
+  readonly tokens?: number
+}
+
+export interface LlamaOptions {
+  /** As the user named it. */
+  readonly name: string
+  readonly path: string
+  /** One core is left to the server unless told otherwise. */
+  readonly threads?: number
+  /** Of one choice: prompt and answer. As many as the model was trained for, at most 4096 and what memory allows. */
+  readonly contextTokens?: number
+  readonly slots?: number
+  /** For states of prompts that are no longer running; 0 switches the reuse of prompts off. */
+  readonly cacheMegabytes: number
+  readonly draft?: DraftOptions | null
+  readonly log: (line: string) => void
+}
+
+/** What the process in which the model runs is told at its start. */
+export interface Settings {
+  readonly path: string
+  readonly threads: number
+  readonly contextTokens: number | null
+  readonly slots: number
+  readonly cacheBytes: number
+  readonly draft: DraftOptions | null
+}
+
+/** What that process found once the model was loaded. */
+export interface ModelFacts {
+  readonly parameters: number | null
+  readonly contextTokens: number
+  readonly slots: number
+  readonly memoryBytes: number
+}
+
+const SLOTS = 8
+
+export const settingsOf = (options: LlamaOptions): Settings => ({
+  path: options.path,
+  threads: options.threads ?? Math.max(1, availableParallelism() - 1),
+  contextTokens: options.contextTokens ?? null,
+  slots: options.slots ?? SLOTS,
+  cacheBytes: options.cacheMegabytes * 2 ** 20,
+  draft: options.draft ?? null,
+})

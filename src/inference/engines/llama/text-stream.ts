@@ -1,0 +1,73 @@
+/** The text that tokens become as they arrive: whole characters only, and never a part of a stop sequence. */
+export interface TextStream {
+  /** Text that is certain after this token; `stopped` once a stop sequence is complete, which is cut off. */
+  push(token: number): { readonly text: string; readonly stopped: boolean }
+  /** What was held back, once there will be no more tokens. */
+  end(): string
+}
+
+// No character takes more bytes than four, so no more tokens than that can be half a character.
+const LONGEST_CHARACTER = 4
+const BROKEN = '\ufffd'
+
+/** Characters of several tokens are told from broken ones by the replacement character at the end. */
+const createDetokenizer = (detokenize: (tokens: readonly number[]) => string) => {
+  // The tokens before the open ones go along: some vocabularies drop the space before a text's first word.
+  let before: number[] = []
+  let open: number[] = []
+  return {
+    push: (token: number): string => {
+      open.push(token)
+      const known = detokenize(before)
+      const text = detokenize([...before, ...open])
+      if (text.endsWith(BROKEN) && open.length < LONGEST_CHARACTER) return ''
+      before = open
+      open = []
+      return text.slice(known.length)
+    },
+    end: (): string => {
+      const rest = detokenize([...before, ...open]).slice(detokenize(before).length)
+      open = []
+      return rest
+    },
+  }
+}
+
+/** How much of the end of `text` could be the beginning of one of `stops`. */
+const suspicious = (text: string, stops: readonly string[]): number => {
+  let longest = 0
+  for (const stop of stops) {
+    for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {
+      if (text.endsWith(stop.slice(0, length))) longest = length
+    }
+  }
+  return longest
+}
+
+const firstStop = (text: string, stops: readonly string[]): number =>
+  stops.reduce((first, stop) => {
+    const at = stop === '' ? -1 : text.indexOf(stop)
+    return at >= 0 && (first < 0 || at < first) ? at : first
+  }, -1)
+
+export const createTextStream = (
+  detokenize: (tokens: readonly number[]) => string,
+  stops: readonly string[],
+): TextStream => {
+  const detokenizer = createDetokenizer(detokenize)
+  let held = ''
+  const take = (more: string): { text: string; stopped: boolean } => {
+    held += more
+    const at = firstStop(held, stops)
+    const certain = at >= 0 ? held.slice(0, at) : held.slice(0, held.length - suspicious(held, stops))
+    held = at >= 0 ? '' : held.slice(certain.length)
+    return { text: certain, stopped: at >= 0 }
+  }
+  return {
+    push: (token) => take(detokenizer.push(token)),
+    end: () => {
+      const { text } = take(detokenizer.end())
+      return text + held
+    },
+  }
+}

@@ -6,8 +6,8 @@ import { bytesSource } from '../tensors/sources.ts'
 import type { DType } from '../tensors/weight-file.ts'
 import { aggregateFiles } from './engine.ts'
 import type { AggregationJob } from './job.ts'
-import { decode, encode, meanOf } from './kernel-oracle.ts'
-import { deflatedNpz, npy, temporaryFolder, tensor, valuesIn } from './weight-samples.ts'
+import { decode, encode, meanOf } from './kernel-oracle.fixture.ts'
+import { deflatedNpz, npy, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
 beforeEach(() => {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aggregateFiles } from './engine.ts'
 import type { AggregationJob } from './job.ts'
-import { decode, encode } from './kernel-oracle.ts'
-import { FIXTURES, temporaryFolder, tensor, valuesIn } from './weight-samples.ts'
+import { decode, encode } from './kernel-oracle.fixture.ts'
+import { FIXTURES, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
 beforeEach(() => {

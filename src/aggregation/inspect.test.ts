@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Layout } from '../tensors/layout.ts'
 import { inspectFile } from './inspect.ts'
-import { encode } from './kernel-oracle.ts'
-import { deflatedNpz, FIXTURES, npy, temporaryFolder, tensor } from './weight-samples.ts'
+import { encode } from './kernel-oracle.fixture.ts'
+import { deflatedNpz, FIXTURES, npy, temporaryFolder, tensor } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
 beforeEach(() => {

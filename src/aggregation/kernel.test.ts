@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BYTES_OF, type DType } from '../tensors/weight-file.ts'
 import { divideToNearestEven } from './exact-integers.ts'
 import { createKernel, type FloatType, padded } from './kernel.ts'
-import { bf16Value, decode, encode, f16Value, meanOf, toBf16, toF16 } from './kernel-oracle.ts'
+import { bf16Value, decode, encode, f16Value, meanOf, toBf16, toF16 } from './kernel-oracle.fixture.ts'
 
 const DTYPES = Object.keys(BYTES_OF) as DType[]
 const FLOATS: FloatType[] = ['f64', 'f32', 'f16', 'bf16']

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ServiceError } from '../domain/errors.ts'
-import { encode } from './kernel-oracle.ts'
-import { FIXTURES, temporaryFolder } from './weight-samples.ts'
+import { encode } from './kernel-oracle.fixture.ts'
+import { FIXTURES, temporaryFolder } from './weight-samples.fixture.ts'
 import { AggregationWorkers } from './worker-pool.ts'
 
 let files = temporaryFolder()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
 import { COMMANDS } from './commands.ts'
-import { runInProcess } from './in-process.ts'
+import { runInProcess } from './in-process.fixture.ts'
 
 const svc = async (argv: string, env: Record<string, string> = {}) =>
   runInProcess(argv.split(' ').filter(Boolean), { env: { SERVICE_HOME: await emptyFolder(), ...env } })

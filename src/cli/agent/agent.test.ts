@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { composeKey } from '../../domain/api-key.ts'
-import { runInProcess } from '../in-process.ts'
+import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 
 // The agent waits for rounds, and on a busy machine rounds take their time.

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
-import { runInProcess } from '../in-process.ts'
+import { runInProcess } from '../in-process.fixture.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })

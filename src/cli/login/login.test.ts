@@ -8,7 +8,7 @@ import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { composeKey } from '../../domain/api-key.ts'
-import { runInProcess } from '../in-process.ts'
+import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 
 // The first service of a file starts slowly on a busy machine.

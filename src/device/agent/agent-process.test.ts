@@ -27,7 +27,7 @@ const startProcess = async (world: World, device: TestDevice, folder: string): P
     import { writeFile } from 'node:fs/promises'
     import { join } from 'node:path'
     import { runAgent } from ${moduleUrl('./agent.ts')}
-    import { stopOnSignals } from ${moduleUrl('./stop-signals.ts')}
+    import { stopOnSignals } from ${moduleUrl('./stop-signals.fixture.ts')}
     const folder = ${JSON.stringify(folder)}
     const trainer = {
       train: async (task) => {

@@ -10,7 +10,7 @@ import { writeNpz } from '../tensors/write-npz.ts'
 import { writeSafetensors } from '../tensors/write-safetensors.ts'
 import { writeTorch } from '../tensors/write-torch.ts'
 import { openFile } from './files.ts'
-import { decode, encode } from './kernel-oracle.ts'
+import { decode, encode } from './kernel-oracle.fixture.ts'
 
 /** Weight files for this room's tests. */
 

@@ -8,7 +8,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Runs `svc` in this process and collects what it prints: how tests, and other programs in the house, call it. */
+/** Runs `svc` in this process and collects what it prints: how tests call it. */
 export const runInProcess = async (
   argv: readonly string[],
   io: Partial<Omit<Io, 'stdout' | 'stderr'>> & { readonly onOutput?: (text: string) => void } = {},

@@ -1,0 +1,258 @@
+/** Something big that is in memory while somebody uses it, and afterwards until its room is needed. */
+export interface Resident<Value> {
+  readonly name: string
+  /** What it is expected to take, before it was loaded. */
+  readonly expectedBytes: number
+  load(): Promise<Value>
+}
+
+export interface Held<Value> {
+  readonly value: Value
+  /** May be called more than once. */
+  release(): void
+}
+
+export interface ResidentsOptions<Value> {
+  readonly budgetBytes: number
+  /** What it takes, now that it is loaded. */
+  readonly bytesOf: (value: Value) => number
+  readonly close: (value: Value) => Promise<void>
+  /** How long a load waits for others to be given back before it is refused. */
+  readonly patienceMs: number
+  readonly onClosed?: (name: string, error?: unknown) => void
+}
+
+/** There is no room for `bytes` more: `heldBytes` are taken by others, of which those `inUse` may not be closed. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom'
+  readonly bytes: number
+  readonly heldBytes: number
+  /** Empty when it would not fit alone either. */
+  readonly inUse: readonly string[]
+
+  constructor(resident: string, bytes: number, heldBytes: number, inUse: readonly string[]) {
+    super(`no room for ${resident}`)
+    this.bytes = bytes
+    this.heldBytes = heldBytes
+    this.inUse = inUse
+  }
+}
+
+export class Closing extends Error {
+  override readonly name = 'Closing'
+}
+
+interface Entry<Value> {
+  readonly name: string
+  bytes: number
+  /** Null while it is being loaded. */
+  value: Value | null
+  users: number
+  /** When it was last given back; the lowest goes first. */
+  usedAt: number
+  /** Its room is wanted: nobody new may have it. */
+  isLeaving: boolean
+}
+
+interface Load<Value> {
+  readonly done: Promise<Entry<Value>>
+  /** Set when it is lent to all who wait, before they know: else the next in line could close it before they have it. */
+  lent: Entry<Value> | null
+  waiting: number
+  readonly abandoned: AbortController
+}
+
+/**
+ * Keeps values in memory within a budget: one load per name however many ask, none closed while it is in use, the least
+ * recently used idle ones closed to make room. When everything is in use, a load waits, and who asks for what it displaces
+ * queues behind it, so that a busy one cannot keep it out for ever.
+ */
+export class Residents<Value> {
+  readonly #options: ResidentsOptions<Value>
+  readonly #entries = new Map<string, Entry<Value>>()
+  readonly #loads = new Map<string, Load<Value>>()
+  /** What they turned out to take: the better expectation next time. */
+  readonly #learned = new Map<string, number>()
+  /** One load at a time: two side by side would count on the same room. */
+  #line: Promise<unknown> = Promise.resolve()
+  /** Wakes whoever waits for something to fall idle: the first in line, or `close`. */
+  #wake: () => void = () => undefined
+  #clock = 0
+  #closed: Promise<void> | null = null
+
+  constructor(options: ResidentsOptions<Value>) {
+    this.#options = options
+  }
+
+  get loaded(): readonly Value[] {
+    return [...this.#entries.values()].flatMap(({ value }) => (value === null ? [] : [value]))
+  }
+
+  /** @throws NoRoom, Closing, or what `load` threw; the next call tries again. */
+  async hold(wanted: Resident<Value>, signal: AbortSignal): Promise<Held<Value>> {
+    signal.throwIfAborted()
+    if (this.#closed !== null) throw new Closing()
+    const entry = this.#entries.get(wanted.name)
+    if (entry !== undefined && entry.value !== null && !entry.isLeaving) {
+      entry.users++
+      return this.#lent(entry)
+    }
+    const load = this.#loads.get(wanted.name) ?? this.#startLoad(wanted)
+    load.waiting++
+    try {
+      return this.#lent(await unlessAborted(load.done, signal))
+    } catch (error) {
+      if (load.lent !== null) this.#lent(load.lent).release()
+      else if (--load.waiting === 0) this.#abandon(wanted.name, load)
+      throw error
+    }
+  }
+
+  /** Waits for what is in use, then closes everything. */
+  close(): Promise<void> {
+    this.#closed ??= (async () => {
+      for (const [name, load] of this.#loads) this.#abandon(name, load, new Closing())
+      await this.#line
+      while (this.#entries.size > 0) {
+        const idle = [...this.#entries.values()].filter(({ users }) => users === 0)
+        if (idle.length > 0) await Promise.all(idle.map((entry) => this.#remove(entry)))
+        else await this.#somethingIdle()
+      }
+    })()
+    return this.#closed
+  }
+
+  #lent(entry: Entry<Value>): Held<Value> {
+    let isOut = true
+    return {
+      value: entry.value!,
+      release: () => {
+        if (!isOut) return
+        isOut = false
+        entry.users--
+        entry.usedAt = ++this.#clock
+        if (entry.users === 0) this.#wake()
+      },
+    }
+  }
+
+  #startLoad(wanted: Resident<Value>): Load<Value> {
+    const abandoned = new AbortController()
+    const done = this.#line.then(async () => {
+      const entry = await this.#load(wanted, abandoned.signal)
+      entry.users += load.waiting
+      load.lent = entry
+      return entry
+    })
+    const load: Load<Value> = { done, lent: null, waiting: 0, abandoned }
+    this.#loads.set(wanted.name, load)
+    this.#line = done.catch(() => undefined).then(() => this.#forget(wanted.name, load))
+    return load
+  }
+
+  /** Nobody waits for it any more. What has begun to load is finished and stays, idle. */
+  #abandon(name: string, load: Load<Value>, reason?: Error): void {
+    this.#forget(name, load)
+    load.abandoned.abort(reason)
+  }
+
+  #forget(name: string, load: Load<Value>): void {
+    if (this.#loads.get(name) === load) this.#loads.delete(name)
+  }
+
+  async #load(wanted: Resident<Value>, abandoned: AbortSignal): Promise<Entry<Value>> {
+    abandoned.throwIfAborted()
+    // Whoever wanted its room has given up meanwhile, or an abandoned load went through.
+    const existing = this.#entries.get(wanted.name)
+    if (existing !== undefined) return existing
+    const expected = this.#learned.get(wanted.name) ?? wanted.expectedBytes
+    await this.#makeRoom(wanted.name, expected, abandoned)
+    const { name } = wanted
+    const entry: Entry<Value> = { name, bytes: expected, value: null, users: 0, usedAt: 0, isLeaving: false }
+    this.#entries.set(wanted.name, entry)
+    try {
+      const value = await wanted.load()
+      await this.#admit(entry, value)
+      return entry
+    } catch (error) {
+      this.#entries.delete(wanted.name)
+      throw error
+    }
+  }
+
+  async #admit(entry: Entry<Value>, value: Value): Promise<void> {
+    const { bytesOf, close } = this.#options
+    entry.bytes = bytesOf(value)
+    this.#learned.set(entry.name, entry.bytes)
+    try {
+      await this.#makeRoom(entry.name, entry.bytes, new AbortController().signal)
+    } catch (error) {
+      await close(value)
+      throw error
+    }
+    entry.usedAt = ++this.#clock
+    entry.value = value
+  }
+
+  /** Closes what is idle, least recently used first, and waits for what is in use, until `bytes` fit beside the rest. */
+  async #makeRoom(name: string, bytes: number, abandoned: AbortSignal): Promise<void> {
+    const { budgetBytes, patienceMs } = this.#options
+    if (bytes > budgetBytes) throw new NoRoom(name, bytes, 0, [])
+    const stop = AbortSignal.any([abandoned, AbortSignal.timeout(patienceMs)])
+    const others = () => [...this.#entries.values()].filter((entry) => entry.name !== name)
+    const heldBytes = () => others().reduce((sum, entry) => sum + entry.bytes, 0)
+    try {
+      while (heldBytes() + bytes > budgetBytes) {
+        const next = others().sort((a, b) => Number(a.users > 0) - Number(b.users > 0) || a.usedAt - b.usedAt)[0]!
+        if (next.users === 0) await this.#remove(next)
+        else {
+          next.isLeaving = true
+          await unlessAborted(this.#somethingIdle(), stop)
+        }
+      }
+    } catch {
+      abandoned.throwIfAborted()
+      const inUse = others().filter(({ users }) => users > 0)
+      throw new NoRoom(
+        name,
+        bytes,
+        heldBytes(),
+        inUse.map((entry) => entry.name),
+      )
+    } finally {
+      for (const entry of others()) entry.isLeaving = false
+    }
+  }
+
+  #somethingIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  async #remove(entry: Entry<Value>): Promise<void> {
+    entry.isLeaving = true
+    let failure: unknown
+    try {
+      if (entry.value !== null) await this.#options.close(entry.value)
+    } catch (error) {
+      failure = error
+    }
+    this.#entries.delete(entry.name)
+    this.#options.onClosed?.(entry.name, failure)
+  }
+}
+
+const unlessAborted = async <Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  let stop = (): void => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

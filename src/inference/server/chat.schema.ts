@@ -119,24 +119,18 @@ const readMessage = (message: Static<typeof Message>, index: number): ChatMessag
   return { role, content: wellFormed(readContent(message.content, role, `${at}.content`)) }
 }
 
-const readFormat = (body: Static<typeof ChatBody>, fallback: ResponseFormat): ResponseFormat => {
-  const { response_format: format } = body
-  switch (format?.type) {
-    case undefined:
-      return fallback
-    case 'text':
-    case 'json_object':
-      return { type: format.type }
-    case 'json_schema': {
-      const { schema } = readJsonSchema({ response_format: format }).response_format.json_schema
-      return isObject(schema) ? { type: 'json_schema', schema } : { type: 'json_object' }
-    }
-    default:
-      throw invalid(
-        `response_format.type must be one of text, json_object and json_schema, got '${format.type.slice(0, 100)}'.`,
-        'response_format.type',
-      )
+const readFormat = ({ response_format: format }: Static<typeof ChatBody>, fallback: ResponseFormat): ResponseFormat => {
+  if (format === undefined) return fallback
+  const { type } = format
+  if (type === 'text' || type === 'json_object') return { type }
+  if (type === 'json_schema') {
+    const { schema } = readJsonSchema({ response_format: format }).response_format.json_schema
+    return isObject(schema) ? { type, schema } : { type: 'json_object' }
   }
+  throw invalid(
+    `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,
+    'response_format.type',
+  )
 }
 
 const readMaxTokens = ({ max_tokens, max_completion_tokens }: Static<typeof ChatBody>): number | null => {

@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net'
+import cors from '@fastify/cors'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import type { App } from '../../http/app.ts'
+import { createMetrics } from '../../http/metrics.ts'
+import { createLogger, type LogOptions } from '../../http/request-log.ts'
+import { closeGracefully } from '../../http/shutdown.ts'
+import { dropSlowClients, type InFlight, type Patience } from '../../http/slow-clients.ts'
+import { requestId, watchTraffic } from '../../http/traffic.ts'
+import { createAdmissions } from './admissions.ts'
+import { chatRoutes } from './chat.routes.ts'
+import { createChatMetrics, engineFigures, measureQueues } from './chat-metrics.ts'
+import { answerErrors, answerMalformed, sendUnroutable } from './error-answers.ts'
+import type { Compress, ModelSource, Route } from './model-source.ts'
+import { modelRoutes } from './models.routes.ts'
+import { parseJson } from './request-body.ts'
+
+/** More than the text of any context; what announces more is refused before it is read. */
+const JSON_LIMIT = 8 * 1024 * 1024
+const QUEUE_PATIENCE_MS = 120_000
+const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
+
+export interface InferenceServerOptions {
+  readonly source: ModelSource
+  /** Chooses the model of requests for `auto`; null: there is no such model. */
+  readonly route?: Route | null
+  /** null: prompts are taken as they are. */
+  readonly compress?: Compress | null
+  /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
+  readonly maxQueue: number
+  readonly queuePatienceMs?: number
+  /** Requests that ask for no format get JSON. */
+  readonly jsonMode?: boolean
+  readonly version: string
+  readonly log: LogOptions
+  readonly patience?: Patience
+  readonly shutdownDeadlineMs?: number
+}
+
+const EXPOSED = [
+  'X-Request-Id',
+  'Retry-After',
+  'X-Service-Routed-Model',
+  'X-Service-Speculative',
+  'X-Service-Early-Exit-Tokens',
+  'X-Service-Compression',
+]
+
+/** Pages of this machine, and of programs such as editors that show pages of their own; never pages of the web. */
+const LOCAL_PAGE =
+  /^(https?:\/\/(localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])(:\d+)?|(app|tauri|vscode-webview):\/\/.*)$/i
+
+/** The OpenAI-style server, ready to listen. It needs no key, and logs no prompts. */
+export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
+  const { source, route = null, compress = null, maxQueue } = options
+  let inFlight: InFlight = new Set()
+  const isAnswering = (socket: Socket): boolean =>
+    [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
+
+  const app: App = Fastify({
+    loggerInstance: createLogger(options.log) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: requestId,
+    bodyLimit: JSON_LIMIT,
+    // Clients keep connections for the next turn of a conversation; closing one just as it is used costs a retry.
+    keepAliveTimeout: 65_000,
+    requestTimeout: 0,
+    return503OnClosing: false,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
+    routerOptions: { maxParamLength: 4096 },
+    clientErrorHandler: (error, socket) => answerMalformed(error, socket, isAnswering(socket)),
+    frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.server.maxConnections = 4096
+  answerErrors(app)
+  const metrics = createMetrics()
+  const patience = options.patience ?? PATIENCE
+  inFlight = watchTraffic(app, metrics, patience.lingerMs)
+  dropSlowClients(app, inFlight, patience)
+  closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
+  await app.register(cors, { origin: LOCAL_PAGE, methods: ['GET', 'HEAD', 'POST'], exposedHeaders: EXPOSED })
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, async (_request, bytes) =>
+    parseJson(bytes),
+  )
+
+  const admissions = createAdmissions({
+    maxQueue,
+    patienceMs: options.queuePatienceMs ?? QUEUE_PATIENCE_MS,
+    now: () => performance.now(),
+  })
+  measureQueues(metrics.registry, source, admissions)
+  chatRoutes(app, {
+    source,
+    route,
+    compress,
+    admissions,
+    defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' },
+    metrics: createChatMetrics(metrics.registry),
+    now: Date.now,
+  })
+  modelRoutes(app, source, route !== null)
+
+  app.get('/health', async () => ({
+    status: 'ok',
+    version: options.version,
+    models: source.list().map(({ name }) => name),
+    loaded: source.loaded().map(({ name: engine, model: { name } }) => ({ model: name, engine })),
+  }))
+  app.get('/metrics', async (_request, reply) =>
+    reply
+      .type(metrics.registry.contentType)
+      .send(`${await metrics.registry.metrics()}\n${engineFigures(source.loaded())}`),
+  )
+  return app
+}

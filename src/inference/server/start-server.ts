@@ -1,0 +1,26 @@
+import type { AddressInfo } from 'node:net'
+import { buildInferenceServer, type InferenceServerOptions } from './build-server.ts'
+
+export interface StartOptions extends InferenceServerOptions {
+  readonly host: string
+  /** 0: any that is free. */
+  readonly port: number
+}
+
+export interface InferenceServer {
+  readonly address: AddressInfo
+  /** Refuses new connections, finishes what is in flight, and gives up on that after a deadline. Models stay open. */
+  close(): Promise<void>
+}
+
+/** @throws the error of listening, such as EADDRINUSE */
+export const startInferenceServer = async ({ host, port, ...options }: StartOptions): Promise<InferenceServer> => {
+  const app = await buildInferenceServer(options)
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+  return { address: app.server.address() as AddressInfo, close: () => app.close() }
+}

@@ -38,7 +38,8 @@ export const createKeysService = (parts: {
 }) => {
   const { database, store, enrollment, now, newId } = parts
   const cache = new LRUCache<string, StoredKey>({
-    max: CACHED_KEYS,
+    maxSize: CACHED_KEYS,
+    sizeCalculation: () => 1,
     ttl: CACHED_MS,
     // Whoever had a valid key a while ago is no guesser.
     noDeleteOnStaleGet: true,

@@ -40,6 +40,8 @@ export interface Finished {
   readonly completionTokens: number
   /** What speculation did for this choice; null where it was not used. */
   readonly speculation: Speculation | null
+  /** From engines that learn it only at the end: what holds instead of the estimate in 'started'. */
+  readonly prompt?: { readonly tokens: number; readonly cachedTokens: number }
 }
 
 export interface Speculation {

@@ -1,0 +1,80 @@
+import { ENGINE_NAMES, type EngineName } from '../engine.ts'
+import { InferenceError } from '../errors.ts'
+import { FORMAT_WORDS, type ModelFile, type ModelFormat } from '../models/model-file.ts'
+import type { Environment } from './find-program.ts'
+import { engineStatus } from './installed-engines.ts'
+
+export interface Platform {
+  readonly os: NodeJS.Platform
+  readonly arch: string
+}
+
+export const thisPlatform = (): Platform => ({ os: process.platform, arch: process.arch })
+
+export interface EngineChoice {
+  readonly name: EngineName
+  /** Why this one, for the banner: a sentence. */
+  readonly reason: string
+}
+
+export interface EngineQuestion {
+  readonly model: ModelFile
+  /** `auto`, or the name of an engine. */
+  readonly wanted: string
+  readonly platform: Platform
+  /** Where PATH says which programs are installed. */
+  readonly env: Environment
+}
+
+const RUNS: Readonly<Record<ModelFormat, EngineName>> = {
+  gguf: 'llama.cpp',
+  onnx: 'onnxruntime',
+  mlx: 'mlx-lm',
+  mlc: 'mlc-llm',
+  mnn: 'mnn',
+}
+
+const isAppleSilicon = ({ os, arch }: Platform): boolean => os === 'darwin' && arch === 'arm64'
+
+const parseWanted = (wanted: string): EngineName | null => {
+  if (wanted === 'auto') return null
+  const name = ENGINE_NAMES.find((known) => known === wanted)
+  if (name !== undefined) return name
+  const known = ENGINE_NAMES.join(', ')
+  throw new InferenceError('unsupported', `There is no engine '${wanted}'. Engines are ${known}; auto picks one.`, {
+    param: 'engine',
+  })
+}
+
+/**
+ * The engine for a model: the one that reads such files, if it is the one that was asked for and is installed.
+ * @throws InferenceError unsupported for an engine that does not exist or cannot run this file; engine_missing, with the
+ * line that installs it.
+ */
+export const chooseEngine = async ({ model, wanted, platform, env }: EngineQuestion): Promise<EngineChoice> => {
+  const asked = parseWanted(wanted)
+  const name = RUNS[model.format]
+  const what = FORMAT_WORDS[model.format]
+  if (asked !== null && asked !== name) {
+    throw new InferenceError(
+      'unsupported',
+      `${asked} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or leave it to auto.`,
+      { param: 'engine' },
+    )
+  }
+  const { installed, install, where } = await engineStatus(name, env)
+  if (installed) {
+    const chosen = asked === null ? `${model.name} is ${what}, which ${name} runs` : 'it was asked for'
+    return { name, reason: name === where || where === null ? chosen : `${chosen} (${where})` }
+  }
+  // MLX has builds for other machines too, so one that is installed is used anywhere.
+  const onlyThere =
+    name === 'mlx-lm' && !isAppleSilicon(platform)
+      ? ` It is made for Apple silicon, and this is ${platform.os} on ${platform.arch}: the same model as GGUF runs here too.`
+      : ''
+  throw new InferenceError(
+    'engine_missing',
+    `${model.path} is ${what}, which ${name} runs, and ${name} is not installed. Install it: ${install}${onlyThere && `.${onlyThere}`}`,
+    { param: 'engine' },
+  )
+}

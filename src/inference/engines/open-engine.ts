@@ -1,0 +1,27 @@
+import type { Engine, EngineName } from '../engine.ts'
+import type { ModelFile } from '../models/model-file.ts'
+import type { Environment } from './find-program.ts'
+import type { LlamaOptions } from './llama/settings.ts'
+import { PROGRAMS } from './proxied/programs.ts'
+import { openProxiedEngine } from './proxied/proxied-engine.ts'
+
+/** Settings that an engine does not know are of no use to it: the programs of others look after memory themselves. */
+export interface OpenOptions extends Omit<LlamaOptions, 'name' | 'path'> {
+  readonly model: ModelFile
+  readonly engine: EngineName
+  readonly env: Environment
+}
+
+/** Loads the model into the engine that was chosen. An engine's code is loaded when it is the one. */
+export const openEngine = async ({ model, engine, env, ...settings }: OpenOptions): Promise<Engine> => {
+  if (engine === 'llama.cpp') {
+    const { openLlamaEngine } = await import('./llama/open-engine.ts')
+    return openLlamaEngine({ name: model.name, path: model.path, ...settings })
+  }
+  if (engine === 'onnxruntime') {
+    const { openOnnxEngine } = await import('./onnx/open-engine.ts')
+    const { threads, log } = settings
+    return openOnnxEngine({ name: model.name, path: model.path, ...(threads !== undefined && { threads }), log })
+  }
+  return openProxiedEngine(PROGRAMS[engine], { model, env, log: settings.log })
+}

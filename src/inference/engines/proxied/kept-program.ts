@@ -1,0 +1,51 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { threadEntry } from '../../../threads/thread-entry.ts'
+import type { Environment } from '../find-program.ts'
+
+/** A program that runs for us and ends with us. */
+export interface KeptProgram {
+  /** Resolves when it has ended, with the reason as words: `exit code 1`. */
+  readonly ended: Promise<string>
+  /** What it last said on stderr: why it failed, where it did. */
+  lastWords(): string
+  stop(): Promise<void>
+}
+
+const KEPT_LINES = 12
+const LONGEST_LINE = 300
+
+export const keepProgram = (
+  path: string,
+  argv: readonly string[],
+  { env, log }: { readonly env: Environment; readonly log: (line: string) => void },
+): KeptProgram => {
+  const keeper = fork(fileURLToPath(threadEntry(import.meta.url, 'keeper.process')), [path, ...argv], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: env as NodeJS.ProcessEnv,
+    detached: process.platform !== 'win32',
+  })
+  const lines: string[] = []
+  createInterface({ input: keeper.stderr! }).on('line', (line) => {
+    lines.push(line.slice(0, LONGEST_LINE))
+    if (lines.length > KEPT_LINES) lines.shift()
+    log(line)
+  })
+  let reason = 'it was ended'
+  keeper.on('message', (message) => {
+    const { code, signal } = message as { readonly code: number | null; readonly signal: string | null }
+    reason = signal === null ? `exit code ${code}` : signal
+  })
+  keeper.on('error', (error) => lines.push(error.message))
+  const closed = once(keeper, 'close')
+  return {
+    ended: closed.then(() => reason),
+    lastWords: () => lines.join('\n'),
+    async stop() {
+      if (keeper.connected) keeper.disconnect()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bytesUnder } from './copy-model.ts'
+import type { ModelFile } from './model-file.ts'
+import { formatOf } from './model-format.ts'
+
+/** What model.json beside a model's files says of them. */
+export interface ModelEntry {
+  readonly name: string
+  readonly variant: string
+  /** The file or folder, relative to model.json. */
+  readonly file: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly source: string
+  readonly addedAt: string
+}
+
+export const entryText = ({ name, variant, file, bytes, sha256, source, addedAt }: ModelEntry): string =>
+  `${JSON.stringify({ name, variant, file, size: bytes, sha256, source, added_at: addedAt }, null, 2)}\n`
+
+/** @throws Error that says what is wrong with it, to be shown beside its name. */
+const parseEntry = (text: string): ModelEntry => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error('model.json is no JSON')
+  }
+  const fields = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>
+  const textOf = (key: string): string => {
+    const found = fields[key]
+    if (typeof found === 'string' && found !== '') return found
+    throw new Error(`${key} is missing in model.json`)
+  }
+  const bytes = fields.size
+  if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0)
+    throw new Error('size is missing in model.json')
+  const file = textOf('file')
+  if (!/^(?!\.)[^/\\:]+$/.test(file)) throw new Error('file in model.json is not in its folder')
+  return {
+    name: textOf('name'),
+    variant: textOf('variant'),
+    file,
+    bytes,
+    sha256: textOf('sha256'),
+    source: textOf('source'),
+    addedAt: textOf('added_at'),
+  }
+}
+
+/**
+ * The model in a folder that has a model.json. Its size is compared, its hash is not: that would read it all.
+ * @throws Error that says what is wrong, where the entry is damaged.
+ */
+export const readEntry = async (folder: string): Promise<ModelFile & { readonly addedAt: string }> => {
+  const text = await readFile(join(folder, 'model.json'), 'utf8').catch(() => {
+    throw new Error('model.json is missing')
+  })
+  const { name, variant, file, bytes, sha256, source, addedAt } = parseEntry(text)
+  const path = join(folder, file)
+  if ((await stat(path).catch(() => null)) === null) throw new Error(`${file} is missing`)
+  const found = await bytesUnder(path)
+  if (found !== bytes) throw new Error(`${file} has ${found} bytes instead of ${bytes}`)
+  return { name: `${name}:${variant}`, variant, ...(await formatOf(path)), bytes, sha256, source, addedAt }
+}

@@ -1,0 +1,122 @@
+import { readdir, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { InferenceError } from '../errors.ts'
+import { bytesUnder } from './copy-model.ts'
+import { readEntry } from './model-entry.ts'
+import type { ModelFile } from './model-file.ts'
+import { formatOf } from './model-format.ts'
+import { looksLikePath, parseModelName } from './model-name.ts'
+import { STARTER, starterModel } from './starter.ts'
+import { chooseVariant, variantInName } from './variant.ts'
+
+/** `<home>/models`: a folder for each name, in it one for each variant with its files and a model.json. */
+export const modelsFolder = (home: string): string => join(home, 'models')
+
+export type ListedModel =
+  | { readonly state: 'ready'; readonly model: ModelFile; readonly addedAt: string | null }
+  | { readonly state: 'damaged'; readonly name: string; readonly path: string; readonly fault: string }
+
+/** Hidden folders are those that are being added or removed. */
+const foldersIn = async (folder: string): Promise<readonly string[]> => {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
+  }
+}
+
+const look = async (folder: string, name: string): Promise<ListedModel> => {
+  try {
+    const { addedAt, ...model } = await readEntry(folder)
+    return { state: 'ready', model: { ...model, name }, addedAt }
+  } catch (error) {
+    return { state: 'damaged', name, path: folder, fault: (error as Error).message }
+  }
+}
+
+/** Every model that can be named here, by name: the starter model and what the models folder holds. Damaged ones say why. */
+export const listModels = async (home: string): Promise<readonly ListedModel[]> => {
+  const root = modelsFolder(home)
+  const kept = await Promise.all(
+    (await foldersIn(root)).map(async (name) => {
+      const variants = await foldersIn(join(root, name))
+      if (variants.length === 0) {
+        const path = join(root, name)
+        return [{ state: 'damaged', name, path, fault: 'it holds no variant with a model.json' } as const]
+      }
+      return Promise.all(variants.map((variant) => look(join(root, name, variant), `${name}:${variant}`)))
+    }),
+  )
+  const starter: ListedModel = { state: 'ready', model: await starterModel(), addedAt: null }
+  const nameOf = (listed: ListedModel): string => (listed.state === 'ready' ? listed.model.name : listed.name)
+  return [starter, ...kept.flat().sort((one, other) => nameOf(one).localeCompare(nameOf(other), 'en'))]
+}
+
+const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
+
+const HOW_TO_GET = 'Name a GGUF file or a model folder by its path, or add one to the models folder.'
+
+const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
+  const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()))
+  if ((await stat(given).catch(() => null)) === null) return null
+  const found = await formatOf(given)
+  const name = basename(found.path)
+  return {
+    name: name.replace(/\.(gguf|onnx)$/i, ''),
+    variant: variantInName(name),
+    ...found,
+    bytes: await bytesUnder(found.path),
+    sha256: null,
+    source: 'path',
+  }
+}
+
+const without = (listed: readonly ListedModel[]): string =>
+  listed.map((entry) => (entry.state === 'ready' ? entry.model.name : entry.name)).join(', ')
+
+/**
+ * The model behind what a user wrote: `starter`, `name`, `name:variant`, or the path of a file or folder.
+ * @param home the user's folder, `~/.svc` unless SERVICE_HOME says otherwise.
+ * @throws InferenceError model_not_found, which lists what there is; invalid_model for a path to something else or a
+ * damaged entry.
+ */
+export const findModel = async (text: string, home: string, cwd = process.cwd()): Promise<ModelFile> => {
+  if (looksLikePath(text)) {
+    const found = await atPath(text, cwd)
+    if (found !== null) return found
+    throw notFound(`There is no file or folder ${resolve(cwd, text)}.`)
+  }
+  const { name, variant } = parseModelName(text)
+  const listed = await listModels(home)
+  const isNamed = (entry: ListedModel): boolean => {
+    const known = entry.state === 'ready' ? entry.model.name : entry.name
+    return known.split(':')[0]!.toLowerCase() === name.toLowerCase()
+  }
+  const same = listed.filter(isNamed)
+  const ready = same.flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
+  const chosen = chooseVariant(
+    ready.map((model) => ({ model, variant: model.variant ?? '', bytes: model.bytes })),
+    variant,
+  )
+  if (chosen !== null) return { ...chosen.model, name: text }
+  if (ready.length > 0) {
+    const names = ready.map((model) => (model.name === STARTER ? `${STARTER}:${model.variant}` : model.name))
+    throw notFound(`The model '${name}' has no variant '${variant}'. There is: ${names.join(', ')}.`)
+  }
+  const [damaged] = same
+  if (damaged?.state === 'damaged') {
+    throw new InferenceError(
+      'invalid_model',
+      `The model '${damaged.name}' in ${damaged.path} is damaged: ${damaged.fault}.`,
+      {
+        param: 'model',
+      },
+    )
+  }
+  const here = await atPath(text, cwd).catch(() => null)
+  if (here !== null) return here
+  throw notFound(`There is no model '${text}'. There is: ${without(listed)}. ${HOW_TO_GET}`)
+}

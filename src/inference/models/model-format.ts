@@ -1,0 +1,70 @@
+import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { InferenceError } from '../errors.ts'
+import type { ModelFormat } from './model-file.ts'
+
+export interface FoundFormat {
+  readonly format: ModelFormat
+  /** What an engine opens: a GGUF file inside a folder instead of the folder. */
+  readonly path: string
+}
+
+const notAModel = (path: string, fault: string): InferenceError =>
+  new InferenceError(
+    'invalid_model',
+    `${path} is no model: ${fault}. Models are GGUF files, and folders as ONNX, MLX, MLC and MNN use them.`,
+    { param: 'model' },
+  )
+
+const beginsWith = async (path: string, magic: string): Promise<boolean> => {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(magic.length), 0, magic.length, 0)
+    return bytesRead === magic.length && buffer.toString('latin1') === magic
+  } finally {
+    await file.close()
+  }
+}
+
+/** A model in several files is opened by the first of them. */
+const isLaterPart = (name: string): boolean => /-(?!00001)\d{5}-of-\d{5}\.gguf$/i.test(name)
+
+const hasKey = async (path: string, key: string): Promise<boolean> => {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return typeof value === 'object' && value !== null && key in value
+  } catch {
+    return false
+  }
+}
+
+const formatOfFolder = async (folder: string): Promise<FoundFormat> => {
+  const names = await readdir(folder)
+  const endsWith = (ending: string): readonly string[] => names.filter((name) => name.toLowerCase().endsWith(ending))
+  const whole = (format: ModelFormat): FoundFormat => ({ format, path: folder })
+  if (names.includes('mlc-chat-config.json')) return whole('mlc')
+  if (endsWith('.mnn').length > 0 || (await hasKey(join(folder, 'config.json'), 'llm_model'))) return whole('mnn')
+  if (endsWith('.onnx').length > 0) return whole('onnx')
+  if (names.includes('onnx') && (await readdir(join(folder, 'onnx')).catch(() => [])).some((n) => n.endsWith('.onnx')))
+    return whole('onnx')
+  const [first, second] = endsWith('.gguf').filter((name) => !isLaterPart(name))
+  if (second !== undefined) throw notAModel(folder, `it holds several (${first}, ${second}, ...); name one of them`)
+  if (first !== undefined) return { format: 'gguf', path: join(folder, first) }
+  if (endsWith('.safetensors').length > 0) {
+    if (names.includes('config.json')) return whole('mlx')
+    throw notAModel(folder, 'there is no config.json beside its safetensors')
+  }
+  throw notAModel(folder, names.length === 0 ? 'the folder is empty' : 'it holds no file that is known')
+}
+
+/**
+ * What kind of model lies at a path, by its content and the names in a folder, never by running anything.
+ * @throws InferenceError invalid_model when it is none; the file system's own error when it cannot be read.
+ */
+export const formatOf = async (path: string): Promise<FoundFormat> => {
+  if ((await stat(path)).isDirectory()) return formatOfFolder(path)
+  // A broken file of that name is the engine's to refuse: it says what is wrong with it.
+  if ((await beginsWith(path, 'GGUF')) || path.toLowerCase().endsWith('.gguf')) return { format: 'gguf', path }
+  if (path.toLowerCase().endsWith('.onnx')) return { format: 'onnx', path }
+  throw notAModel(path, 'it neither begins with GGUF nor is it called .onnx')
+}

@@ -2,6 +2,8 @@ import type { CommandEntry, CommandGroup } from './command.ts'
 
 /** Every command there is, in the order of the interface's table; our own come last. */
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
+  { name: 'run', summary: 'ask a model on this machine', load: () => import('./inference/run.command.ts') },
+  { name: 'serve', summary: 'serve models in the style of OpenAI', load: () => import('./inference/serve.command.ts') },
   { name: 'login', summary: 'sign in to a service', load: () => import('./login/login.command.ts') },
   { name: 'init', summary: 'create an organisation and work in it', load: () => import('./org/init.command.ts') },
   { name: 'org', summary: "show the organisation's settings", load: () => import('./org/org.command.ts') },

@@ -11,9 +11,9 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the disk is read-only',
 }
 
-/** Errors whose message was written for people: ours, and those of the device SDK, known by name. */
+/** Errors whose message was written for people: ours, and those of other rooms, known by name. */
 const isForPeople = (error: Error): boolean =>
-  error instanceof ServiceError || ['ApiError', 'NetworkError', 'Failure'].includes(error.name)
+  error instanceof ServiceError || ['ApiError', 'NetworkError', 'InferenceError', 'Failure'].includes(error.name)
 
 /** What a person is told about an error: what failed, why, and what to do. A stack only for what nobody foresaw. */
 export const explain = (error: unknown): string => {

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { Failure } from './failure.ts'
 import { Interrupted, type Io } from './io.ts'
 import { harmless, withoutKeys } from './output.ts'
+import { packageVersion } from './package-version.ts'
 import { createSession } from './session.ts'
 
 const NOTES = `
@@ -12,14 +12,10 @@ Environment:
   SERVICE_API_KEY        key to use instead of the one from svc login
   SERVICE_API_BASE       address of the service (default: http://127.0.0.1:8000)
   SERVICE_DASHBOARD_URL  address whose login page svc login opens (default: the service's)
+  SERVICE_MODEL          model that svc run and svc serve use when none is named
   SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
 
 Exit codes: 0 done, 1 it failed, 2 wrong usage.`
-
-const packageVersion = (): string => {
-  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(file) as { version: string }).version
-}
 
 interface Chosen {
   readonly entry: CommandEntry

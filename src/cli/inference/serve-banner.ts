@@ -1,0 +1,49 @@
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { ServeOptions } from './serve.ts'
+import type { ServedModels } from './serve-models.ts'
+
+const megabytes = (bytes: number): string => {
+  const size = bytes / 1e6
+  return size >= 1000 ? `${(size / 1000).toFixed(1)} GB` : `${Math.round(size)} MB`
+}
+
+const count = (number: number): string => {
+  if (number >= 1e9) return `${(number / 1e9).toFixed(1)} billion`
+  return number >= 1e6 ? `${(number / 1e6).toFixed(1)} million` : String(number)
+}
+
+const at = (address: string, port: number): string =>
+  `http://${address.includes(':') ? `[${address}]` : address}:${port}/v1`
+
+const everywhere = (): readonly string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, family }) => !internal && family === 'IPv4')
+    .map(({ address }) => address)
+
+const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::'
+
+/** What is served, where and by what, line by line. */
+export const bannerOf = (models: ServedModels, options: ServeOptions, { address, port }: AddressInfo): string[] => {
+  const { engine, chosen } = models.first
+  const { name, parameters, contextTokens, memoryBytes } = engine.model
+  const facts = [
+    ...(parameters === null ? [] : [`${count(parameters)} parameters`]),
+    ...(contextTokens > 0 ? [`${contextTokens} tokens of context`] : []),
+  ]
+  const others = models.names.slice(1)
+  const rows: readonly (readonly [string, string])[] = [
+    ['Address', at(isAny(address) ? 'localhost' : address, port)],
+    ...(isAny(address) ? everywhere().map((other) => ['', at(other, port)] as const) : []),
+    ['Engine', `${engine.name}: ${chosen.engine.reason}`],
+    ['Model', `${name}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`],
+    ...(others.length === 0 ? [] : [['', `and when asked for: ${others.join(', ')}`] as const]),
+    ...(models.route === null ? [] : [['Routing', `the model 'auto' is chosen by ${options.routeStrategy}`] as const]),
+    ['Memory', megabytes(memoryBytes)],
+    ['Queue', `${engine.slots} at the same time, ${options.maxQueue} more may wait`],
+  ]
+  const lines = rows.map(([label, value]) => `${label === '' ? '' : `${label}:`}`.padEnd(10) + value)
+  if (!isAny(address)) return lines
+  return [...lines, 'It needs no key: whoever reaches this machine can use it. --host 127.0.0.1 keeps it to yourself.']
+}

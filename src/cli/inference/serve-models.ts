@@ -1,0 +1,94 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Engine } from '../../inference/engine.ts'
+import type { DraftOptions } from '../../inference/engines/llama/settings.ts'
+import { readGgufHeader } from '../../inference/gguf/header.ts'
+import { createModelPool, type PooledModel } from '../../inference/model-pool.ts'
+import { chooseModel, estimatedTokens, type RoutableModel } from '../../inference/routing/choose-model.ts'
+import { complexity } from '../../inference/routing/complexity.ts'
+import { type ModelSource, type Route, singleModel } from '../../inference/server/model-source.ts'
+import { wrongUsage } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
+import type { ServeOptions } from './serve.ts'
+
+/** The models of a server, the first of them loaded. */
+export interface ServedModels {
+  readonly source: ModelSource
+  readonly route: Route | null
+  readonly first: { readonly chosen: ChosenModel; readonly engine: Engine }
+  readonly names: readonly string[]
+  close(): Promise<void>
+}
+
+/** Beside its file a model takes its context and what the engine needs to compute. */
+const EXPECTED_SHARE = 1.25
+const EXPECTED_BASE_BYTES = 64 * 2 ** 20
+
+const createdAt = async ({ file }: ChosenModel): Promise<number> => Math.floor((await stat(file.path)).mtimeMs / 1000)
+
+const draftOf = (draft: string | undefined, { io }: Session): DraftOptions | null => {
+  if (draft === undefined) return null
+  if (draft === 'prompt-lookup' || draft === 'first-layers') return { kind: draft }
+  if (draft.endsWith('.gguf')) return { kind: 'draft-model', path: resolve(io.cwd, draft) }
+  throw wrongUsage(`--draft takes prompt-lookup, first-layers or the path of a .gguf file, got '${draft}'.`)
+}
+
+const routable = async ({ file }: ChosenModel): Promise<RoutableModel> => {
+  const { name, bytes } = file
+  if (file.format !== 'gguf') return { name, bytes, parameters: null, contextTokens: null }
+  const { parameters, contextTokens } = await readGgufHeader(file.path)
+  return { name, bytes, parameters, contextTokens }
+}
+
+const routeBetween = async (models: readonly ChosenModel[], options: ServeOptions): Promise<Route> => {
+  const candidates = await Promise.all(models.map(routable))
+  const limit = options.context ?? Number.POSITIVE_INFINITY
+  const limited = candidates.map((model) => ({
+    ...model,
+    contextTokens: model.contextTokens === null ? null : Math.min(model.contextTokens, limit),
+  }))
+  return (question) => chooseModel(limited, complexity(question), { promptTokens: estimatedTokens(question) })
+}
+
+/** Loads the first model, and the others when they are asked for. */
+export const openModels = async (
+  session: Session,
+  first: string,
+  options: ServeOptions,
+  log: (line: string) => void,
+): Promise<ServedModels> => {
+  const names = [...new Set([first, ...(options.models ?? [])])]
+  const chosen = await Promise.all(names.map((name) => chooseModelAndEngine(session, name, options.engine)))
+  const settings = {
+    cacheMegabytes: options.cache ? options.cacheSize : 0,
+    draft: draftOf(options.draft, session),
+    log,
+    ...(options.threads !== undefined && { threads: options.threads }),
+    ...(options.context !== undefined && { contextTokens: options.context }),
+    ...(options.slots !== undefined && { slots: options.slots }),
+  }
+  if (options.models === undefined) {
+    const engine = await openChosen(session, chosen[0]!, settings)
+    const source = singleModel(engine, await createdAt(chosen[0]!))
+    return { source, route: null, first: { chosen: chosen[0]!, engine }, names, close: () => engine.close() }
+  }
+  const route = options.autoRoute ? await routeBetween(chosen, options) : null
+  const pooled = await Promise.all(
+    chosen.map(
+      async (model): Promise<PooledModel> => ({
+        name: model.file.name,
+        created: await createdAt(model),
+        expectedBytes: Math.ceil(model.file.bytes * EXPECTED_SHARE) + EXPECTED_BASE_BYTES,
+        open: () => openChosen(session, model, settings),
+      }),
+    ),
+  )
+  const pool = createModelPool({
+    models: pooled,
+    onClosed: (name, error) => log(error === undefined ? `closed ${name} to make room` : `closing ${name}: ${error}`),
+  })
+  const lease = await pool.open(chosen[0]!.file.name, session.io.signal ?? new AbortController().signal)
+  lease.release()
+  return { source: pool, route, first: { chosen: chosen[0]!, engine: lease.engine }, names, close: () => pool.close() }
+}

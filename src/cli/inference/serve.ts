@@ -1,0 +1,128 @@
+import { createServer } from 'node:net'
+import { CommanderError } from 'commander'
+import { compress } from '../../inference/compression/compress.ts'
+import type { Compress } from '../../inference/server/model-source.ts'
+import { startInferenceServer } from '../../inference/server/start-server.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import { harmless } from '../output.ts'
+import { packageVersion } from '../package-version.ts'
+import type { Session } from '../session.ts'
+import { bannerOf } from './serve-banner.ts'
+import { openModels } from './serve-models.ts'
+
+export interface ServeOptions {
+  readonly port: number
+  readonly host: string
+  readonly engine: string
+  readonly benchmark?: true
+  readonly share?: true
+  readonly jsonMode?: true
+  readonly cacheSize: number
+  readonly cache: boolean
+  readonly maxQueue: number
+  readonly models?: readonly string[]
+  readonly autoRoute?: true
+  readonly routeStrategy: string
+  readonly compressOver?: number
+  readonly threads?: number
+  readonly context?: number
+  readonly slots?: number
+  readonly draft?: string
+  readonly logLevel: string
+}
+
+const assertConsistent = ({ autoRoute, models, share, benchmark }: ServeOptions): void => {
+  if (autoRoute && (models === undefined || models.length === 0)) {
+    throw wrongUsage(
+      '--auto-route chooses between models, and there is only one.',
+      'Name the others with --models, such as: svc serve small --models medium,large --auto-route',
+    )
+  }
+  if (share && !benchmark) {
+    throw wrongUsage('--share sends what --benchmark finds, and that is not measured.', 'Add --benchmark.')
+  }
+}
+
+const listenFailure = (error: unknown, { host, port }: ServeOptions): unknown => {
+  const { code } = error as NodeJS.ErrnoException
+  const other = 'Give --port another one; 0 takes any that is free.'
+  if (code === 'EADDRINUSE') {
+    return new Failure(`Port ${port} is in use already.`, {
+      advice: `Stop the program that has it. Or: ${other}`,
+      cause: error,
+    })
+  }
+  if (code === 'EACCES')
+    return new Failure(`Port ${port} is not allowed to this user.`, { advice: other, cause: error })
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    const advice = 'Give --host 127.0.0.1 for this machine alone, or 0.0.0.0 for every network that it is in.'
+    return new Failure(`${host} is not an address of this machine.`, { advice, cause: error })
+  }
+  return error
+}
+
+/** Finds out before a model is loaded, which may take a while, whether there is a port to serve it on. */
+const assertFree = (host: string, port: number): Promise<void> =>
+  new Promise((done, fail) => {
+    const probe = createServer()
+    probe.once('error', fail)
+    probe.listen({ host, port }, () => probe.close(() => done()))
+  })
+
+const compressOver = (tokens: number | undefined): Compress | null =>
+  tokens === undefined
+    ? null
+    : async (messages, countTokens) => {
+        const done = await compress(messages, countTokens, { thresholdTokens: tokens })
+        return done === null ? null : { messages: done.messages, removedTokens: done.report.removedTokens }
+      }
+
+const stopped = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal === undefined) return
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+/** Serves until it is told to stop, and then finishes what it is doing. */
+export const serve = async (session: Session, model: string, options: ServeOptions): Promise<never> => {
+  const { io, out } = session
+  assertConsistent(options)
+  const { host, port } = options
+  const asFailure = (error: unknown): never => {
+    throw listenFailure(error, options)
+  }
+  await assertFree(host, port).catch(asFailure)
+
+  const log = {
+    level: options.logLevel,
+    destination: { write: (line: string) => void io.stderr.write(harmless(line)) },
+  }
+  const models = await openModels(session, model, options, (line) => {
+    if (options.logLevel === 'debug') out.note(line)
+  })
+  try {
+    const server = await startInferenceServer({
+      host,
+      port,
+      source: models.source,
+      route: models.route,
+      compress: compressOver(options.compressOver),
+      maxQueue: options.maxQueue,
+      jsonMode: options.jsonMode === true,
+      version: packageVersion(),
+      log,
+    }).catch(asFailure)
+    try {
+      for (const line of bannerOf(models, options, server.address)) out.line(line)
+      await stopped(io.signal)
+      out.note('Stopping: finishing what is running.')
+    } finally {
+      await server.close()
+    }
+  } finally {
+    await models.close()
+  }
+  // A server that was told to stop, and did, has done what it was asked to.
+  throw new CommanderError(0, 'svc.stopped', 'The server was stopped.')
+}

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { DeliveryTables } from './delivery-rows.ts'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
 // counts fit 2^53), timestamps as Date, jsonb as parsed values. Written values of jsonb columns are JSON text.
@@ -155,7 +156,7 @@ export interface RateCountRow {
   counted_at: Date
 }
 
-export interface Tables {
+export interface Tables extends DeliveryTables {
   orgs: OrgRow
   devices: DeviceRow
   device_counts: DeviceCountRow

@@ -24,7 +24,7 @@ export const attachment = (fileName: string): string => {
 }
 
 /** If-None-Match compares weakly (RFC 9110, section 13.1.2): W/"x" is as good as "x". */
-const matches = (header: string, etag: string): boolean =>
+export const matchesTag = (header: string, etag: string): boolean =>
   header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 
 /** Sends a stored file, or the part of it that was asked for, straight from the store. */
@@ -45,7 +45,7 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
     'content-disposition': attachment(file.fileName),
     'content-length': String(size),
   }
-  if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) return reply.code(304).headers(headers).send()
+  if (ifNoneMatch !== undefined && matchesTag(ifNoneMatch, etag)) return reply.code(304).headers(headers).send()
   // An empty stream, because Fastify gives an absent body the length 0.
   if (request.method === 'HEAD') return reply.headers(whole).send(Readable.from([]))
 

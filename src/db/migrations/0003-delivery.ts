@@ -26,11 +26,11 @@ export const delivery = {
     `create index device_group_members_by_device on device_group_members (device_id)`,
 
     // Counts every change of a plan. Processes keep the running plans in memory, and read them anew when this has moved.
+    // The first change makes its only row.
     `create table delivery_revision (
       only_row boolean primary key default true check (only_row),
       revision bigint not null
     )`,
-    `insert into delivery_revision (revision) values (0)`,
 
     `create table rollouts (
       id uuid primary key,
@@ -45,10 +45,15 @@ export const delivery = {
       target_percentage integer not null,
       increment_step integer not null,
       step_interval_seconds integer not null,
-      -- Only devices of this group, when set.
-      group_id uuid references device_groups (id) on delete set null,
+      -- Only devices of this group, when set. No reference: a rollout whose group is gone reaches nobody, not everybody.
+      group_id uuid,
+      auto_rollback boolean not null,
       reason text,
       next_step_at timestamptz,
+      -- Reports from before the last start or resume say nothing of its health.
+      health_since timestamptz,
+      -- The revision of its start: which plan is newer, whatever the clocks say.
+      started_revision bigint,
       created_at timestamptz not null,
       started_at timestamptz,
       ended_at timestamptz,
@@ -87,6 +92,7 @@ export const delivery = {
       -- Under blue_green: since when devices run the new version.
       switched_at timestamptz,
       deadline_at timestamptz,
+      started_revision bigint,
       created_at timestamptz not null,
       ended_at timestamptz
     )`,
@@ -105,6 +111,8 @@ export const delivery = {
       state text not null,
       version text not null,
       reason text,
+      -- What the device measured with the version, as {name: number}.
+      metrics jsonb,
       reported_at timestamptz not null,
       primary key (plan_id, device_id)
     )`,
@@ -120,6 +128,7 @@ export const delivery = {
       target_groups uuid[] not null,
       confidence_level double precision not null,
       reason text,
+      started_revision bigint,
       created_at timestamptz not null,
       started_at timestamptz,
       ended_at timestamptz

@@ -1,0 +1,190 @@
+import type { ColumnType, Generated } from 'kysely'
+
+// Row types of 0003-delivery, in the manner of rows.ts.
+type Json<T> = ColumnType<T, string, string>
+
+export interface DeviceGroupRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string
+  name: string
+  description: string
+  group_type: string
+  tags: string[]
+  device_count: Generated<number>
+  created_at: Date
+}
+
+export interface DeviceGroupMemberRow {
+  group_id: string
+  device_id: string
+  added_by: string | null
+  added_at: Date
+}
+
+export interface DeliveryRevisionRow {
+  only_row: Generated<boolean>
+  revision: number
+}
+
+export interface RolloutRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  model_id: string
+  version: string
+  status: string
+  percentage: number
+  initial_percentage: number
+  target_percentage: number
+  increment_step: number
+  step_interval_seconds: number
+  group_id: string | null
+  auto_rollback: boolean
+  reason: string | null
+  next_step_at: Date | null
+  health_since: Date | null
+  started_revision: number | null
+  created_at: Date
+  started_at: Date | null
+  ended_at: Date | null
+  updated_at: Date
+}
+
+export interface PlanEventRow {
+  plan_id: string
+  ordinal: Generated<number>
+  at: Date
+  event: string
+  status: string
+  percentage: number | null
+  reason: string | null
+  actor: string | null
+}
+
+export interface DeploymentRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  model_name: string
+  model_version: string
+  model_id: string | null
+  status: string
+  strategy: string
+  percentage: number
+  target_count: number
+  activated_count: number
+  reason: string | null
+  switched_at: Date | null
+  deadline_at: Date | null
+  started_revision: number | null
+  created_at: Date
+  ended_at: Date | null
+}
+
+export interface DeploymentTargetRow {
+  deployment_id: string
+  device_id: string
+  activated: boolean
+}
+
+export interface PlanReportRow {
+  plan_id: string
+  device_id: string
+  /** downloading, verifying, ready, active or failed */
+  state: string
+  version: string
+  reason: string | null
+  metrics: Json<Record<string, number>> | null
+  reported_at: Date
+}
+
+export interface ExperimentRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  name: string
+  status: string
+  primary_metric: string
+  target_groups: string[]
+  confidence_level: number
+  reason: string | null
+  started_revision: number | null
+  created_at: Date
+  started_at: Date | null
+  ended_at: Date | null
+}
+
+export interface ExperimentVariantRow {
+  experiment_id: string
+  position: number
+  name: string
+  model_id: string
+  version: string
+  allocation: number
+}
+
+export interface ExperimentObservationRow {
+  experiment_id: string
+  variant: number
+  device_id: string
+  metric: string
+  count: number
+  mean: number
+  m2: number
+  updated_at: Date
+}
+
+export interface DeliveryPolicyRow {
+  id: string
+  org_id: string | null
+  model_id: string
+  enabled: boolean
+  settings: Json<Record<string, unknown>>
+  created_at: Date
+  updated_at: Date
+}
+
+export interface DeliveryDecisionRow {
+  id: string
+  ordinal: Generated<number>
+  policy_id: string
+  round_id: string
+  rollout_id: string | null
+  version: string
+  status: string
+  record: Json<Record<string, unknown>>
+  created_at: Date
+  decided_at: Date | null
+}
+
+export interface PairingRow {
+  code_hash: string
+  id: string
+  org_id: string | null
+  status: string
+  model_name: string | null
+  model_version: string | null
+  device_id: string | null
+  platform: string | null
+  reason: string | null
+  created_at: Date
+  expires_at: Date
+}
+
+export interface DeliveryTables {
+  device_groups: DeviceGroupRow
+  device_group_members: DeviceGroupMemberRow
+  delivery_revision: DeliveryRevisionRow
+  rollouts: RolloutRow
+  plan_events: PlanEventRow
+  deployments: DeploymentRow
+  deployment_targets: DeploymentTargetRow
+  plan_reports: PlanReportRow
+  experiments: ExperimentRow
+  experiment_variants: ExperimentVariantRow
+  experiment_observations: ExperimentObservationRow
+  delivery_policies: DeliveryPolicyRow
+  delivery_decisions: DeliveryDecisionRow
+  pairings: PairingRow
+}

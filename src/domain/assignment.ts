@@ -1,0 +1,259 @@
+import { bucketOf, murmur3 } from './bucket.ts'
+
+/** What a device says of a plan. `ready`: fetched and verified, but not running yet. */
+export const REPORT_STATES = ['downloading', 'verifying', 'ready', 'active', 'failed'] as const
+
+export type ReportState = (typeof REPORT_STATES)[number]
+export type PlanKind = 'rollout' | 'deployment' | 'experiment'
+
+/** What a plan names: a version of a catalog model, or (with a null modelId) a name that devices resolve themselves. */
+export interface Target {
+  readonly modelId: string | null
+  readonly modelName: string | null
+  /** As the operator wrote it: `2`, `2.0.0`, a label. */
+  readonly version: string
+}
+
+/** A target as the catalog has it now. */
+export interface Offer {
+  readonly modelId: string | null
+  readonly modelName: string | null
+  readonly version: string
+  readonly versionNumber: number | null
+  readonly format: string | null
+  readonly size: number | null
+  /** 64 lower-case hex digits. */
+  readonly sha256: string | null
+}
+
+interface PlanCore {
+  readonly id: string
+  readonly orgId: string | null
+  /** The delivery revision of its start: the higher, the newer. */
+  readonly startedRevision: number
+  /** It has run its course and stays in force until a newer plan of the same model covers the device. */
+  readonly settled: boolean
+}
+
+export interface RolloutPlan extends PlanCore {
+  readonly kind: 'rollout'
+  readonly target: Target
+  readonly percentage: number
+  /** Only devices of this group; null: every device of the organisation. */
+  readonly groupId: string | null
+}
+
+export interface DeploymentPlan extends PlanCore {
+  readonly kind: 'deployment'
+  readonly target: Target
+  /** Internal ids of the activated devices. */
+  readonly deviceIds: ReadonlySet<string>
+  /** False in a blue_green deployment that has not switched yet: devices only make ready. */
+  readonly activate: boolean
+}
+
+export interface ExperimentPlan extends PlanCore {
+  readonly kind: 'experiment'
+  /** Only devices of these groups; null: every device of the organisation. */
+  readonly groupIds: readonly string[] | null
+  /** In their order; allocations sum to 1. */
+  readonly variants: readonly { readonly name: string; readonly allocation: number; readonly target: Target }[]
+}
+
+export type Plan = RolloutPlan | DeploymentPlan | ExperimentPlan
+
+/** What one device is to run of one model because of a plan. Shared by all devices that get the same: never changed. */
+export interface Assignment {
+  readonly planId: string
+  readonly kind: PlanKind
+  readonly offer: Offer
+  readonly activate: boolean
+  readonly variant: string | null
+  /** Equal for equal assignments, in 16 hex digits. */
+  readonly tag: string
+}
+
+export interface AssignedDevice {
+  /** Internal id (uuid): what groups and deployments name. */
+  readonly id: string
+  /** Chosen by the user: what the bucket is taken of. */
+  readonly deviceId: string
+  readonly orgId: string | null
+}
+
+type Covers = (device: AssignedDevice) => Assignment | null
+
+interface Entry {
+  readonly startedRevision: number
+  readonly covers: Covers
+}
+
+/** The plans of one model: `running` by precedence, `settled` newest first. */
+interface ModelPlans {
+  readonly running: readonly Entry[]
+  readonly settled: readonly Entry[]
+}
+
+/** All plans in force, arranged for deciding: see `assignmentsOf`. */
+export interface AssignmentIndex {
+  readonly ofOrg: ReadonlyMap<string | null, readonly ModelPlans[]>
+  /** For organisations without plans of their own. */
+  readonly ofOthers: readonly ModelPlans[]
+}
+
+export interface IndexSources {
+  readonly plans: readonly Plan[]
+  /** By `targetKey`; a target that is missing has no upload yet, and gives nothing. */
+  readonly offers: ReadonlyMap<string, Offer>
+  /** Internal ids of the devices of each group that plans name; a group that is gone has none. */
+  readonly groups: ReadonlyMap<string, ReadonlySet<string>>
+  /** Whether plans without an organisation reach the devices of every organisation: under open enrolment they do. */
+  readonly unboundReachAll: boolean
+}
+
+export const targetKey = (target: Target): string =>
+  target.modelId === null ? `name ${target.modelName}@${target.version}` : `${target.modelId}@${target.version}`
+
+/** Among running plans of one model; among those of a kind, the newest. */
+const PRECEDENCE: Readonly<Record<PlanKind, number>> = { deployment: 0, experiment: 1, rollout: 2 }
+
+/** Where a bucket falls among shares that sum to 1: the index of the share. Rounding never leaves a device without one. */
+export const shareAt = (bucket: number, allocations: readonly number[]): number => {
+  let upTo = 0
+  for (const [index, allocation] of allocations.entries()) {
+    upTo += allocation * 100
+    if (bucket < upTo) return index
+  }
+  return allocations.findLastIndex((allocation) => allocation > 0)
+}
+
+const NOBODY: ReadonlySet<string> = new Set()
+
+/** What a plan does for each model that it names, by the model's key. */
+const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Covers> => {
+  const covers = new Map<string, Covers>()
+  const assignmentTo = (target: Target, activate: boolean, variant: string | null): Assignment | null => {
+    const offer = target.modelId === null ? byNameAlone(target) : offers.get(targetKey(target))
+    if (offer === undefined) return null
+    const content = { planId: plan.id, kind: plan.kind, offer, activate, variant }
+    return { ...content, tag: tagOf(JSON.stringify(content)) }
+  }
+  switch (plan.kind) {
+    case 'rollout': {
+      const given = assignmentTo(plan.target, true, null)
+      const members = plan.groupId === null ? null : (groups.get(plan.groupId) ?? NOBODY)
+      if (given === null || plan.percentage <= 0) break
+      covers.set(modelKey(given.offer), (device) => {
+        if (members !== null && !members.has(device.id)) return null
+        return plan.percentage >= 100 || bucketOf(device.deviceId, plan.id) < plan.percentage ? given : null
+      })
+      break
+    }
+    case 'deployment': {
+      const given = assignmentTo(plan.target, plan.activate, null)
+      if (given === null) break
+      covers.set(modelKey(given.offer), (device) => (plan.deviceIds.has(device.id) ? given : null))
+      break
+    }
+    case 'experiment': {
+      const members = plan.groupIds?.map((id) => groups.get(id) ?? NOBODY) ?? null
+      const allocations = plan.variants.map(({ allocation }) => allocation)
+      const given = plan.variants.map(({ target, name }) => assignmentTo(target, true, name))
+      for (const key of new Set(given.flatMap((one) => (one === null ? [] : [modelKey(one.offer)])))) {
+        covers.set(key, (device) => {
+          if (members !== null && !members.some((group) => group.has(device.id))) return null
+          const own = given[shareAt(bucketOf(device.deviceId, plan.id), allocations)] ?? null
+          return own !== null && modelKey(own.offer) === key ? own : null
+        })
+      }
+    }
+  }
+  return covers
+}
+
+const modelKey = (offer: Offer): string => offer.modelId ?? `name ${offer.modelName}`
+
+const byNameAlone = ({ modelName, version }: Target): Offer => ({
+  modelId: null,
+  modelName,
+  version,
+  versionNumber: null,
+  format: null,
+  size: null,
+  sha256: null,
+})
+
+const tagOf = (text: string): string =>
+  [0, 0x9747b28c].map((seed) => murmur3(text, seed).toString(16).padStart(8, '0')).join('')
+
+/** Arranges the plans in force by organisation and model. */
+export const indexAssignments = (sources: IndexSources): AssignmentIndex => {
+  const { plans, unboundReachAll } = sources
+  const covered = plans.map((plan) => ({ plan, covers: coversOf(plan, sources) }))
+  const arrange = (reaches: (orgId: string | null) => boolean): ModelPlans[] => {
+    const models = new Map<string, { plan: Plan; entry: Entry }[]>()
+    for (const { plan, covers: byModel } of covered) {
+      if (!reaches(plan.orgId)) continue
+      for (const [key, covers] of byModel) {
+        const found = models.get(key) ?? []
+        models.set(key, found)
+        found.push({ plan, entry: { startedRevision: plan.startedRevision, covers } })
+      }
+    }
+    return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => orderOf(found))
+  }
+  const reachAll = (orgId: string | null): boolean => unboundReachAll && orgId === null
+  const orgs = new Set<string | null>([null, ...plans.map((plan) => plan.orgId)])
+  return {
+    ofOrg: new Map([...orgs].map((own) => [own, arrange((orgId) => orgId === own || reachAll(orgId))])),
+    ofOthers: arrange(reachAll),
+  }
+}
+
+const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {
+  const newestFirst = [...found].sort((a, b) => b.plan.startedRevision - a.plan.startedRevision)
+  const entries = (wanted: typeof found) => wanted.map(({ entry }) => entry)
+  return {
+    running: entries(
+      newestFirst.filter(({ plan }) => !plan.settled).sort((a, b) => PRECEDENCE[a.plan.kind] - PRECEDENCE[b.plan.kind]),
+    ),
+    settled: entries(newestFirst.filter(({ plan }) => plan.settled)),
+  }
+}
+
+/**
+ * What a device is to run: at most one assignment for each model, in a fixed order. A running deployment goes before a
+ * running experiment, that before a running rollout, and the newest of a kind before the others; a settled plan before
+ * all that are older. A rollback needs no memory: without its plan, a device gets what it got before.
+ */
+export const assignmentsOf = (index: AssignmentIndex, device: AssignedDevice): readonly Assignment[] => {
+  const assignments: Assignment[] = []
+  for (const plans of index.ofOrg.get(device.orgId) ?? index.ofOthers) {
+    const assignment = decide(plans, device)
+    if (assignment !== null) assignments.push(assignment)
+  }
+  return assignments
+}
+
+const decide = ({ running, settled }: ModelPlans, device: AssignedDevice): Assignment | null => {
+  let found: Assignment | null = null
+  let foundAt = -1
+  for (const entry of running) {
+    found = entry.covers(device)
+    if (found === null) continue
+    foundAt = entry.startedRevision
+    break
+  }
+  for (const entry of settled) {
+    if (entry.startedRevision < foundAt) break
+    const given = entry.covers(device)
+    if (given !== null) return given
+  }
+  return found
+}
+
+/** Equal exactly when what the device is to run is equal; `none` of no assignments. */
+export const tagOfAll = (assignments: readonly Assignment[]): string => {
+  if (assignments.length <= 1) return assignments[0]?.tag ?? 'none'
+  return tagOf(assignments.map(({ tag }) => tag).join())
+}

@@ -1,0 +1,80 @@
+import type { FastifyReply } from 'fastify'
+import { callerOf } from '../../http/access.ts'
+import type { App } from '../../http/app.ts'
+import { matchesTag } from '../../http/download.ts'
+import type { RouteConfig } from '../../http/route-config.ts'
+import type { DevicesService } from '../devices/devices.service.ts'
+import {
+  AssignmentList,
+  DeviceParams,
+  presentAssignment,
+  Report,
+  ReportBody,
+  ReportParams,
+} from './assignments.schema.ts'
+import type { AssignmentsService } from './assignments.service.ts'
+
+export const assignmentsRoutes = (app: App, assignments: AssignmentsService, devices: DevicesService): void => {
+  app.get(
+    '/api/v1/devices/:device_id/assignments',
+    {
+      schema: {
+        operationId: 'listAssignments',
+        summary: 'Ours: what a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304',
+        tags: ['devices'],
+        params: DeviceParams,
+        response: { 200: AssignmentList },
+      },
+      config: { access: ['devices:read', 'self'], errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { device_id } = request.params
+      const found = await assignments.ofDevice(callerOf(request), device_id)
+      const etag = `"${found.tag}"`
+      const known = request.headers['if-none-match']
+      reply.headers({ etag, 'cache-control': 'private, no-cache' })
+      if (known !== undefined && matchesTag(known, etag)) return (reply as FastifyReply).code(304).send()
+      return { device_id: found.device.deviceId, assignments: found.assignments.map(presentAssignment) }
+    },
+  )
+
+  app.post(
+    '/api/v1/devices/:device_id/assignments/:plan_id/report',
+    {
+      schema: {
+        operationId: 'reportAssignment',
+        summary: 'Ours: how far a device has come with what a plan gave it. Saying it twice is saying it once',
+        tags: ['devices'],
+        params: ReportParams,
+        body: ReportBody,
+        response: { 200: Report },
+      },
+      config: {
+        access: ['devices:write', 'self'],
+        errors: ['not_found'],
+        beforeInvalid: async (request) => {
+          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { device_id, plan_id } = request.params
+      const { state, version, reason, metrics } = request.body
+      const { report, current } = await assignments.report(callerOf(request), device_id, plan_id, {
+        state,
+        version,
+        reason: reason ?? null,
+        metrics: metrics ?? null,
+      })
+      return {
+        plan_id,
+        device_id,
+        state: report.state,
+        version: report.version,
+        reason: report.reason,
+        reported_at: report.reportedAt.toISOString(),
+        current,
+      }
+    },
+  )
+}

@@ -1,0 +1,112 @@
+import { characters, choice, type GrammarNode, optional, reluctant, repeat, rule, sequence, text } from './grammar.ts'
+
+const DIGIT = characters('09')
+const DIGIT_1_TO_9 = characters('19')
+const HEX = characters('09', 'af', 'AF')
+
+/** Everything but quotes, backslashes and control characters; a hyphen stands for it where one must be made up. */
+const PLAIN = characters('--', ' !', '#,', '.[', ']~', '\u00a0\ud7ff', '\ue000\u{10ffff}')
+const ESCAPED = characters('""', '\\\\', '//', 'bb', 'ff', 'nn', 'rr', 'tt')
+/** One character of a string that a model writes. Halves of surrogate pairs are left out: they would count as two. */
+const STRING_CHARACTER = choice(
+  PLAIN,
+  sequence(
+    text('\\'),
+    choice(
+      ESCAPED,
+      sequence(
+        text('u'),
+        choice(
+          sequence(characters('09', 'ac', 'ef', 'AC', 'EF'), repeat(HEX, 3, 3)),
+          sequence(characters('dd', 'DD'), characters('07'), repeat(HEX, 2, 2)),
+        ),
+      ),
+    ),
+  ),
+)
+
+/** What models like to put between tokens of JSON, but never without end: a space, or a new line with its indent. */
+const SPACE = choice(text(''), text(' '), sequence(text('\n'), repeat(characters('  ', '\t\t'), 0, 20)))
+
+const FRACTION = sequence(text('.'), repeat(DIGIT, 1, 15))
+const EXPONENT = sequence(characters('ee', 'EE'), optional(characters('++', '--')), repeat(DIGIT, 1, 2))
+export const WHOLE = choice(text('0'), sequence(DIGIT_1_TO_9, repeat(DIGIT, 0, 14)))
+
+/** Where any value will do an ending says null: it claims nothing. The numbers keep the shorter ones from being taken. */
+const BEFORE_NULL = 10
+
+export const space = rule('space')
+export const anyValue = rule('value')
+export const anyObject = rule('object')
+export const anyArray = rule('array')
+export const anyString = rule('string')
+export const anyNumber = rule('number')
+export const anyInteger = rule('integer')
+export const stringCharacter = rule('character')
+
+const comma = sequence(text(','), space)
+
+/** `first` and what follows it, with commas between. */
+export const list = (part: GrammarNode, min: number, max: number | null): GrammarNode => {
+  if (max === 0) return text('')
+  const some = sequence(part, repeat(sequence(comma, part), Math.max(0, min - 1), max === null ? null : max - 1))
+  return min === 0 ? optional(some) : some
+}
+
+/** Between brackets, with room for a new line after the first and before the last. */
+export const bracketed = (open: string, inner: GrammarNode, close: string): GrammarNode =>
+  sequence(text(open), space, inner, text(close))
+
+export const quotedString = (inner: GrammarNode): GrammarNode => sequence(text('"'), inner, text('"'))
+
+const member = sequence(anyString, text(':'), space, anyValue)
+
+/** Rules for JSON of any kind as a model may write it. */
+export const JSON_RULES: ReadonlyMap<string, GrammarNode> = new Map([
+  ['space', SPACE],
+  ['character', STRING_CHARACTER],
+  ['string', quotedString(repeat(stringCharacter, 0, null))],
+  ['integer', sequence(optional(text('-')), WHOLE)],
+  ['number', sequence(anyInteger, optional(FRACTION), optional(EXPONENT))],
+  ['object', bracketed('{', optional(sequence(list(member, 1, null), space)), '}')],
+  ['array', bracketed('[', optional(sequence(list(anyValue, 1, null), space)), ']')],
+  [
+    'value',
+    choice(
+      text('null'),
+      reluctant(choice(anyString, anyNumber, anyObject, anyArray, text('true'), text('false')), BEFORE_NULL),
+    ),
+  ],
+])
+
+/** JSON as anyone may write it: every space, number and escape of RFC 8259. */
+export const LENIENT_RULES: ReadonlyMap<string, GrammarNode> = new Map([
+  ...JSON_RULES,
+  ['space', repeat(characters('  ', '\t\t', '\n\n', '\r\r'), 0, null)],
+  [
+    'character',
+    choice(
+      characters('--', ' !', '#,', '.[', ']\u{10ffff}'),
+      sequence(text('\\'), choice(ESCAPED, sequence(text('u'), repeat(HEX, 4, 4)))),
+    ),
+  ],
+  ['integer', sequence(optional(text('-')), choice(text('0'), sequence(DIGIT_1_TO_9, repeat(DIGIT, 0, null))))],
+  [
+    'number',
+    sequence(
+      anyInteger,
+      optional(sequence(text('.'), repeat(DIGIT, 1, null))),
+      optional(sequence(characters('ee', 'EE'), optional(characters('++', '--')), repeat(DIGIT, 1, null))),
+    ),
+  ],
+  ['object', sequence(text('{'), space, optional(lenientList(lenientMember())), text('}'))],
+  ['array', sequence(text('['), space, optional(lenientList(sequence(anyValue, space))), text(']'))],
+])
+
+function lenientMember(): GrammarNode {
+  return sequence(anyString, space, text(':'), space, anyValue, space)
+}
+
+function lenientList(part: GrammarNode): GrammarNode {
+  return sequence(part, repeat(sequence(text(','), space, part), 0, null))
+}

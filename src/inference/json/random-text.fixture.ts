@@ -1,0 +1,43 @@
+import type { Grammar, GrammarNode } from './grammar.ts'
+
+/** mulberry32: small, seeded, good enough to pick alternatives. */
+export const randomFrom = (seed: number) => {
+  let state = seed
+  return (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+/** A text of the grammar, picked at random; `depth` is how deep parts may nest before plain ways out are taken. */
+export const randomText = ({ root, rules }: Grammar, random: (below: number) => number, depth = 24): string => {
+  const write = (node: GrammarNode, left: number): string => {
+    switch (node.kind) {
+      case 'text':
+        return node.text
+      case 'characters': {
+        const [first, last] = node.ranges[random(node.ranges.length)]!
+        return String.fromCodePoint(first + random(Math.min(last - first + 1, 500)))
+      }
+      case 'sequence':
+        return node.parts.map((part) => write(part, left)).join('')
+      case 'choice': {
+        const plain = node.options.filter(({ kind }) => kind === 'text')
+        const options = left > 0 || plain.length === 0 ? node.options : plain
+        return write(options[random(options.length)]!, left)
+      }
+      case 'repeat': {
+        const most = Math.min(node.max ?? Number.POSITIVE_INFINITY, node.min + (left > 0 ? 3 : 0))
+        const count = node.min + random(most - node.min + 1)
+        return Array.from({ length: count }, () => write(node.part, left - 1)).join('')
+      }
+      case 'rule':
+        return write(rules.get(node.name)!, left - 1)
+      case 'reluctant':
+        return write(node.part, left)
+    }
+  }
+  return write(root, depth)
+}

@@ -1,0 +1,178 @@
+import { Compile } from 'typebox/schema'
+import { expect, it } from 'vitest'
+import type { ResponseFormat } from '../engine.ts'
+import { InferenceError } from '../errors.ts'
+import { randomFrom, randomText } from './random-text.fixture.ts'
+import { checkSchema, closerFor, grammarFor } from './response-grammar.ts'
+import { schemaGrammar } from './schema-grammar.ts'
+
+const formatOf = (schema: Record<string, unknown>): ResponseFormat => ({ type: 'json_schema', schema })
+
+const PERSON = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', minLength: 2, maxLength: 5, description: 'as in the passport' },
+    age: { type: 'integer', minimum: 18, maximum: 120 },
+    nick: { type: ['string', 'null'] },
+    tags: { type: 'array', items: { enum: ['a', 'b"c', 3, null] }, minItems: 1, maxItems: 3 },
+    address: { $ref: '#/$defs/address' },
+  },
+  required: ['name', 'tags'],
+  additionalProperties: false,
+  $defs: {
+    address: {
+      type: 'object',
+      properties: { street: { type: 'string' }, next: { anyOf: [{ $ref: '#/$defs/address' }, { type: 'null' }] } },
+      required: ['street', 'next'],
+      additionalProperties: false,
+    },
+  },
+}
+
+const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
+  ['named properties, some of them required', PERSON],
+  ['only optional properties', { type: 'object', properties: { a: { type: 'number' }, b: {}, c: { const: 1 } } }],
+  ['a map', { type: 'object', additionalProperties: { type: 'boolean' } }],
+  ['a required property without a schema', { required: ['a'], properties: { b: true } }],
+  ['any object', { type: 'object' }],
+  ['no object but {}', { type: 'object', properties: {}, additionalProperties: false }],
+  ['a tuple', { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false }],
+  ['an array of any length', { items: { type: 'integer' } }],
+  ['an array of three to four', { type: 'array', minItems: 3, maxItems: 4 }],
+  ['an empty array', { type: 'array', maxItems: 0 }],
+  ['whole numbers from -1234 to 56', { type: 'integer', minimum: -1234, maximum: 56 }],
+  ['whole numbers between open bounds', { type: 'integer', exclusiveMinimum: 98, exclusiveMaximum: 1002 }],
+  ['whole numbers with bounds between them', { type: 'integer', minimum: 0.5, maximum: 7.5 }],
+  ['whole numbers below -5', { type: 'integer', maximum: -5 }],
+  ['whole numbers from 2^50', { type: 'integer', minimum: 2 ** 50 }],
+  ['numbers from 0 to 1', { type: 'number', minimum: 0, maximum: 1 }],
+  ['numbers between 0 and 1', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 }],
+  ['numbers from -3 to below 12', { type: 'number', minimum: -3, exclusiveMaximum: 12 }],
+  ['numbers below 0', { type: 'number', exclusiveMaximum: 0 }],
+  ['numbers to 0', { minimum: -10, maximum: 0 }],
+  ['one number', { type: 'number', minimum: 4, maximum: 4 }],
+  ['constants of all types', { enum: ['x', 1, null, true, { a: [1] }, [2]] }],
+  ['constants of one type', { type: 'integer', enum: ['x', 1, 2] }],
+  ['dates', { type: 'string', format: 'date' }],
+  ['times', { type: 'string', format: 'time' }],
+  ['instants', { type: 'string', format: 'date-time' }],
+  ['UUIDs', { type: 'string', format: 'uuid' }],
+  ['IPv4 addresses', { type: 'string', format: 'ipv4' }],
+  ['mail addresses', { type: 'string', format: 'email' }],
+  [
+    'alternatives told apart by a constant',
+    {
+      oneOf: [
+        {
+          type: 'object',
+          properties: { kind: { const: 'circle' }, r: { type: 'number', minimum: 0 } },
+          required: ['kind', 'r'],
+          additionalProperties: false,
+        },
+        {
+          type: 'object',
+          properties: { kind: { const: 'square' }, side: { $ref: '#/definitions/side' } },
+          required: ['kind', 'side'],
+          additionalProperties: false,
+        },
+      ],
+      definitions: { side: { allOf: [{ type: 'integer', minimum: 1 }] } },
+    },
+  ],
+  ['alternatives of different types', { oneOf: [{ type: 'string' }, { type: 'integer' }, { const: null }] }],
+  [
+    'names that need escaping',
+    { properties: { 'a"b\\c\n': { const: '\u2028"' }, é: {} }, required: ['a"b\\c\n', 'é'] },
+  ],
+  ['itself inside itself', { type: 'array', items: { $ref: '#' } }],
+]
+
+it.each(SCHEMAS)('writes only valid JSON for %s, and ends each beginning of it validly', (_, schema) => {
+  const validator = Compile(schema)
+  const grammar = schemaGrammar(schema)
+  const end = closerFor(formatOf(schema))
+  const random = randomFrom(11)
+  for (let n = 0; n < 25; n++) {
+    const whole = randomText(grammar, random)
+    expect(validator.Check(JSON.parse(whole)), whole).toBe(true)
+    const characters = [...whole]
+    for (let length = 0; length <= characters.length; length += 1 + random(Math.ceil(characters.length / 20))) {
+      const beginning = characters.slice(0, length).join('')
+      const ended = beginning + end(beginning)
+      expect(validator.Check(JSON.parse(ended)), ended).toBe(true)
+    }
+  }
+})
+
+it('knows the shortest valid answer', () => {
+  expect(closerFor(formatOf(PERSON))('')).toBe('{"name":"--","tags":[3]}')
+  expect(closerFor(formatOf(PERSON))('{"name":"Ada","age":1')).toBe('8,"tags":[3]}')
+  expect(closerFor(formatOf(PERSON))('{"name":"Ada","tags":["b')).toBe('\\"c"]}')
+})
+
+it.each([
+  ['/properties/a/pattern', { properties: { a: { type: 'string', pattern: '^x' } } }],
+  ['/not', { not: { type: 'string' } }],
+  ['/patternProperties', { type: 'object', patternProperties: { '^x': {} } }],
+  ['/uniqueItems', { type: 'array', uniqueItems: true }],
+  ['/multipleOf', { type: 'integer', multipleOf: 3 }],
+  ['/minProperties', { type: 'object', minProperties: 1 }],
+  ['/type', { type: 'float' }],
+  ['/type', { type: [] }],
+  ['/enum', { enum: [] }],
+  ['', { type: 'string', enum: [1] }],
+  ['/oneOf', { oneOf: [{ type: 'number' }, { type: 'integer' }] }],
+  [
+    '/oneOf',
+    {
+      oneOf: [
+        { type: 'object', properties: { a: {} } },
+        { type: 'object', properties: { b: {} } },
+      ],
+    },
+  ],
+  ['/anyOf', { anyOf: [] }],
+  ['/anyOf/1', { anyOf: [{}, 3] }],
+  ['', { anyOf: [{ type: 'string' }], maxLength: 3 }],
+  ['/allOf', { allOf: [{ type: 'string' }, { maxLength: 3 }] }],
+  ['/$ref', { $ref: 'https://example.com/schema' }],
+  ['/$ref', { $ref: '#/$defs/none' }],
+  ['', { $ref: '#' }],
+  ['', { properties: { self: { $ref: '#' } }, required: ['self'] }],
+  ['/required', { properties: { a: {} }, required: ['b'], additionalProperties: false }],
+  ['/required', { required: 'a' }],
+  ['/properties', { properties: [] }],
+  ['/properties/a~1b', { properties: { 'a/b': 'string' } }],
+  ['/maxLength', { type: 'string', minLength: 3, maxLength: 2 }],
+  ['/minLength', { type: 'string', minLength: -1 }],
+  ['/minLength', { type: 'string', minLength: 5000 }],
+  ['/maxItems', { type: 'array', minItems: 3, maxItems: 2 }],
+  ['/minItems', { type: 'array', items: false, minItems: 1 }],
+  ['', { type: 'integer', minimum: 3, maximum: 2 }],
+  ['', { type: 'integer', exclusiveMinimum: 3, exclusiveMaximum: 4 }],
+  ['/minimum', { type: 'number', minimum: 0.5 }],
+  ['/exclusiveMinimum', { type: 'integer', minimum: 1, exclusiveMinimum: true }],
+  ['/format', { type: 'string', format: 'uri' }],
+  ['/format', { type: 'string', format: 'toString' }],
+])('names #%s as what it cannot keep', (place, schema) => {
+  const refused = () => checkSchema(schema)
+  expect(refused).toThrow(InferenceError)
+  expect(refused).toThrow(`The JSON schema cannot be used: at '#${place}' `)
+  try {
+    refused()
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'unsupported', param: 'response_format' })
+  }
+})
+
+it('writes long strings and arrays as no more repetitions than llama.cpp takes', () => {
+  const grammar = grammarFor(
+    formatOf({ properties: { a: { type: 'string', maxLength: 100_000 }, b: { type: 'array', maxItems: 100_000 } } }),
+  )
+  const counts = [...(grammar ?? '').matchAll(/\{\d+,(\d+)\}/g)].map(([, count]) => Number(count))
+  expect(Math.max(...counts)).toBe(2000)
+})
+
+it('asks for no grammar for text', () => {
+  expect(grammarFor({ type: 'text' })).toBeNull()
+})

@@ -1,0 +1,41 @@
+import { below, type Schema, schemaFault } from './schema-fault.ts'
+
+const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
+
+/** Words that describe and do not constrain (JSON Schema 2020-12, parts 8 and 9 of the core and the meta-data of validation). */
+const DESCRIPTIONS = words(
+  '$schema $id $comment $defs definitions $anchor title description default example examples deprecated readOnly writeOnly',
+)
+const KEPT = words(
+  `type const enum oneOf anyOf allOf $ref properties required additionalProperties items prefixItems minItems maxItems
+  minLength maxLength format minimum maximum exclusiveMinimum exclusiveMaximum`,
+)
+/** Keywords that can hold for everything, as people write them: the value that asks for nothing. */
+const WITHOUT_EFFECT: Readonly<Record<string, unknown>> = {
+  uniqueItems: false,
+  nullable: false,
+  minProperties: 0,
+  unevaluatedProperties: false,
+  strict: true,
+}
+const HINTS: Readonly<Record<string, string>> = {
+  pattern: "'minLength', 'maxLength', 'format' and 'enum' can be used instead.",
+  nullable: "Say 'type': ['...', 'null'] instead.",
+  not: "Say what is allowed, with 'anyOf' or 'enum'.",
+  if: "Say the cases with 'anyOf'.",
+  dependentRequired: "Say the cases with 'anyOf'.",
+}
+
+/** Refuses every keyword that no grammar of ours keeps. */
+export const checkKeywords = (schema: Schema, place: string): void => {
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (value === undefined || DESCRIPTIONS.has(keyword) || KEPT.has(keyword) || keyword.startsWith('x-')) continue
+    if (keyword in WITHOUT_EFFECT && WITHOUT_EFFECT[keyword] === value) continue
+    const hint = HINTS[keyword] ?? 'Leave it out, and check the answer yourself.'
+    throw schemaFault(below(place, keyword), `stands the keyword '${keyword}', which is not supported. ${hint}`)
+  }
+}
+
+/** The words of a schema that constrain, without those that stand beside `$ref`, 'anyOf' and the like only to describe. */
+export const constraintsOf = (schema: Schema): readonly string[] =>
+  Object.keys(schema).filter((keyword) => KEPT.has(keyword) && schema[keyword] !== undefined)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import type { App } from '../../http/app.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import { createLogger, type LogOptions } from '../../http/request-log.ts'
@@ -11,10 +11,12 @@ import { requestId, watchTraffic } from '../../http/traffic.ts'
 import { createAdmissions } from './admissions.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues } from './chat-metrics.ts'
+import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, answerMalformed, sendUnroutable } from './error-answers.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
 import { parseJson } from './request-body.ts'
+import { type DecodeAudio, transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** More than the text of any context; what announces more is refused before it is read. */
 const JSON_LIMIT = 8 * 1024 * 1024
@@ -27,6 +29,8 @@ export interface InferenceServerOptions {
   readonly route?: Route | null
   /** null: prompts are taken as they are. */
   readonly compress?: Compress | null
+  /** Without it there is no /v1/audio/transcriptions. */
+  readonly decodeAudio?: DecodeAudio | null
   /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
   readonly maxQueue: number
   readonly queuePatienceMs?: number
@@ -84,8 +88,10 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   await app.register(cors, { origin: LOCAL_PAGE, methods: ['GET', 'HEAD', 'POST'], exposedHeaders: EXPOSED })
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, async (_request, bytes) =>
-    parseJson(bytes),
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
   )
 
   const admissions = createAdmissions({
@@ -104,6 +110,8 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     now: Date.now,
   })
   modelRoutes(app, source, route !== null)
+  embeddingRoutes(app, { source, admissions })
+  if (options.decodeAudio) await transcriptionRoutes(app, { source, admissions }, options.decodeAudio)
 
   app.get('/health', async () => ({
     status: 'ok',

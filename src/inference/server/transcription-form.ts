@@ -1,0 +1,104 @@
+import type { FastifyRequest } from 'fastify'
+import { InferenceError } from '../errors.ts'
+import { invalid } from './request-body.ts'
+import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript-formats.ts'
+
+const MIB = 1024 * 1024
+/** An hour of speech as 16-bit WAV at 16 kHz is 110 MiB, as MP3 it is 28. */
+const LARGEST_FILE = 128 * MIB
+const FORM_OVERHEAD = MIB
+
+export const FORM_LIMITS = { fieldNameSize: 100, fieldSize: 64 * 1024, fields: 50, files: 1, fileSize: LARGEST_FILE }
+
+export interface TranscriptionOrder {
+  readonly model: string
+  readonly audio: Buffer
+  /** null: the model finds out. */
+  readonly language: string | null
+  readonly format: TranscriptFormat
+}
+
+const tooLarge = (): InferenceError =>
+  new InferenceError(
+    'request_too_large',
+    `The file is larger than the ${LARGEST_FILE / MIB} MiB that are taken here.`,
+    {
+      param: 'file',
+    },
+  )
+
+const unsupported = (name: string): InferenceError =>
+  new InferenceError('unsupported', `'${name}' is not supported by this server with that value. Leave it out.`, {
+    param: name,
+  })
+
+/** Fields that ask for what is not done here, unless they have one of these values. */
+const FOREIGN: Readonly<Record<string, readonly string[]>> = {
+  prompt: [''],
+  temperature: ['0', '0.0', ''],
+  stream: ['false', ''],
+  chunking_strategy: ['auto', ''],
+  'timestamp_granularities[]': ['segment'],
+  timestamp_granularities: ['segment'],
+  'include[]': [],
+}
+
+const UNDERSTOOD = new Set(['model', 'language', 'response_format'])
+
+const readField = (fields: Map<string, string>, name: string, value: unknown): void => {
+  if (typeof value !== 'string') throw invalid(`The form's field '${name}' must be plain text.`, name)
+  if (UNDERSTOOD.has(name)) fields.set(name, value.trim())
+  else if (!Object.hasOwn(FOREIGN, name)) throw invalid(`'${name}' is not a field of this request. Leave it out.`, name)
+  else if (!FOREIGN[name]!.includes(value)) throw unsupported(name)
+}
+
+const formatOf = (name: string): TranscriptFormat => {
+  if (Object.hasOwn(TRANSCRIPT_FORMATS, name)) return name as TranscriptFormat
+  const known = Object.keys(TRANSCRIPT_FORMATS).join(', ')
+  throw invalid(`response_format must be one of ${known}, got '${name.slice(0, 100)}'.`, 'response_format')
+}
+
+const languageOf = (text: string | undefined): string | null => {
+  if (text === undefined || text === '' || text === 'auto') return null
+  if (/^[a-z]{2,3}$/i.test(text)) return text.toLowerCase()
+  throw invalid(`language must be a code of ISO 639-1 such as en, got '${text.slice(0, 100)}'.`, 'language')
+}
+
+/** Faults of the form itself: the parser throws plain errors for some, and codes of its own for others. */
+const formFault = (error: unknown): unknown => {
+  if (!(error instanceof Error) || error instanceof InferenceError) return error
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge()
+  return code?.startsWith('FST_') || /multipart|boundary|unexpected end|malformed|terminated/i.test(error.message)
+    ? invalid(`The form is not valid multipart/form-data: ${error.message}.`)
+    : error
+}
+
+/** Reads the form, its file into memory. @throws InferenceError naming the field at fault */
+export const readTranscriptionForm = async (request: FastifyRequest): Promise<TranscriptionOrder> => {
+  if (!request.isMultipart()) {
+    throw invalid("The Content-Type must be multipart/form-data, with the recording as the part 'file'.", 'file')
+  }
+  if (Number(request.headers['content-length'] ?? 0) > LARGEST_FILE + FORM_OVERHEAD) throw tooLarge()
+  const fields = new Map<string, string>()
+  let audio: Buffer | null = null
+  try {
+    for await (const part of request.parts()) {
+      if (part.type === 'field') readField(fields, part.fieldname, part.value)
+      else if (part.fieldname === 'file') audio = await part.toBuffer()
+      else
+        throw invalid(`The form has a file in the part '${part.fieldname}'. Send it in the part named 'file'.`, 'file')
+    }
+  } catch (error) {
+    throw formFault(error)
+  }
+  const model = fields.get('model')
+  if (!model) throw invalid('model is required: a non-empty string.', 'model')
+  if (audio === null) throw invalid("The form has no file. Send the recording in the part named 'file'.", 'file')
+  return {
+    model,
+    audio,
+    language: languageOf(fields.get('language')),
+    format: formatOf(fields.get('response_format') || 'json'),
+  }
+}

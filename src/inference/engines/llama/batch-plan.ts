@@ -9,10 +9,29 @@ export interface Occupied {
 
 export interface PlannedPart extends BatchPart {
   readonly choice: Choice
+  readonly drafts: readonly number[]
 }
 
-const partOf = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
+const missing = ({ choice }: Occupied): number => choice.tokens.length - choice.filled
+
+/** Whether it only waits for its next token: its prompt is computed. */
+export const isWriting = (occupied: Occupied): boolean => missing(occupied) === 1
+
+const next = ({ slot, choice }: Occupied, room: number): PlannedPart => {
+  const drafts = choice.drafts.slice(0, Math.max(0, room - 1))
+  return {
+    choice,
+    drafts,
+    sequence: slot,
+    position: choice.filled,
+    tokens: Uint32Array.from([...choice.tokens.slice(choice.filled), ...drafts]),
+    answers: Uint32Array.from({ length: drafts.length + 1 }, (_, index) => index),
+  }
+}
+
+const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
   choice,
+  drafts: [],
   sequence: slot,
   position: choice.filled,
   tokens: Uint32Array.from(choice.tokens.slice(choice.filled, choice.filled + count)),
@@ -20,20 +39,25 @@ const partOf = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
 })
 
 /**
- * What the next batch computes: the next token of every choice that is writing, then as much of the prompts that wait, the
- * oldest first, as still fits. llama.cpp takes sequences of ascending numbers together, which costs hardly more than one.
+ * What the next batch computes: the next token of every choice that is writing, with the guesses at those that follow; then as
+ * much of the prompts as still fits, the oldest first, and beside writing ones at most `promptTokens`. llama.cpp takes
+ * sequences of ascending numbers together, which costs hardly more than one.
  */
 export const planBatch = (occupied: readonly Occupied[], batchTokens: number, promptTokens: number): PlannedPart[] => {
-  const missing = ({ choice }: Occupied): number => choice.tokens.length - choice.filled
-  const writing = occupied.filter((each) => missing(each) === 1).sort((a, b) => a.slot - b.slot)
-  const reading = occupied.filter((each) => missing(each) > 1).sort((a, b) => a.choice.id - b.choice.id)
-  const parts = writing.slice(0, batchTokens).map((each) => partOf(each, 1))
-  let room = batchTokens - parts.length
+  const parts: PlannedPart[] = []
+  let room = batchTokens
+  const writing = occupied.filter(isWriting).sort((a, b) => a.slot - b.slot)
+  for (const [index, each] of writing.entries()) {
+    const part = next(each, room - (writing.length - index - 1))
+    room -= part.tokens.length
+    parts.push(part)
+  }
   if (parts.length > 0) room = Math.min(room, promptTokens)
   const prompts: PlannedPart[] = []
+  const reading = occupied.filter((each) => !isWriting(each)).sort((a, b) => a.choice.id - b.choice.id)
   for (const each of reading) {
     const count = Math.min(room, missing(each))
-    if (count > 0) prompts.push(partOf(each, count))
+    if (count > 0) prompts.push(chunk(each, count))
     room -= count
   }
   return [...parts, ...prompts.sort((a, b) => a.sequence - b.sequence)]

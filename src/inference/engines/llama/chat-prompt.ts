@@ -31,7 +31,7 @@ export const createPromptWriter = (model: PromptModel): ((messages: readonly Cha
     throw new InferenceError('invalid_model', `The model's chat template cannot be read: ${String(error)}`)
   }
   const escaped = model.controlWords.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  const controlWord = escaped.length === 0 ? null : new RegExp(escaped.join('|'), 'g')
+  const controlWord = escaped.length === 0 ? null : new RegExp(`(?=${escaped.join('|')})(.)`, 'gsu')
 
   const render = (messages: readonly ChatMessage[]): string =>
     template.render({
@@ -62,8 +62,7 @@ export const createPromptWriter = (model: PromptModel): ((messages: readonly Cha
     // Control words in what people wrote are cut in two, so that they are read as the letters they are.
     const harmless = messages.map(({ role, content }) => ({
       role,
-      content:
-        controlWord === null ? content : content.replace(controlWord, (word) => word[0] + breaker + word.slice(1)),
+      content: controlWord === null ? content : content.replace(controlWord, `$1${breaker}`),
     }))
     const pieces = renderOrExplain(harmless).split(breaker)
     const tokens = pieces.flatMap((piece) => [...model.tokenize(piece, true)])

@@ -1,4 +1,4 @@
-import type { ChatRequest, Finished } from '../../engine.ts'
+import type { ChatRequest, Finished, Speculation } from '../../engine.ts'
 import type { Sampler } from './binding/batch-context.ts'
 import type { Happening } from './protocol.ts'
 import type { TextStream } from './text-stream.ts'
@@ -14,9 +14,15 @@ export interface Choice {
   readonly request: ChatRequest
   readonly sampler: Sampler
   readonly text: TextStream
+  /** The ending of what was written so far, where an answer must be whole; '' elsewhere. */
+  readonly ending: (written: string) => string
+  written: string
   /** How many of `tokens` are in the slot's keys and values. */
   filled: number
   cachedTokens: number
+  /** Guesses at the tokens that follow `tokens`, for the next batch to check. */
+  drafts: readonly number[]
+  speculation: Speculation | null
   started: boolean
   /** Set when nothing more is to be computed for it. */
   over: boolean
@@ -50,10 +56,13 @@ export const tell = ({ choice, tokens, ended }: Progress): Happening[] => {
     certain += text.end()
     reason = ended ? 'stop' : 'length'
   }
+  if (reason !== null) certain += choice.ending(choice.written + certain)
+  choice.written += certain
   if (certain !== '') happenings.push({ id, type: 'text', text: certain })
   if (reason !== null) {
     choice.over = true
-    happenings.push({ id, type: 'finished', result: { reason, completionTokens: used, speculation: null } })
+    const result = { reason, completionTokens: used, speculation: choice.speculation }
+    happenings.push({ id, type: 'finished', result })
   }
   return happenings
 }

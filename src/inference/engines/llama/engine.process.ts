@@ -38,7 +38,8 @@ const answer = (id: number, work: (open: Runner) => Happening | null): void => {
   if (happening !== null) send({ type: 'step', happenings: [happening] })
 }
 
-process.on('disconnect', () => process.exit())
+// An orderly exit would wait for the threads that compute.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // Ctrl-C reaches the whole process group: the service decides when this process ends.
 process.on('SIGINT', () => undefined)
 process.on('message', (order: Order) => {

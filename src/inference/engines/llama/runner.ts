@@ -1,12 +1,16 @@
 import type { ChatMessage, ChatRequest } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
+import { closerFor, grammarFor } from '../../json/response-grammar.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadModel } from './binding/load-model.ts'
 import { createPromptWriter } from './chat-prompt.ts'
 import { planMemory } from './memory-plan.ts'
+import { createPrefixCache } from './prefix-cache.ts'
 import type { Happening } from './protocol.ts'
 import { createScheduler } from './scheduler.ts'
+import { createSeats } from './seats.ts'
 import type { ModelFacts, Settings } from './settings.ts'
+import { createTextStream } from './text-stream.ts'
 
 /** A loaded model at work. */
 export interface Runner {
@@ -25,11 +29,29 @@ export interface Listener {
 const BATCH_TOKENS = 512
 
 export const openRunner = async (settings: Settings, listener: Listener): Promise<Runner> => {
-  const model = await loadModel(settings.path, settings.threads)
+  const model = await loadModel(settings.path)
   const plan = planMemory(settings, model)
-  const context = await openContext(model, { ...plan, batchTokens: BATCH_TOKENS, threads: settings.threads })
+  const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
+  const context = await openContext(model, { ...plan, batchTokens, threads: settings.threads })
   const writePrompt = createPromptWriter(model)
-  const scheduler = createScheduler({ ...plan, model, context, batchTokens: BATCH_TOKENS, listener })
+  const cache = createPrefixCache({
+    context,
+    slots: plan.slots,
+    budgetBytes: settings.cacheBytes,
+    bytesPerToken: model.cacheBytesPerToken,
+    plainCache: model.plainCache,
+  })
+  const seats = createSeats(plan.slots, context, cache)
+  const scheduler = createScheduler({
+    ...plan,
+    ...listener,
+    context,
+    seats,
+    cache,
+    speculator: null,
+    batchTokens,
+    endsGeneration: model.endsGeneration,
+  })
   return {
     facts: {
       parameters: model.parameters,
@@ -39,15 +61,33 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
     },
     chat: (id, request) => {
       const prompt = writePrompt(request.messages)
-      // One token more: an answer has at least one.
-      if (prompt.length + 1 > plan.contextTokens) {
+      const room = plan.contextTokens - prompt.length
+      // An answer has at least one token.
+      if (room < 1) {
         throw new InferenceError(
           'context_length_exceeded',
-          `The messages become ${prompt.length} tokens, and the context of ${plan.contextTokens} tokens must also hold the answer. Shorten the messages.`,
+          `The messages become ${prompt.length} tokens, and the context of ${plan.contextTokens} tokens must hold an answer too. Shorten the messages.`,
           { param: 'messages' },
         )
       }
-      scheduler.add(id, prompt, request)
+      const { temperature, topP, seed, stop, responseFormat } = request
+      scheduler.add({
+        id,
+        promptTokens: prompt.length,
+        tokens: [...prompt],
+        limit: prompt.length + Math.min(request.maxTokens ?? room, room),
+        request,
+        sampler: context.createSampler({ temperature, topP, seed, grammar: grammarFor(responseFormat) }),
+        text: createTextStream(model.detokenize, stop),
+        ending: closerFor(responseFormat),
+        written: '',
+        filled: 0,
+        cachedTokens: 0,
+        drafts: [],
+        speculation: null,
+        started: false,
+        over: false,
+      })
     },
     cancel: (id) => scheduler.cancel(id),
     countTokens: (messages) => writePrompt(messages).length,

@@ -1,126 +1,161 @@
-import type { ChatRequest } from '../../engine.ts'
-import { type Occupied, type PlannedPart, planBatch } from './batch-plan.ts'
+import { isWriting, type Occupied, type PlannedPart, planBatch } from './batch-plan.ts'
 import type { BatchContext } from './binding/batch-context.ts'
-import type { LlamaModel } from './binding/load-model.ts'
 import { type Choice, type Progress, tell } from './choice.ts'
+import { createPace } from './pace.ts'
+import type { PrefixCache } from './prefix-cache.ts'
 import type { Happening } from './protocol.ts'
-import type { Listener } from './runner.ts'
-import { createTextStream } from './text-stream.ts'
+import type { Seats } from './seats.ts'
 
 /** Runs all choices on one context: every step computes one batch in which each of them has its part. */
 export interface Scheduler {
-  add(id: number, prompt: Uint32Array, request: ChatRequest): void
+  add(choice: Choice): void
   /** Nothing more is told about it, and its slot is free at the next step. */
   cancel(id: number): void
 }
 
+/** Guesses ahead where that pays, and learns from what became of the guesses. */
+export interface Speculator {
+  /** Sets the drafts of choices that are writing. */
+  draft(writing: readonly Occupied[]): Promise<void>
+  checked(choice: Choice, drafted: number, confirmed: number): void
+}
+
 export interface SchedulerParts {
-  readonly model: LlamaModel
   readonly context: BatchContext
-  readonly contextTokens: number
-  readonly slots: number
+  readonly seats: Seats
+  readonly cache: PrefixCache
+  readonly speculator: Speculator | null
   readonly batchTokens: number
-  readonly listener: Listener
+  readonly slots: number
+  readonly contextTokens: number
+  endsGeneration(token: number): boolean
+  readonly happened: (happenings: readonly Happening[]) => void
+  readonly figures: (figures: Readonly<Record<string, number>>) => void
 }
 
 export const createScheduler = (parts: SchedulerParts): Scheduler => {
-  const { model, context, listener } = parts
-  const waiting: Choice[] = []
-  const slots: (Choice | null)[] = Array.from({ length: parts.slots }, () => null)
+  const { context, seats, cache, speculator } = parts
+  const pace = createPace(parts.batchTokens)
   const counts = { tokens_decoded_total: 0, prompt_tokens_total: 0, batches_total: 0 }
   let running = false
 
-  const occupied = (): Occupied[] => slots.flatMap((choice, slot) => (choice === null ? [] : [{ slot, choice }]))
-
   const tellFigures = (): void => {
-    const busy = occupied().length
-    listener.figures({
+    const occupied = seats.occupied().filter(({ choice }) => !choice.over)
+    parts.figures({
       ...counts,
-      slots_busy: busy,
-      slots_free: parts.slots - busy,
-      requests_waiting: waiting.length,
-      kv_cells_used: occupied().reduce((sum, { choice }) => sum + choice.filled, 0),
+      ...cache.figures(),
+      slots_busy: occupied.length,
+      slots_free: parts.slots - occupied.length,
+      requests_waiting: seats.waiting,
       kv_cells: parts.slots * parts.contextTokens,
+      kv_cells_used: occupied.reduce((sum, { choice }) => sum + choice.filled, 0),
     })
   }
 
-  const leave = (slot: number): void => {
-    slots[slot]?.sampler.dispose()
-    slots[slot] = null
-    context.truncate(slot, 0)
+  const failed = ({ id }: Choice, what: string, error: unknown): Happening => {
+    const message = `${what}: ${error instanceof Error ? error.message : String(error)}`
+    return { id, type: 'failed', failure: { code: 'engine_failed', message, param: null } }
   }
 
-  const admit = (): void => {
-    for (const { slot, choice } of occupied()) if (choice.over) leave(slot)
-    for (let slot = slots.indexOf(null); slot >= 0 && waiting.length > 0; slot = slots.indexOf(null)) {
-      slots[slot] = waiting.shift() ?? null
+  const tellOrFail = (progress: Progress): Happening[] => {
+    try {
+      return tell(progress)
+    } catch (error) {
+      progress.choice.over = true
+      return [failed(progress.choice, 'The answer could not be written', error)]
     }
   }
 
   const deliver = (progress: readonly Progress[]): void => {
-    const happenings = progress.flatMap((each) => (each.choice.over ? [] : tell(each)))
-    if (happenings.length > 0) listener.happened(happenings)
+    const happenings = progress.flatMap((each) => (each.choice.over ? [] : tellOrFail(each)))
+    if (happenings.length > 0) parts.happened(happenings)
   }
 
   const fail = (planned: readonly PlannedPart[], error: unknown): void => {
-    const message = `llama.cpp could not compute a batch: ${error instanceof Error ? error.message : String(error)}`
-    const happenings: Happening[] = []
-    for (const { choice } of planned) {
-      if (!choice.over) {
-        happenings.push({ id: choice.id, type: 'failed', failure: { code: 'engine_failed', message, param: null } })
-      }
+    const told = planned.filter(({ choice }) => !choice.over)
+    for (const { choice, sequence } of planned) {
       choice.over = true
+      seats.spoil(sequence)
     }
-    listener.happened(happenings)
+    parts.happened(told.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
+  }
+
+  /** Asks the model for its own tokens, as far as the guesses were those. */
+  const confirm = async ({ choice, drafts }: PlannedPart, answers: Uint32Array) => {
+    const tokens: number[] = []
+    for (const [index, answer] of answers.entries()) {
+      const token = await choice.sampler.next(answer)
+      if (token < 0 || parts.endsGeneration(token)) return { tokens, ended: true, confirmed: index }
+      tokens.push(token)
+      if (token !== drafts[index]) return { tokens, ended: false, confirmed: index }
+      if (choice.tokens.length + tokens.length >= choice.limit) break
+    }
+    return { tokens, ended: false, confirmed: tokens.length }
   }
 
   const advance = async (part: PlannedPart, answers: Uint32Array): Promise<Progress | null> => {
-    const { choice } = part
-    choice.filled += part.tokens.length
-    if (choice.filled <= choice.promptTokens) counts.prompt_tokens_total += part.tokens.length
-    const answer = answers[0]
-    if (answer === undefined || choice.over) return null
-    const token = await choice.sampler.next(answer)
-    if (token < 0 || model.endsGeneration(token)) return { choice, tokens: [], ended: true }
-    choice.tokens.push(token)
-    counts.tokens_decoded_total += 1
-    return { choice, tokens: [token], ended: false }
+    const { choice, drafts, sequence } = part
+    const computed = part.tokens.length - drafts.length
+    if (choice.filled < choice.promptTokens) counts.prompt_tokens_total += computed
+    choice.filled += computed
+    choice.drafts = []
+    if (answers.length === 0 || choice.over) {
+      if (drafts.length > 0) context.truncate(sequence, choice.filled)
+      return null
+    }
+    const { tokens, ended, confirmed } = await confirm(part, answers)
+    choice.tokens.push(...tokens)
+    choice.filled += confirmed
+    counts.tokens_decoded_total += tokens.length
+    if (drafts.length > 0) {
+      speculator?.checked(choice, drafts.length, confirmed)
+      // What lies behind a wrong guess is forgotten.
+      if (confirmed < drafts.length) context.truncate(sequence, choice.filled)
+    }
+    cache.hold(sequence, choice.tokens, choice.filled)
+    return { choice, tokens, ended }
+  }
+
+  const compute = async (planned: readonly PlannedPart[], meanwhile: () => void): Promise<readonly Progress[]> => {
+    const began = performance.now()
+    try {
+      const computing = context.decode(planned)
+      meanwhile()
+      const answers = await computing
+      const prompts = planned.filter((part) => part.tokens.length > part.drafts.length + 1)
+      pace.measured(
+        prompts.reduce((sum, { tokens }) => sum + tokens.length, 0),
+        performance.now() - began,
+      )
+      cache.computed()
+      counts.batches_total += 1
+      const progress = planned.map((part, index) => advance(part, answers[index] ?? new Uint32Array()))
+      return (await Promise.all(progress)).filter((each) => each !== null)
+    } catch (error) {
+      fail(planned, error)
+      return []
+    }
   }
 
   /** While one batch is computed, the tokens of the one before are told. */
   const run = async (): Promise<void> => {
     let told: readonly Progress[] = []
-    for (;;) {
-      admit()
-      const known = told
-      const writing = occupied().filter(({ choice }) => !known.some((each) => each.choice === choice && each.ended))
-      const planned = planBatch(
-        writing.filter(({ choice }) => choice.tokens.length < choice.limit),
-        parts.batchTokens,
-        parts.batchTokens,
-      )
-      if (planned.length === 0) {
-        if (told.length === 0) break
-        deliver(told)
+    do {
+      await seats.settle()
+      const ended = new Set(told.filter((each) => each.ended).map(({ choice }) => choice))
+      const going = seats
+        .occupied()
+        .filter(({ choice }) => !choice.over && !ended.has(choice) && choice.tokens.length < choice.limit)
+      await speculator?.draft(going.filter(isWriting))
+      const planned = planBatch(going, parts.batchTokens, pace.promptTokens())
+      const tellNow = (): void => deliver(told)
+      if (planned.length > 0) told = await compute(planned, tellNow)
+      else {
+        tellNow()
         told = []
-        continue
-      }
-      const computing = context.decode(planned)
-      deliver(told)
-      told = []
-      try {
-        const answers = await computing
-        counts.batches_total += 1
-        const progress = await Promise.all(
-          planned.map((part, index) => advance(part, answers[index] ?? new Uint32Array())),
-        )
-        told = progress.filter((each) => each !== null)
-      } catch (error) {
-        fail(planned, error)
       }
       tellFigures()
-    }
-    tellFigures()
+    } while (told.length > 0 || seats.occupied().length > 0 || seats.waiting > 0)
   }
 
   const wake = (): void => {
@@ -128,32 +163,17 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     running = true
     void run().finally(() => {
       running = false
-      if (waiting.length > 0) wake()
+      if (seats.waiting > 0) wake()
     })
   }
 
   return {
-    add: (id, prompt, request) => {
-      const room = parts.contextTokens - prompt.length
-      waiting.push({
-        id,
-        promptTokens: prompt.length,
-        tokens: [...prompt],
-        limit: prompt.length + Math.min(request.maxTokens ?? room, room),
-        request,
-        sampler: context.createSampler({ ...request, grammar: null }),
-        text: createTextStream(model.detokenize, request.stop),
-        filled: 0,
-        cachedTokens: 0,
-        started: false,
-        over: false,
-      })
+    add: (choice) => {
+      seats.join(choice)
       wake()
     },
     cancel: (id) => {
-      const index = waiting.findIndex((choice) => choice.id === id)
-      if (index >= 0) waiting.splice(index, 1)[0]?.sampler.dispose()
-      for (const { choice } of occupied()) if (choice.id === id) choice.over = true
+      seats.dismiss(id)
       wake()
     },
   }

@@ -2,7 +2,7 @@
 export interface TextStream {
   /** Text that is certain after this token; `stopped` once a stop sequence is complete, which is cut off. */
   push(token: number): { readonly text: string; readonly stopped: boolean }
-  /** What was held back, once there will be no more tokens. */
+  /** What was held back, once there will be no more tokens; half a character is dropped. */
   end(): string
 }
 
@@ -28,7 +28,7 @@ const createDetokenizer = (detokenize: (tokens: readonly number[]) => string) =>
     end: (): string => {
       const rest = detokenize([...before, ...open]).slice(detokenize(before).length)
       open = []
-      return rest
+      return rest.replace(/\ufffd+$/, '')
     },
   }
 }

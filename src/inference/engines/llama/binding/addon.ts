@@ -1,9 +1,7 @@
-import { InferenceError } from '../../../errors.ts'
-
 /**
- * What this program uses of node-llama-cpp's insides. Its public sequences evaluate one prompt after another and reach a third
- * of llama.cpp's own server at 16 streams; the native addon below them takes whole batches. The version is pinned exactly,
- * and loadAddon says so when these are not there.
+ * What this program uses of node-llama-cpp: its native addon, not the library around it, whose sequences are evaluated one
+ * after another and reach a third of llama.cpp's own server at 16 streams. These names are internals: the version is pinned
+ * exactly, and load-addon.ts says so when one of them is not there.
  */
 export interface Addon {
   readonly AddonModel: new (path: string, options: object) => AddonModel
@@ -15,6 +13,12 @@ export interface Addon {
   getIsArchRecurrent(architecture: string): boolean | undefined
   getIsArchHybrid(architecture: string): boolean | undefined
   getSupportsMmap(): boolean
+  markLoaded(): boolean
+  setLogger(log: (level: number, message: string) => void): void
+  setLoggerLogLevel(level: number): void
+  loadBackends(folder?: string): void
+  getGpuType(): string | false | undefined
+  init(): Promise<void>
 }
 
 export interface AddonModel {
@@ -26,6 +30,9 @@ export interface AddonModel {
   getTotalParameters(): number
   getMemoryBreakdown(): { readonly cpuRam: number; readonly gpuVram: number }
   tokenBos(): number
+  tokenEos(): number
+  getTokenString(token: number): string
+  getTokenAttributes(token: number): number
   shouldPrependBosToken(): boolean
   isEogToken(token: number): boolean
 }
@@ -68,6 +75,9 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
     'getTotalParameters',
     'getMemoryBreakdown',
     'tokenBos',
+    'tokenEos',
+    'getTokenString',
+    'getTokenAttributes',
     'shouldPrependBosToken',
     'isEogToken',
   ],
@@ -92,7 +102,17 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
   AddonSampler: ['applyConfig', 'dispose'],
 }
 
-const FUNCTIONS = ['getIsArchRecurrent', 'getIsArchHybrid', 'getSupportsMmap']
+const FUNCTIONS = [
+  'getIsArchRecurrent',
+  'getIsArchHybrid',
+  'getSupportsMmap',
+  'markLoaded',
+  'setLogger',
+  'setLoggerLogLevel',
+  'loadBackends',
+  'getGpuType',
+  'init',
+]
 
 /** What of the addon this program needs and `bindings` lacks. */
 export const missingFromAddon = (bindings: unknown): string[] => {
@@ -100,46 +120,9 @@ export const missingFromAddon = (bindings: unknown): string[] => {
   const addon = bindings as Readonly<Record<string, unknown>>
   const missing = FUNCTIONS.filter((name) => typeof addon[name] !== 'function')
   for (const [name, methods] of Object.entries(METHODS)) {
-    const constructor = addon[name]
-    if (typeof constructor !== 'function') missing.push(name)
-    else
-      missing.push(
-        ...methods.filter((method) => !(method in constructor.prototype)).map((method) => `${name}.${method}`),
-      )
+    const maker = addon[name]
+    if (typeof maker !== 'function') missing.push(name)
+    else missing.push(...methods.filter((method) => !(method in maker.prototype)).map((method) => `${name}.${method}`))
   }
   return missing
-}
-
-/** Loads llama.cpp. Its own builds are used only: nothing is compiled or fetched. */
-export const loadAddon = async (threads: number): Promise<Addon> => {
-  const { getLlama, LlamaLogLevel } = await import('node-llama-cpp').catch((error: unknown) => {
-    throw new InferenceError('engine_missing', 'llama.cpp is not installed: run npm install node-llama-cpp@3.22.1.', {
-      cause: error,
-    })
-  })
-  // Apple's builds know no other way than Metal.
-  const gpu = process.platform === 'darwin' && process.arch === 'arm64' ? 'metal' : false
-  const llama = await getLlama({
-    gpu,
-    build: 'never',
-    skipDownload: true,
-    maxThreads: threads,
-    logLevel: LlamaLogLevel.error,
-    logger: (_level, message) => process.stderr.write(`${message}\n`),
-  }).catch((error: unknown) => {
-    throw new InferenceError(
-      'engine_missing',
-      `node-llama-cpp has no build of llama.cpp for ${process.platform} on ${process.arch}: ${String(error)}`,
-      { cause: error },
-    )
-  })
-  const bindings: unknown = '_bindings' in llama ? llama._bindings : undefined
-  const missing = missingFromAddon(bindings)
-  if (missing.length > 0) {
-    throw new InferenceError(
-      'engine_missing',
-      `node-llama-cpp 3.22.1 is needed; the one that is installed lacks ${missing.join(', ')}. Run npm ci.`,
-    )
-  }
-  return bindings as Addon
 }

@@ -1,6 +1,7 @@
-import { readGgufFileInfo } from 'node-llama-cpp'
 import { InferenceError } from '../../../errors.ts'
-import { type Addon, type AddonModel, loadAddon } from './addon.ts'
+import { readGgufHeader } from '../../../gguf/header.ts'
+import type { Addon, AddonModel } from './addon.ts'
+import { loadAddon, onMetal } from './load-addon.ts'
 
 /** A loaded model: its words, and what its file says of it. */
 export interface LlamaModel {
@@ -10,7 +11,7 @@ export interface LlamaModel {
   readonly trainContextTokens: number
   /** Bytes of keys and values for one token of one sequence. */
   readonly cacheBytesPerToken: number
-  /** Whether the state of a sequence is all in its keys and values, so that a part of it can be kept. */
+  /** Whether the state of a sequence is all in its keys and values, so that it can be saved as they are. */
   readonly plainCache: boolean
   readonly weightBytes: number
   readonly chatTemplate: string | null
@@ -27,70 +28,49 @@ export interface LlamaModel {
   readonly firstToken: number | null
 }
 
-// Types of a token in a GGUF file that have a meaning of their own.
-const UNKNOWN = 2
-const CONTROL = 3
+// Attributes of a token in llama.cpp (llama.h, enum llama_token_attr): unknown and control.
+const MEANS_SOMETHING = 1 | 8
+const NO_TOKEN = 0xffffffff
+// Apple's processors and graphics share their memory: every layer goes there.
+const ALL_LAYERS = 999
 
-const numberOf = (value: unknown): number => {
-  if (Array.isArray(value)) return Math.max(0, ...value.map(numberOf))
-  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0
-}
-
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
-
-const wordOf = (words: readonly unknown[], index: unknown): string => {
-  const word = typeof index === 'number' || typeof index === 'bigint' ? words[Number(index)] : undefined
-  return typeof word === 'string' ? word : ''
-}
-
-/** Keys and values in 16 bits each, for the heads that keep them. */
-const bytesPerToken = (fields: Readonly<Record<string, unknown>>): number => {
-  const attention = fieldsOf(fields['attention'])
-  const heads = numberOf(attention['head_count'])
-  const width = heads === 0 ? 0 : numberOf(fields['embedding_length']) / heads
-  const keyValueHeads = numberOf(attention['head_count_kv']) || heads
-  const key = numberOf(attention['key_length']) || width
-  const value = numberOf(attention['value_length']) || width
-  return numberOf(fields['block_count']) * keyValueHeads * (key + value) * 2
+const controlWordsOf = (handle: AddonModel, vocabulary: number): string[] => {
+  const words: string[] = []
+  for (let token = 0; token < vocabulary; token++) {
+    if ((handle.getTokenAttributes(token) & MEANS_SOMETHING) !== 0) words.push(handle.getTokenString(token))
+  }
+  return words.filter((word) => word.length > 1)
 }
 
 /** @throws InferenceError engine_missing, invalid_model */
-export const loadModel = async (path: string, threads: number): Promise<LlamaModel> => {
-  const addon = await loadAddon(threads)
-  const { metadata } = await readGgufFileInfo(path, { readTensorInfo: false, logWarnings: false })
-  const architecture = metadata.general.architecture
-  const fields = fieldsOf(fieldsOf(metadata)[architecture])
-  const tokenizer = fieldsOf(fieldsOf(metadata)['tokenizer'])
-  const words = fieldsOf(tokenizer['ggml'])
-  const texts = Array.isArray(words['tokens']) ? words['tokens'] : []
-  const types = Array.isArray(words['token_type']) ? words['token_type'] : []
-
+export const loadModel = async (path: string): Promise<LlamaModel> => {
+  // llama.cpp aborts on some broken files instead of saying so.
+  const header = await readGgufHeader(path)
+  const addon = await loadAddon()
   const handle = new addon.AddonModel(path, {
     addonExports: addon,
-    gpuLayers: process.platform === 'darwin' && process.arch === 'arm64' ? 999 : 0,
+    gpuLayers: onMetal ? ALL_LAYERS : 0,
     useMmap: addon.getSupportsMmap(),
   })
   if (!(await handle.init())) throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'.`)
   const memory = handle.getMemoryBreakdown()
+  const word = (token: number): string => (token >= 0 && token < NO_TOKEN ? handle.getTokenString(token) : '')
   return {
     addon,
     handle,
     parameters: handle.getTotalParameters(),
-    trainContextTokens: handle.getTrainContextSize(),
-    cacheBytesPerToken: bytesPerToken(fields),
-    plainCache:
-      addon.getIsArchRecurrent(architecture) !== true &&
-      addon.getIsArchHybrid(architecture) !== true &&
-      numberOf(fieldsOf(fields['attention'])['sliding_window']) === 0,
-    weightBytes: memory.cpuRam + memory.gpuVram,
-    chatTemplate: typeof tokenizer['chat_template'] === 'string' ? tokenizer['chat_template'] : null,
-    bosToken: wordOf(texts, words['bos_token_id']),
-    eosToken: wordOf(texts, words['eos_token_id']),
-    controlWords: texts.filter(
-      (text, index): text is string =>
-        typeof text === 'string' && text.length > 1 && [UNKNOWN, CONTROL].includes(numberOf(types[index])),
+    trainContextTokens: header.contextTokens,
+    // Two bytes for each number.
+    cacheBytesPerToken: header.keyValueHeads.reduce(
+      (sum, heads) => sum + heads * (header.keyLength + header.valueLength) * 2,
+      0,
     ),
+    plainCache: !header.recurrent && !header.metadata.has(`${header.architecture}.attention.sliding_window`),
+    weightBytes: memory.cpuRam + memory.gpuVram,
+    chatTemplate: header.chatTemplate,
+    bosToken: word(handle.tokenBos()),
+    eosToken: word(handle.tokenEos()),
+    controlWords: controlWordsOf(handle, header.vocabulary),
     tokenize: (text, special) => handle.tokenize(text, special),
     detokenize: (tokens) => handle.detokenize(Uint32Array.from(tokens), false),
     endsGeneration: (token) => handle.isEogToken(token),

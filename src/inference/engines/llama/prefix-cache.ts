@@ -1,0 +1,138 @@
+import type { BatchContext } from './binding/batch-context.ts'
+import { createSavedStates, sharedLength } from './saved-states.ts'
+
+/**
+ * Keys and values of the beginnings of prompts, kept across requests and users: in the slots where they were computed until
+ * another text comes to sit there, and then as saved states.
+ */
+export interface PrefixCache {
+  readonly enabled: boolean
+  /** Tokens from the beginning of `prompt` that need no computing now. */
+  available(prompt: readonly number[]): number
+  /** Makes `slot` hold as much of the beginning of `prompt` as there is, and nothing else; returns how many tokens. */
+  seat(slot: number, prompt: readonly number[]): Promise<number>
+  /** Says what `slot` holds from now on: the first `length` of `tokens`. */
+  hold(slot: number, tokens: readonly number[], length: number): void
+  /** Copies between slots are made with the next batch; to be called after each. */
+  computed(): void
+  figures(): Readonly<Record<string, number>>
+}
+
+export interface PrefixCacheParts {
+  readonly context: BatchContext
+  readonly slots: number
+  /** For saved states; 0 switches everything off. */
+  readonly budgetBytes: number
+  readonly bytesPerToken: number
+  /** Whether states can be saved at all. */
+  readonly plainCache: boolean
+}
+
+// Fewer tokens than these are computed as fast as they are fetched.
+const WORTH_FETCHING = 16
+// A state is saved where this many tokens, and this share of them, would be lost: saving 60 tokens takes as long as computing one.
+const WORTH_SAVING = 64
+const SHARE_WORTH_SAVING = 1 / 16
+
+interface Held {
+  readonly tokens: readonly number[]
+  readonly length: number
+}
+
+const NOTHING: Held = { tokens: [], length: 0 }
+
+const withoutCache = (context: BatchContext): PrefixCache => ({
+  enabled: false,
+  available: () => 0,
+  seat: async (slot) => {
+    context.truncate(slot, 0)
+    return 0
+  },
+  hold: () => undefined,
+  computed: () => undefined,
+  figures: () => ({
+    prefix_cache_hits_total: 0,
+    prefix_cache_tokens_total: 0,
+    prefix_cache_bytes: 0,
+    prefix_cache_states: 0,
+  }),
+})
+
+export const createPrefixCache = ({
+  context,
+  slots,
+  budgetBytes,
+  bytesPerToken,
+  plainCache,
+}: PrefixCacheParts): PrefixCache => {
+  const held: Held[] = Array.from({ length: slots }, () => NOTHING)
+  const saved = createSavedStates(budgetBytes)
+  // Slots between which a copy waits for the next batch: their keys and values must neither be read nor replaced until then.
+  const copying = new Set<number>()
+  const counts = { prefix_cache_hits_total: 0, prefix_cache_tokens_total: 0 }
+
+  // The last token is computed in any case: it says what comes next.
+  const shared = ({ tokens, length }: Held, prompt: readonly number[]): number =>
+    sharedLength(tokens, prompt, Math.min(length, prompt.length - 1))
+
+  const closestSlot = (prompt: readonly number[], except: number): { slot: number; length: number } => {
+    const best = { slot: except, length: 0 }
+    for (const [slot, content] of held.entries()) {
+      const length = slot === except ? 0 : shared(content, prompt)
+      if (length > best.length) Object.assign(best, { slot, length })
+    }
+    return best
+  }
+
+  const closestSaved = (prompt: readonly number[]) => {
+    const closest = saved.closest(prompt)
+    return closest === null ? null : { saved: closest.saved, length: Math.min(closest.shared, prompt.length - 1) }
+  }
+
+  /** Saves what would be lost with all but the first `kept` tokens of a slot. */
+  const preserve = async (slot: number, kept: number): Promise<void> => {
+    const { tokens, length } = held[slot] ?? NOTHING
+    const lost = length - kept
+    if (!plainCache || copying.has(slot) || lost < WORTH_SAVING || lost < length * SHARE_WORTH_SAVING) return
+    if (length * bytesPerToken > budgetBytes) return
+    const text = tokens.slice(0, length)
+    const elsewhere = held.some(
+      (other, index) => index !== slot && other.length >= length && sharedLength(other.tokens, text, length) === length,
+    )
+    if (!elsewhere && !saved.covers(text)) saved.add({ tokens: text, state: await context.save(slot) })
+  }
+
+  const fetch = async (slot: number, prompt: readonly number[]): Promise<number> => {
+    const own = shared(held[slot] ?? NOTHING, prompt)
+    await preserve(slot, own)
+    const other = closestSlot(prompt, slot)
+    const state = copying.has(slot) ? null : closestSaved(prompt)
+    const best = Math.max(other.length, state?.length ?? 0)
+    if (best < own + WORTH_FETCHING) return context.truncate(slot, own) ? own : 0
+    if (state !== null && state.length === best) {
+      saved.used(state.saved)
+      return (await context.restore(state.saved.state, best, slot)) ? best : 0
+    }
+    await context.copy(other.slot, slot)
+    copying.add(slot).add(other.slot)
+    return context.truncate(slot, best) ? best : 0
+  }
+
+  if (budgetBytes === 0) return withoutCache(context)
+  return {
+    enabled: true,
+    available: (prompt) => Math.max(closestSlot(prompt, -1).length, closestSaved(prompt)?.length ?? 0),
+    seat: async (slot, prompt) => {
+      const length = await fetch(slot, prompt)
+      held[slot] = { tokens: prompt, length }
+      if (length > 0) counts.prefix_cache_hits_total += 1
+      counts.prefix_cache_tokens_total += length
+      return length
+    },
+    hold: (slot, tokens, length) => {
+      held[slot] = { tokens, length }
+    },
+    computed: () => copying.clear(),
+    figures: () => ({ ...counts, prefix_cache_bytes: saved.bytes, prefix_cache_states: saved.count }),
+  }
+}

@@ -1,0 +1,28 @@
+import { type Moments, varianceOf } from './moments.ts'
+
+/** The sample size at which the interval is tightest relative to a fixed one. */
+const TUNED_FOR = 5000
+
+/**
+ * An interval for the difference of two means, a - b, that may be looked at after every observation: the chance that it
+ * ever misses is at most `alpha` (asymptotic confidence sequence with a Gaussian mixture: Waudby-Smith, Arbour, Sinha,
+ * Kennedy, Ramdas 2021). Null while a sample has fewer than two values.
+ */
+export const alwaysValidInterval = (
+  a: Moments,
+  b: Moments,
+  alpha: number,
+): { readonly lower: number; readonly upper: number } | null => {
+  const varianceA = varianceOf(a)
+  const varianceB = varianceOf(b)
+  if (varianceA === null || varianceB === null) return null
+  const n = a.count + b.count
+  const error = Math.sqrt(varianceA / a.count + varianceB / b.count)
+  const rhoSquared = (-2 * Math.log(alpha) + Math.log(-2 * Math.log(alpha) + 1)) / TUNED_FOR
+  const widened = Math.sqrt(
+    ((2 * (n * rhoSquared + 1)) / (n * n * rhoSquared)) * Math.log(Math.sqrt(n * rhoSquared + 1) / alpha),
+  )
+  const reach = error * Math.sqrt(n) * widened
+  const apart = a.mean - b.mean
+  return { lower: apart - reach, upper: apart + reach }
+}

@@ -61,6 +61,13 @@ module.exports = {
       to: { path: '\\.store\\.ts$' },
     },
     {
+      name: 'fixtures-are-for-tests',
+      comment: 'they are not built',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [tests, '\\.fixture\\.ts$'] },
+      to: { path: '\\.fixture\\.ts$' },
+    },
+    {
       name: 'runs-in-a-browser',
       comment: 'tensors, client and the SDK part of device are used by web pages too',
       severity: 'error',

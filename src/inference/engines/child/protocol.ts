@@ -1,0 +1,47 @@
+import type { ChatEvent, ChatMessage, ChatRequest, Embeddings } from '../../engine.ts'
+import type { InferenceErrorCode } from '../../errors.ts'
+
+/** What a process in which a model runs can be asked for. It answers `failed` to what its model cannot do. */
+export type Asked =
+  | { readonly type: 'chat'; readonly request: ChatRequest }
+  | { readonly type: 'count'; readonly messages: readonly ChatMessage[] }
+  | { readonly type: 'embed'; readonly inputs: readonly string[] }
+  | { readonly type: 'listen'; readonly window: Float32Array; readonly language: string | null }
+
+/** What the service tells that process. */
+export type Order<Settings> =
+  | { readonly type: 'open'; readonly settings: Settings }
+  | { readonly type: 'cancel'; readonly id: number }
+  | (Asked & { readonly id: number })
+
+export interface Failure {
+  readonly code: InferenceErrorCode
+  readonly message: string
+  readonly param: string | null
+}
+
+/** What was understood of one window of sound; times are seconds from its start. */
+export interface Heard {
+  readonly language: string
+  readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[]
+  /** Where the next window begins: the last segment may have been cut. */
+  readonly nextStart: number
+}
+
+/** What a process says about one request; a chat's events, or one answer. */
+export type Said =
+  | ChatEvent
+  | { readonly type: 'counted'; readonly tokens: number }
+  | { readonly type: 'embedded'; readonly embeddings: Embeddings }
+  | { readonly type: 'heard'; readonly heard: Heard }
+  | { readonly type: 'failed'; readonly failure: Failure }
+
+/** Those of one step travel in one message: a message costs more than what it says. */
+export type Happening = Said & { readonly id: number }
+
+/** What that process tells the service. */
+export type News<Facts> =
+  | { readonly type: 'ready'; readonly facts: Facts }
+  | { readonly type: 'refused'; readonly failure: Failure }
+  | { readonly type: 'step'; readonly happenings: readonly Happening[] }
+  | { readonly type: 'figures'; readonly figures: Readonly<Record<string, number>> }

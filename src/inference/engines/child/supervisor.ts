@@ -1,0 +1,192 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { threadEntry } from '../../../threads/thread-entry.ts'
+import { InferenceError } from '../../errors.ts'
+import { errorOf } from './failure.ts'
+import type { Asked, News, Order, Said } from './protocol.ts'
+
+/** The process in which a model runs, replaced when it dies. */
+export interface Supervisor<Facts> {
+  readonly facts: Facts
+  readonly figures: Readonly<Record<string, number>>
+  /** Gives an order whose answers go to `hear`; `died` is called instead when the process ends before the last of them. */
+  ask(asked: Asked, hear: (said: Said) => void, died: (error: InferenceError) => void): Ticket
+  close(): Promise<void>
+}
+
+export interface Ticket {
+  /** Nothing more is heard, and the process stops working on it. */
+  cancel(): void
+  /** Nothing more will come. */
+  done(): void
+}
+
+const LAST_WORDS = 2000
+const FIRST_PAUSE_MS = 200
+const LONGEST_PAUSE_MS = 30_000
+const KILL_AFTER_MS = 2000
+
+export interface ProcessOptions<Settings extends { readonly path: string }> {
+  /** The file to start, without its ending, beside the module at `importMetaUrl`. */
+  readonly entry: { readonly importMetaUrl: string; readonly file: string }
+  readonly settings: Settings
+  /** The model as the user named it, for the log. */
+  readonly name: string
+  /** In addition to what this process has. */
+  readonly env?: Readonly<Record<string, string>>
+  /** JSON is faster for short texts; `advanced` takes sound and vectors as the numbers they are. */
+  readonly serialization?: 'json' | 'advanced'
+  readonly log: (line: string) => void
+}
+
+interface Running<Facts> {
+  readonly child: ChildProcess
+  readonly facts: Facts
+}
+
+/** From source the process has to be taught TypeScript first. */
+const loaderFor = (entry: URL): string[] =>
+  entry.pathname.endsWith('.ts') ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : []
+
+/** Starts the process and waits until the model is loaded. */
+const start = <Settings extends { readonly path: string }, Facts>(
+  { entry: { importMetaUrl, file }, settings, env, serialization = 'json' }: ProcessOptions<Settings>,
+  listen: (news: News<Facts>) => void,
+): { ready: Promise<Running<Facts>>; child: ChildProcess } => {
+  const entry = threadEntry(importMetaUrl, file)
+  const child = fork(fileURLToPath(entry), [], {
+    execArgv: loaderFor(entry),
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    serialization,
+  })
+  let lastWords = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    lastWords = (lastWords + chunk.toString()).slice(-LAST_WORDS)
+  })
+  const ready = new Promise<Running<Facts>>((resolve, reject) => {
+    child.on('message', (news: News<Facts>) => {
+      if (news.type === 'ready') resolve({ child, facts: news.facts })
+      else if (news.type === 'refused') {
+        child.kill('SIGKILL')
+        reject(errorOf(news.failure))
+      } else listen(news)
+    })
+    child.once('error', reject)
+    child.once('exit', (code, signal) => {
+      const how = signal === null ? `with code ${code}` : `by ${signal}`
+      reject(
+        new InferenceError(
+          'engine_failed',
+          `The engine's process ended ${how} while it loaded '${settings.path}'. ${lastWords.trim()}`,
+        ),
+      )
+    })
+  })
+  child.send({ type: 'open', settings } satisfies Order<Settings>)
+  return { ready, child }
+}
+
+/** @throws InferenceError what the process refused the model for, or that it died of it */
+export const superviseProcess = async <Settings extends { readonly path: string }, Facts>(
+  options: ProcessOptions<Settings>,
+): Promise<Supervisor<Facts>> => {
+  const heard = new Map<number, { hear: (said: Said) => void; died: (error: InferenceError) => void }>()
+  let figures: Readonly<Record<string, number>> = {}
+  let restarts = 0
+  let lastId = 0
+  let closing = false
+  let child: ChildProcess
+
+  const listen = (news: News<Facts>): void => {
+    if (news.type === 'figures') figures = news.figures
+    if (news.type !== 'step') return
+    for (const { id, ...said } of news.happenings) heard.get(id)?.hear(said)
+  }
+
+  /** `running` is what orders go to; while the process is being replaced, a promise of the next one. */
+  let running: Promise<Running<Facts>>
+  let pause = FIRST_PAUSE_MS
+
+  const startOnce = (): Promise<Running<Facts>> => {
+    const started = start(options, listen)
+    child = started.child
+    return started.ready.then((ready) => {
+      child.once('exit', (code, signal) => {
+        if (closing) return
+        restarts += 1
+        figures = {}
+        const how = signal === null ? `with code ${code}` : `by ${signal}`
+        options.log(`the engine of ${options.name} ended ${how} and is started again`)
+        running = restart()
+        running.catch(() => undefined)
+        const orphans = [...heard.values()]
+        heard.clear()
+        for (const { died } of orphans) {
+          died(new InferenceError('engine_failed', `The engine ended ${how} and is started again. Ask once more.`))
+        }
+      })
+      return ready
+    })
+  }
+
+  const restart = async (): Promise<Running<Facts>> => {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, pause))
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      if (closing) throw new InferenceError('engine_failed', 'The engine is closed.')
+      try {
+        return await startOnce()
+      } catch (error) {
+        options.log(`the engine of ${options.name} could not be started: ${String(error)}`)
+      }
+    }
+  }
+
+  running = startOnce()
+  const { facts } = await running
+
+  return {
+    facts,
+    get figures() {
+      return { ...figures, process_id: child.pid ?? 0, restarts_total: restarts }
+    },
+    ask: (asked, hear, died) => {
+      const id = (lastId += 1)
+      heard.set(id, { hear, died })
+      const send = (message: Order<Settings>): void => {
+        running.then(
+          (ready) => {
+            if (heard.has(id) || message.type === 'cancel') ready.child.send(message, () => undefined)
+          },
+          (error: InferenceError) => {
+            if (heard.delete(id)) died(error)
+          },
+        )
+      }
+      send({ ...asked, id })
+      return {
+        cancel: () => {
+          if (heard.delete(id)) send({ type: 'cancel', id })
+        },
+        done: () => {
+          pause = FIRST_PAUSE_MS
+          heard.delete(id)
+        },
+      }
+    },
+    close: async () => {
+      closing = true
+      const gone = [...heard.values()]
+      heard.clear()
+      for (const { died } of gone) died(new InferenceError('engine_failed', 'The engine was closed.'))
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.disconnect()
+      const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}

@@ -183,7 +183,7 @@ describe('over HTTP', () => {
         app.get('/probe', { config: PROBE }, async () => ({}))
         app.get('/forbidden', { config: { access: 'admin' } satisfies RouteConfig }, async () => ({}))
       },
-      { rateLimit: { perMinute }, ...more },
+      { rateLimit: { perMinute, guessesPerMinute: perMinute }, ...more },
     )
 
   test('the request after the last is 429 with Retry-After and the RateLimit headers, and others go on', async () => {

@@ -17,8 +17,8 @@ import { requestId, watchTraffic } from './traffic.ts'
 import { compileValidator } from './validation.ts'
 
 const JSON_LIMIT = 1024 * 1024
-/** Public routes are limited per address, behind which many devices may share one. */
-const PUBLIC_SHARE = 10
+/** Public routes and keys that are not valid are counted per address, behind which many devices may share one. */
+const ADDRESS_SHARE = 10
 /** A device_id of 255 characters, percent-encoded. */
 const LONGEST_PARAMETER = 4096
 
@@ -26,8 +26,12 @@ export interface ServerOptions {
   readonly log: LogOptions
   readonly authenticate: Authenticate
   readonly metrics: Metrics
-  /** Requests per key and minute; 0 switches the limit off. */
-  readonly rateLimit: { readonly perMinute: number; readonly sync?: RateLimitSync | null }
+  /** Requests per key and minute, 0 switches the limits off; and keys that are not valid per address, ten times as many. */
+  readonly rateLimit: {
+    readonly perMinute: number
+    readonly guessesPerMinute?: number
+    readonly sync?: RateLimitSync | null
+  }
   /** Origins of web pages that may call this server; '*' for all; none by default. */
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; nobody by default. */
@@ -53,15 +57,16 @@ const EXPOSED = [
   'Content-Range',
 ]
 
-const limitRates = (app: App, { rateLimit: { perMinute, sync = null }, authenticate, now }: ServerOptions): void => {
+const limitRates = (app: App, { rateLimit, authenticate, now }: ServerOptions): void => {
+  const { perMinute, guessesPerMinute, sync = null } = rateLimit
   if (perMinute === 0) {
     const nothing = () => undefined
     guardAccess(app, { authenticate, guesses: { assertLeft: nothing, count: nothing }, admit: nothing })
     return
   }
   const perKey = createRateLimiter({ perMinute, now, sync })
-  const perAddress = createRateLimiter({ perMinute: perMinute * PUBLIC_SHARE, now })
-  const guesses = createRateLimiter({ perMinute, now })
+  const perAddress = createRateLimiter({ perMinute: perMinute * ADDRESS_SHARE, now })
+  const guesses = createRateLimiter({ perMinute: guessesPerMinute ?? perMinute * ADDRESS_SHARE, now })
   guardAccess(app, {
     authenticate,
     guesses: {

@@ -62,10 +62,9 @@ export const chooseEngine = async ({ model, wanted, platform, env }: EngineQuest
       { param: 'engine' },
     )
   }
-  const { installed, install, where } = await engineStatus(name, env)
+  const { installed, install } = await engineStatus(name, env)
   if (installed) {
-    const chosen = asked === null ? `${model.name} is ${what}, which ${name} runs` : 'it was asked for'
-    return { name, reason: name === where || where === null ? chosen : `${chosen} (${where})` }
+    return { name, reason: asked === null ? `${model.name} is ${what}, which ${name} runs` : 'it was asked for' }
   }
   // MLX has builds for other machines too, so one that is installed is used anywhere.
   const onlyThere =

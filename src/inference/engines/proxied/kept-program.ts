@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../threads/thread-entry.ts'
 import type { Environment } from '../find-program.ts'
@@ -16,6 +17,7 @@ export interface KeptProgram {
 
 const KEPT_LINES = 12
 const LONGEST_LINE = 300
+const LAST_WORDS_MS = 1000
 
 export const keepProgram = (
   path: string,
@@ -28,7 +30,7 @@ export const keepProgram = (
     detached: process.platform !== 'win32',
   })
   const lines: string[] = []
-  createInterface({ input: keeper.stderr! }).on('line', (line) => {
+  const words = createInterface({ input: keeper.stderr! }).on('line', (line) => {
     lines.push(line.slice(0, LONGEST_LINE))
     if (lines.length > KEPT_LINES) lines.shift()
     log(line)
@@ -38,8 +40,16 @@ export const keepProgram = (
     const { code, signal } = message as { readonly code: number | null; readonly signal: string | null }
     reason = signal === null ? `exit code ${code}` : signal
   })
-  keeper.on('error', (error) => lines.push(error.message))
-  const closed = once(keeper, 'close')
+  const saidAll = once(words, 'close')
+  const gone = new Promise<void>((resolve) => {
+    keeper.once('exit', () => resolve())
+    keeper.once('error', (error) => {
+      lines.push(error.message)
+      resolve()
+    })
+  })
+  // Not its event `close`, which never comes once we have disconnected. What it started may still hold its stderr open.
+  const closed = gone.then(() => Promise.race([saidAll, sleep(LAST_WORDS_MS, undefined, { ref: false })]))
   return {
     ended: closed.then(() => reason),
     lastWords: () => lines.join('\n'),

@@ -239,7 +239,8 @@ describe('an engine that is a server of its own', () => {
       await openProxiedEngine(PROGRAMS['mlx-lm'], { model: ${JSON.stringify(model)}, env: process.env, log() {} })
       console.log('open')
       setInterval(() => {}, 1000)`
-    const parent: ChildProcess = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    await writeFile(join(model.path, 'parent.mts'), code)
+    const parent: ChildProcess = spawn(process.execPath, ['--import', 'tsx', join(model.path, 'parent.mts')], {
       env: { ...process.env, ...env, PATH: env.PATH! },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

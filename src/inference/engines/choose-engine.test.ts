@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
+import { InferenceError } from '../errors.ts'
+import type { ModelFile, ModelFormat } from '../models/model-file.ts'
+import { chooseEngine } from './choose-engine.ts'
+import { allEngines } from './installed-engines.ts'
+
+const LINUX = { os: 'linux', arch: 'x64' } as const
+const MAC = { os: 'darwin', arch: 'arm64' } as const
+
+const model = (format: ModelFormat): ModelFile => ({
+  name: 'm',
+  variant: null,
+  path: '/models/m',
+  format,
+  bytes: 1,
+  sha256: null,
+  source: 'path',
+})
+
+const ask = async (format: ModelFormat, wanted: string, PATH: string, platform: typeof LINUX | typeof MAC = LINUX) => {
+  const error = await chooseEngine({ model: model(format), wanted, platform, env: { PATH } }).catch((e: unknown) => e)
+  return error instanceof InferenceError ? [error.code, error.message] : error
+}
+
+it('auto takes the engine that reads such a file, and says why', async () => {
+  const folder = await emptyFolder()
+  for (const program of ['mlx_lm.server', 'mlc_llm', 'mnncli']) await putDouble(folder, program)
+  expect([
+    await ask('gguf', 'auto', ''),
+    await ask('mlx', 'auto', folder, MAC),
+    await ask('mlx', 'auto', folder, LINUX),
+    await ask('mlc', 'auto', folder),
+    await ask('mnn', 'mnn', folder),
+    await ask('gguf', 'llama.cpp', ''),
+  ]).toEqual([
+    { name: 'llama.cpp', reason: 'm is a GGUF file, which llama.cpp runs' },
+    { name: 'mlx-lm', reason: 'm is a folder of safetensors as MLX reads it, which mlx-lm runs' },
+    { name: 'mlx-lm', reason: 'm is a folder of safetensors as MLX reads it, which mlx-lm runs' },
+    { name: 'mlc-llm', reason: 'm is a folder that MLC compiled, which mlc-llm runs' },
+    { name: 'mnn', reason: 'it was asked for' },
+    { name: 'llama.cpp', reason: 'it was asked for' },
+  ])
+})
+
+it('an engine that is missing is told with the line that installs it', async () => {
+  const what = '/models/m is a folder of safetensors as MLX reads it, which mlx-lm runs, and mlx-lm is not installed.'
+  expect([await ask('mlx', 'auto', '', MAC), await ask('mlx', 'mlx-lm', '')]).toEqual([
+    ['engine_missing', `${what} Install it: pip install mlx-lm`],
+    [
+      'engine_missing',
+      `${what} Install it: pip install mlx-lm. It is made for Apple silicon, and this is linux on x64: the same model as GGUF runs here too.`,
+    ],
+  ])
+})
+
+it('an engine that cannot run the file, or does not exist, is refused', async () => {
+  expect([await ask('gguf', 'mlx-lm', ''), await ask('gguf', 'tensorrt', '')]).toEqual([
+    [
+      'unsupported',
+      'mlx-lm cannot run /models/m: it is a GGUF file, which llama.cpp runs. Use --engine llama.cpp, or leave it to auto.',
+    ],
+    [
+      'unsupported',
+      "There is no engine 'tensorrt'. Engines are llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn; auto picks one.",
+    ],
+  ])
+})
+
+it('every engine is listed, with where it is or how to get it', async () => {
+  const folder = await emptyFolder()
+  await putDouble(folder, 'mnncli')
+  const engines = await allEngines({ PATH: folder })
+  expect(engines.filter(({ name }) => name !== 'onnxruntime')).toEqual([
+    { name: 'llama.cpp', installed: true, where: 'node-llama-cpp', install: 'npm install node-llama-cpp' },
+    { name: 'mlx-lm', installed: false, where: null, install: 'pip install mlx-lm' },
+    {
+      name: 'mlc-llm',
+      installed: false,
+      where: null,
+      install: 'see https://llm.mlc.ai/docs/install/mlc_llm.html',
+    },
+    {
+      name: 'mnn',
+      installed: true,
+      where: `${folder}/mnncli`,
+      install: 'see https://github.com/alibaba/MNN/tree/master/apps/mnncli',
+    },
+  ])
+})

@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { InferenceError } from '../errors.ts'
+import { addModel, removeModel } from './change-models.ts'
+import { findModel, listModels } from './model-folder.ts'
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../../test/fixtures/models/${name}`, import.meta.url))
+const STARTER_PATH = fileURLToPath(new URL('../../../models/starter.gguf', import.meta.url))
+
+const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+
+const now = new Date('2026-11-21T00:00:00Z')
+
+const messageOf = async (promise: Promise<unknown>): Promise<readonly [string, string]> => {
+  const error: unknown = await promise.catch((thrown: unknown) => thrown)
+  if (!(error instanceof InferenceError)) throw error
+  return [error.code, error.message]
+}
+
+const names = async (home: string): Promise<readonly string[]> =>
+  (await listModels(home)).map((listed) =>
+    listed.state === 'ready' ? listed.model.name : `${listed.name} damaged: ${listed.fault}`,
+  )
+
+/** A small file that begins as a GGUF file does. */
+const tinyGguf = async (name: string, bytes: number): Promise<string> => {
+  const path = join(await emptyFolder(), name)
+  await writeFile(path, Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(bytes - 4)]))
+  return path
+}
+
+it('the starter model is always there, also as starter:4bit', async () => {
+  const home = await emptyFolder()
+  const { size } = await stat(STARTER_PATH)
+  const starter = { variant: 'q4_0', path: STARTER_PATH, format: 'gguf', bytes: size, sha256: null, source: 'package' }
+  expect(await findModel('starter', home)).toEqual({ name: 'starter', ...starter })
+  expect(await findModel('starter:4bit', home)).toEqual({ name: 'starter:4bit', ...starter })
+  expect(await messageOf(findModel('starter:8bit', home))).toEqual([
+    'model_not_found',
+    "The model 'starter' has no variant '8bit'. There is: starter:q4_0.",
+  ])
+  expect(await names(home)).toEqual(['starter'])
+})
+
+it('a file that is added lies there with its size and hash, and is found by name and by bits', async () => {
+  const home = await emptyFolder()
+  const source = fixture('tiny-chat-q8_0.gguf')
+  const bytes = await readFile(source)
+  const added = await addModel(home, { name: 'tiny', path: source, now })
+  const path = join(home, 'models', 'tiny', 'q8_0', 'tiny-chat-q8_0.gguf')
+  const model = { variant: 'q8_0', path, format: 'gguf', bytes: bytes.length, sha256: sha256(bytes), source }
+  expect(added).toEqual({ name: 'tiny:q8_0', ...model })
+  expect((await readFile(path)).equals(bytes)).toBe(true)
+  expect(JSON.parse(await readFile(join(home, 'models', 'tiny', 'q8_0', 'model.json'), 'utf8'))).toEqual({
+    name: 'tiny',
+    variant: 'q8_0',
+    file: 'tiny-chat-q8_0.gguf',
+    size: bytes.length,
+    sha256: sha256(bytes),
+    source,
+    added_at: '2026-11-21T00:00:00.000Z',
+  })
+  for (const name of ['tiny', 'TINY', 'tiny:8bit', 'tiny:Q8_0'])
+    expect(await findModel(name, home)).toEqual({ name, ...model })
+  expect(await readdir(join(home, 'models'))).toEqual(['tiny'])
+})
+
+it('a folder is added whole, hashed as sha256sum would list it', async () => {
+  const home = await emptyFolder()
+  const source = await emptyFolder()
+  await mkdir(join(source, 'onnx'))
+  await mkdir(join(source, '.git'))
+  await writeFile(join(source, 'config.json'), '{}')
+  await writeFile(join(source, 'onnx', 'model.onnx'), 'weights')
+  await writeFile(join(source, '.git', 'HEAD'), 'ref')
+  const { name, format, bytes, sha256: hash, path } = await addModel(home, { name: 'bert', path: source })
+  const listing = `${sha256('{}')}  config.json\n${sha256('weights')}  onnx/model.onnx\n`
+  expect({ name, format, bytes, hash }).toEqual({
+    name: 'bert:default',
+    format: 'onnx',
+    bytes: 9,
+    hash: sha256(listing),
+  })
+  expect((await readdir(path, { recursive: true })).sort()).toEqual(['config.json', 'onnx', 'onnx/model.onnx'])
+})
+
+it('adding again takes the place of the same variant, and removing takes one or all', async () => {
+  const home = await emptyFolder()
+  await addModel(home, { name: 'm', path: await tinyGguf('a-q4_0.gguf', 10) })
+  await addModel(home, { name: 'm', path: await tinyGguf('b-q4_0.gguf', 20) })
+  await addModel(home, { name: 'm:q8_0', path: await tinyGguf('c.gguf', 30) })
+  await Promise.all([1, 2, 3].map(async (n) => addModel(home, { name: 'n', path: await tinyGguf('n.gguf', 10 + n) })))
+  expect(await names(home)).toEqual(['starter', 'm:q4_0', 'm:q8_0', 'n:default'])
+  expect((await findModel('m', home)).bytes).toBe(20)
+  expect(await messageOf(findModel('m:f16', home))).toEqual([
+    'model_not_found',
+    "The model 'm' has no variant 'f16'. There is: m:q4_0, m:q8_0.",
+  ])
+  await removeModel(home, 'm:q4_0')
+  expect(await names(home)).toEqual(['starter', 'm:q8_0', 'n:default'])
+  await removeModel(home, 'm:q8_0')
+  await removeModel(home, 'n')
+  expect(await readdir(join(home, 'models'))).toEqual([])
+  expect(await messageOf(removeModel(home, 'n'))).toEqual([
+    'model_not_found',
+    `There is no model 'n' in ${join(home, 'models')}.`,
+  ])
+})
+
+it('damaged entries are listed with what is wrong, and can be removed', async () => {
+  const home = await emptyFolder()
+  const folder = join(home, 'models')
+  for (const name of ['cut', 'gone', 'nojson', 'notjson', 'nohash', 'escape'])
+    await addModel(home, { name, path: await tinyGguf('w.gguf', 10) })
+  const at = (name: string, file: string): string => join(folder, name, 'default', file)
+  await truncate(at('cut', 'w.gguf'), 5)
+  await rm(at('gone', 'w.gguf'))
+  await rm(at('nojson', 'model.json'))
+  await writeFile(at('notjson', 'model.json'), '{"name":')
+  const entry = JSON.parse(await readFile(at('nohash', 'model.json'), 'utf8'))
+  await writeFile(at('nohash', 'model.json'), JSON.stringify({ ...entry, sha256: 7 }))
+  await writeFile(at('escape', 'model.json'), JSON.stringify({ ...entry, file: '../w.gguf' }))
+  await mkdir(join(folder, 'empty'))
+  await writeFile(join(folder, 'stray.txt'), 'x')
+  expect(await names(home)).toEqual([
+    'starter',
+    'cut:default damaged: w.gguf has 5 bytes instead of 10',
+    'empty damaged: it holds no variant with a model.json',
+    'escape:default damaged: file in model.json is not in its folder',
+    'gone:default damaged: w.gguf is missing',
+    'nohash:default damaged: sha256 is missing in model.json',
+    'nojson:default damaged: model.json is missing',
+    'notjson:default damaged: model.json is no JSON',
+  ])
+  expect(await messageOf(findModel('cut', home))).toEqual([
+    'invalid_model',
+    `The model 'cut:default' in ${join(folder, 'cut', 'default')} is damaged: w.gguf has 5 bytes instead of 10.`,
+  ])
+  for (const name of ['cut', 'gone', 'nojson', 'notjson', 'nohash', 'escape', 'empty']) await removeModel(home, name)
+  expect(await names(home)).toEqual(['starter'])
+})
+
+it('nothing is left of a model that could not be added', async () => {
+  const home = await emptyFolder()
+  const stop = new AbortController()
+  stop.abort(new Error('stopped'))
+  const path = await tinyGguf('w.gguf', 10)
+  await expect(addModel(home, { name: 'm', path, signal: stop.signal })).rejects.toThrow()
+  expect(await readdir(join(home, 'models'))).toEqual([])
+  expect(await messageOf(addModel(home, { name: 'starter', path }))).toEqual([
+    'invalid_request',
+    "The name 'starter' belongs to the model of the package. Choose another.",
+  ])
+})
+
+it('paths work wherever names do', async () => {
+  const home = await emptyFolder()
+  const path = await tinyGguf('w-q8_0.gguf', 10)
+  const folder = join(path, '..')
+  const found = { variant: 'q8_0', path, format: 'gguf', bytes: 10, sha256: null, source: 'path' }
+  for (const text of [path, folder, './w-q8_0.gguf', 'w-q8_0.gguf'])
+    expect(await findModel(text, home, folder)).toEqual({ name: 'w-q8_0', ...found })
+  expect((await findModel(fixture('tiny-bert'), home)).format).toBe('onnx')
+})
+
+it('a name that stands for nothing is answered with what there is', async () => {
+  const home = await emptyFolder()
+  await addModel(home, { name: 'mine', path: await tinyGguf('w.gguf', 10) })
+  const ask = (text: string) => messageOf(findModel(text, home, home))
+  expect(await ask('qwen3')).toEqual([
+    'model_not_found',
+    "There is no model 'qwen3'. There is: starter, mine:default. Name a GGUF file or a model folder by its path, or add one to the models folder.",
+  ])
+  expect(await ask('./x.gguf')).toEqual(['model_not_found', `There is no file or folder ${join(home, 'x.gguf')}.`])
+  for (const text of ['a:b:c', 'a b', '', 'nul', 'x'.repeat(300), 'a:..'])
+    expect((await ask(text))[0]).toBe('model_not_found')
+})
+
+it('what lies at a path is known by its content, or refused', async () => {
+  const home = await emptyFolder()
+  const ask = async (files: Readonly<Record<string, string>>): Promise<string> => {
+    const folder = await emptyFolder()
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    return findModel(`${folder}/`, home).then(
+      ({ format }) => format,
+      (error: Error) => error.message.replaceAll(folder, 'F'),
+    )
+  }
+  const advice = 'Models are GGUF files, and folders as ONNX, MLX, MLC and MNN use them.'
+  expect([
+    await ask({ 'config.json': '{}', 'model.safetensors': '' }),
+    await ask({ 'mlc-chat-config.json': '{}', 'params_shard_0.bin': '' }),
+    await ask({ 'config.json': '{"llm_model":"llm.mnn"}', 'llm.mnn': '' }),
+    await ask({ 'model.onnx': '' }),
+    await ask({ 'm-00001-of-00002.gguf': 'GGUF', 'm-00002-of-00002.gguf': 'GGUF' }),
+    await ask({ 'a.gguf': 'GGUF', 'b.gguf': 'GGUF' }),
+    await ask({ 'model.safetensors': '' }),
+    await ask({}),
+    await ask({ 'README.md': '' }),
+  ]).toEqual([
+    'mlx',
+    'mlc',
+    'mnn',
+    'onnx',
+    'gguf',
+    `F is no model: it holds several (a.gguf, b.gguf, ...); name one of them. ${advice}`,
+    `F is no model: there is no config.json beside its safetensors. ${advice}`,
+    `F is no model: the folder is empty. ${advice}`,
+    `F is no model: it holds no file that is known. ${advice}`,
+  ])
+})

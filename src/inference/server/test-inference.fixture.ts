@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
+import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions'
 import type { Engine } from '../engine.ts'
 import { openLlamaEngine } from '../engines/llama/open-engine.ts'
 import type { LlamaOptions } from '../engines/llama/settings.ts'
@@ -21,6 +22,16 @@ export const openStarter = (options: Partial<LlamaOptions> = {}): Promise<Engine
     ...options,
   })
 
+/** A chat that takes thousands of tokens, so that it is still running when something happens to it. */
+export const endless = {
+  model: 'starter',
+  messages: [{ role: 'user', content: 'Count.' }],
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'numbers', schema: { type: 'array', items: { type: 'integer' }, minItems: 1000 } },
+  },
+} satisfies ChatCompletionCreateParamsNonStreaming
+
 export interface TestInference {
   readonly url: string
   readonly port: number
@@ -29,6 +40,8 @@ export interface TestInference {
   readonly log: () => string
   /** The value of one line of /metrics, found by how it begins. */
   metric(line: string): Promise<number | undefined>
+  /** Waits until the first line of /metrics that begins so has the value. */
+  until(line: string, value: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -57,15 +70,19 @@ export const serveForTest = async (
   })
   const { port } = server.address
   const url = `http://127.0.0.1:${port}`
+  const metric: TestInference['metric'] = async (line) => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    const found = text.split('\n').find((candidate) => candidate.startsWith(line))
+    return found === undefined ? undefined : Number(found.slice(found.lastIndexOf(' ') + 1))
+  }
   return {
     url,
     port,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }),
     log: () => log,
-    async metric(line) {
-      const text = await (await fetch(`${url}/metrics`)).text()
-      const found = text.split('\n').find((candidate) => candidate.startsWith(line))
-      return found === undefined ? undefined : Number(found.slice(found.lastIndexOf(' ') + 1))
+    metric,
+    async until(line, value) {
+      while ((await metric(line)) !== value) await new Promise((resolve) => setTimeout(resolve, 20))
     },
     close: server.close,
   }

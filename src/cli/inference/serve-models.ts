@@ -58,8 +58,13 @@ export const openModels = async (
   options: ServeOptions,
   log: (line: string) => void,
 ): Promise<ServedModels> => {
-  const names = [...new Set([first, ...(options.models ?? [])])]
-  const chosen = await Promise.all(names.map((name) => chooseModelAndEngine(session, name, options.engine)))
+  const asked = [...new Set([first, ...(options.models ?? [])])]
+  const chosen = await Promise.all(asked.map((name) => chooseModelAndEngine(session, name, options.engine)))
+  const names = chosen.map(({ file }) => file.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    throw wrongUsage(`Two of the models would be called '${twice}', and requests could not tell them apart.`)
+  }
   const settings = {
     cacheMegabytes: options.cache ? options.cacheSize : 0,
     draft: draftOf(options.draft, session),

@@ -65,6 +65,7 @@ export const define = (command: Command, session: Session): void => {
       ),
     )
     .option('--draft <what>', 'speculate: prompt-lookup, first-layers, or the path of a small GGUF model')
+    .option('--no-announce', 'do not tell the local network that it is there')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('warn'))
     .action(async (given: string | undefined, options: ServeOptions) => {
       const { serve } = await import('./serve.ts')

@@ -1,6 +1,7 @@
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { CommanderError } from 'commander'
 import { compress } from '../../inference/compression/compress.ts'
+import { type Announced, announce } from '../../inference/discovery/announce.ts'
 import type { Compress } from '../../inference/server/model-source.ts'
 import { startInferenceServer } from '../../inference/server/start-server.ts'
 import { Failure, wrongUsage } from '../failure.ts'
@@ -8,7 +9,7 @@ import { harmless } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
 import { bannerOf } from './serve-banner.ts'
-import { openModels } from './serve-models.ts'
+import { openModels, type ServedModels } from './serve-models.ts'
 
 export interface ServeOptions {
   readonly port: number
@@ -28,6 +29,7 @@ export interface ServeOptions {
   readonly context?: number
   readonly slots?: number
   readonly draft?: string
+  readonly announce: boolean
   readonly logLevel: string
 }
 
@@ -77,6 +79,12 @@ const compressOver = (tokens: number | undefined): Compress | null =>
         return done === null ? null : { messages: done.messages, removedTokens: done.report.removedTokens }
       }
 
+/** Lets `svc scan` find the server. */
+const announceIn = ({ out }: Session, { first }: ServedModels, { address, port }: AddressInfo): Announced => {
+  const { name: engine, model } = first.engine
+  return announce({ host: address, port, model: model.name, engine, version: packageVersion() }, out.note)
+}
+
 const stopped = (signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => {
     if (signal === undefined) return
@@ -113,11 +121,13 @@ export const serve = async (session: Session, model: string, options: ServeOptio
       version: packageVersion(),
       log,
     }).catch(asFailure)
+    const announced = options.announce ? announceIn(session, models, server.address) : null
     try {
       for (const line of bannerOf(models, options, server.address)) out.line(line)
       await stopped(io.signal)
       out.note('Stopping: finishing what is running.')
     } finally {
+      await announced?.stop()
       await server.close()
     }
   } finally {

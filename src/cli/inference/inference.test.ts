@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { runInProcess } from '../in-process.fixture.ts'
+import { Interrupted } from '../io.ts'
+
+// Each loads a model in a process of its own.
+vi.setConfig({ testTimeout: 60_000 })
+
+const FRANCE = 'What is the capital of France?'
+const PARIS = 'The capital of France is Paris.'
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
+const BIGGER = fileURLToPath(new URL('../../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
+const nowhere = { SERVICE_HOME: join('/', 'nowhere', 'svc') }
+
+test('run streams the answer of the model to standard output', async () => {
+  const seen: string[] = []
+  const ran = await runInProcess(['run', 'starter', FRANCE, '--temperature', '0'], {
+    env: nowhere,
+    onOutput: (text) => seen.push(text),
+  })
+  expect(ran).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: '' })
+  expect(seen.length).toBeGreaterThan(3)
+})
+
+test('run takes the model from SERVICE_MODEL and the prompt from standard input, and prints JSON', async () => {
+  const { exitCode, stdout } = await runInProcess(['run', '-', '--temperature', '0', '--json', '--max-tokens', '2'], {
+    env: { ...nowhere, SERVICE_MODEL: 'starter' },
+    stdin: Readable.from([`${FRANCE}\n`]),
+  })
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout)).toEqual({
+    model: 'starter',
+    engine: 'llama.cpp',
+    text: 'The capital',
+    finish_reason: 'length',
+    usage: { prompt_tokens: 15, completion_tokens: 2, total_tokens: 17 },
+  })
+})
+
+test('run that is interrupted ends its line and the model, with the exit code of the signal', async () => {
+  const stop = new AbortController()
+  const ran = await runInProcess(['run', 'starter', 'Count from 1 to 20.', '--temperature', '0'], {
+    env: nowhere,
+    signal: stop.signal,
+    onOutput: (text) => {
+      if (text.includes('5')) stop.abort(new Interrupted('SIGINT'))
+    },
+  })
+  expect(ran.exitCode).toBe(130)
+  expect(ran.stdout).toMatch(/^1, 2, 3, 4, 5[, \d]*\n$/)
+})
+
+test.each([
+  [['run', 'starter'], 2, 'A prompt is needed.'],
+  [['run'], 2, 'No model was named.'],
+  [['run', 'nothing', 'Hi'], 1, "There is no model 'nothing'."],
+  [['run', 'starter', 'Hi', '--engine', 'mnn'], 1, 'mnn cannot run'],
+  [['run', 'starter', 'Hi', '--temperature', '3'], 2, 'It must be a number from 0 to 2.'],
+  [['run', 'starter', 'Hi', '--max-tokens', '0'], 2, 'It must be a whole number from 1'],
+  [['serve'], 2, 'No model was named.'],
+  [['serve', 'starter', '--auto-route'], 2, 'there is only one'],
+  [['serve', 'starter', '--share'], 2, 'Add --benchmark.'],
+  [['serve', 'starter', '--route-strategy', 'dice'], 2, "argument 'dice' is invalid"],
+  [['serve', 'starter', '--draft', 'guess', '--port', '0', '--host', '127.0.0.1'], 2, '--draft takes'],
+  [['serve', 'starter', '--port', '0', '--host', '203.0.113.1'], 1, '203.0.113.1 is not an address of this machine.'],
+])('svc %j is refused with the reason', async (argv, exitCode, reason) => {
+  const ran = await runInProcess(argv, { env: nowhere })
+  expect([ran.exitCode, ran.stdout]).toEqual([exitCode, ''])
+  expect(ran.stderr).toContain(reason)
+})
+
+test('serve says when its port is in use, before it loads a model', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  const ran = await runInProcess(['serve', 'starter', '--host', '127.0.0.1', '--port', String(port)], { env: nowhere })
+  expect(ran.exitCode).toBe(1)
+  expect(ran.stderr).toContain(`Port ${port} is in use already.`)
+  other.close()
+})
+
+const chat = async (address: string, body: object) => {
+  const response = await fetch(`${address}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: FRANCE }], temperature: 0, ...body }),
+  })
+  return { headers: response.headers, body: (await response.json()) as Record<string, unknown> }
+}
+
+test('serve shows what it serves, routes between models, and told to stop ends with 0', async () => {
+  const argv = ['serve', 'starter', '--models', BIGGER, '--auto-route', '--host', '127.0.0.1', '--port', '0']
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...argv, '--threads', '1', '--no-announce'], {
+    env: { ...process.env, ...nowhere },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', (piece) => (output += piece))
+  child.stderr.on('data', (piece) => (output += piece))
+  await vi.waitUntil(() => output.includes('Queue:'), { timeout: 30_000 })
+  const address = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output)![0]
+  expect(output.split('\n').slice(0, -1)).toEqual([
+    `Address:  ${address}`,
+    expect.stringMatching(/^Engine: {3}llama\.cpp: starter is a GGUF file, which llama\.cpp runs/),
+    'Model:    starter (2.6 million parameters, 2048 tokens of context)',
+    '          and when asked for: tiny-chat-q8_0',
+    "Routing:  the model 'auto' is chosen by complexity",
+    expect.stringMatching(/^Memory: {3}\d+ MB$/),
+    'Queue:    8 at the same time, 32 more may wait',
+  ])
+
+  const routed = await chat(address, { model: 'auto' })
+  expect(routed.body).toMatchObject({ model: 'starter', choices: [{ message: { content: PARIS } }] })
+  expect(routed.headers.get('x-service-routed-model')).toBe('starter')
+  const named = await chat(address, { model: 'tiny-chat-q8_0' })
+  expect(named.body).toMatchObject({ model: 'tiny-chat-q8_0', choices: [{ message: { content: PARIS } }] })
+  expect(named.headers.get('x-service-routed-model')).toBeNull()
+
+  child.kill('SIGTERM')
+  expect((await once(child, 'exit'))[0]).toBe(0)
+  expect(output).toContain('Stopping: finishing what is running.')
+})

@@ -9,6 +9,10 @@ import { requireDataFolder } from './data-folder.ts'
 import { migrate } from './db/migrate.ts'
 import { MIGRATIONS } from './db/migrations/all.ts'
 import { type Database, openDatabase } from './db/open.ts'
+import { createAssignmentsService } from './features/assignments/assignments.service.ts'
+import { createDeliveryPlans } from './features/assignments/delivery-plans.service.ts'
+import { createPlansStore } from './features/assignments/plans.store.ts'
+import { createReportsStore } from './features/assignments/reports.store.ts'
 import { createDevicesService } from './features/devices/devices.service.ts'
 import { createDevicesStore } from './features/devices/devices.store.ts'
 import { createFilesService } from './features/files/files.service.ts'
@@ -25,6 +29,8 @@ import { recogniseFile } from './features/models/recognise.ts'
 import { createOrgsService } from './features/orgs/orgs.service.ts'
 import { createOrgsStore } from './features/orgs/orgs.store.ts'
 import { createRateLimitsStore } from './features/rate-limits/rate-limits.store.ts'
+import { createRolloutsService } from './features/rollouts/rollouts.service.ts'
+import { createRolloutsStore } from './features/rollouts/rollouts.store.ts'
 import { createAggregationsService } from './features/rounds/aggregations.service.ts'
 import { createLeasesStore } from './features/rounds/leases.store.ts'
 import { createParticipantsStore } from './features/rounds/participants.store.ts'
@@ -59,7 +65,7 @@ export interface Service {
   readonly app: App
   /** The admin key that the first start under token enrolment makes; shown once. */
   readonly firstAdminKey: string | null
-  /** Moves due rounds on and aggregates what waits, now; what the clockwork does by itself. */
+  /** Moves due rounds and plans on and aggregates what waits, now; what the clockwork does by itself. */
   settle(): Promise<void>
   /** Lets go of what has been kept long enough, now; what the clockwork does by itself every hour. */
   tidy(): Promise<void>
@@ -97,10 +103,20 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
   const keys = createKeysService({ database, store: createKeysStore(), enrollment, now, newId })
   const devices = createDevicesService({ database, store: createDevicesStore(), keys, enrollment, now, newId })
+  const changes = createRoundSignal()
+  const rolloutsStore = createRolloutsStore()
+  const plans = createDeliveryPlans({
+    database,
+    store: createPlansStore(),
+    sources: [rolloutsStore],
+    unboundReachAll: enrollment === 'open',
+    changed: () => changes.fire('plans'),
+  })
   const models = createModelsService({
     database,
     store: createModelsStore(),
     files,
+    plans,
     recognise: recogniseFile,
     now,
     newId,
@@ -113,7 +129,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     participants,
     models,
     devices,
-    changes: createRoundSignal(),
+    changes,
     random,
     graceSeconds: config.stragglerGraceSeconds,
     now,
@@ -144,7 +160,27 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     now,
     newId,
   })
-  const heartbeats = createHeartbeatsService({ database, store: createHeartbeatsStore(), devices, rounds, now })
+  const assignments = createAssignmentsService({
+    database,
+    store: createReportsStore(),
+    plans,
+    devices,
+    reported: async (planIds) => {
+      await rollouts.reported(planIds)
+    },
+    now,
+  })
+  const rollouts = createRolloutsService({
+    database,
+    store: rolloutsStore,
+    plans,
+    assignments,
+    models,
+    devices,
+    now,
+    newId,
+  })
+  const heartbeats = createHeartbeatsService({ database, store: createHeartbeatsStore(), devices, rounds, plans, now })
   const system = createSystemService({ devices, models, rounds })
   const orgs = createOrgsService({ database, store: createOrgsStore(), now })
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
@@ -155,6 +191,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     await aggregations.forgetDeadHolders()
     await blobs.sweep(new Date())
   }
+  await plans.refresh()
   const firstAdminKey = enrollment === 'token' ? await keys.ensureAdmin() : null
 
   const clockwork = startClockwork(
@@ -167,7 +204,8 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
           await aggregations.run()
         },
       },
-      { name: 'watch', everyMs: 500, run: rounds.watch },
+      { name: 'delivery', everyMs: 1000, run: rollouts.tick },
+      { name: 'watch', everyMs: 500, run: () => Promise.all([rounds.watch(), plans.refresh()]) },
       { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
       {
         name: 'retention',
@@ -203,6 +241,8 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     system,
     devices,
     heartbeats,
+    assignments,
+    rollouts,
     models,
     rounds,
     updates,
@@ -221,7 +261,10 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   return {
     app,
     firstAdminKey,
-    settle: () => clockwork.wake('aggregation'),
+    async settle() {
+      await clockwork.wake('aggregation')
+      await clockwork.wake('delivery')
+    },
     tidy: () => clockwork.wake('retention'),
     async close() {
       rounds.changes.close()

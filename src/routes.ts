@@ -1,5 +1,7 @@
 import type { BlobStore } from './blobs/blob-store.ts'
 import type { EnrollmentMode } from './domain/access.ts'
+import { assignmentsRoutes } from './features/assignments/assignments.routes.ts'
+import type { AssignmentsService } from './features/assignments/assignments.service.ts'
 import { devicesRoutes } from './features/devices/devices.routes.ts'
 import type { DevicesService } from './features/devices/devices.service.ts'
 import { heartbeatsRoutes } from './features/heartbeats/heartbeats.routes.ts'
@@ -12,6 +14,8 @@ import { modelsRoutes } from './features/models/models.routes.ts'
 import type { ModelsService } from './features/models/models.service.ts'
 import { orgsRoutes } from './features/orgs/orgs.routes.ts'
 import type { OrgsService } from './features/orgs/orgs.service.ts'
+import { rolloutsRoutes } from './features/rollouts/rollouts.routes.ts'
+import type { RolloutsService } from './features/rollouts/rollouts.service.ts'
 import type { AggregationsService } from './features/rounds/aggregations.service.ts'
 import { roundsRoutes } from './features/rounds/rounds.routes.ts'
 import type { RoundsService } from './features/rounds/rounds.service.ts'
@@ -27,6 +31,8 @@ export interface Services {
   readonly system: SystemService
   readonly devices: DevicesService
   readonly heartbeats: HeartbeatsService
+  readonly assignments: AssignmentsService
+  readonly rollouts: RolloutsService
   readonly models: ModelsService
   readonly rounds: RoundsService
   readonly updates: UpdatesService
@@ -47,6 +53,8 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   systemRoutes(app, services.system, services)
   devicesRoutes(app, services.devices, now)
   heartbeatsRoutes(app, services.heartbeats, services.devices)
+  assignmentsRoutes(app, services.assignments, services.devices)
+  rolloutsRoutes(app, services.rollouts, services.assignments, services.models)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)

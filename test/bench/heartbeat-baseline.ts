@@ -21,6 +21,7 @@ const heartbeats: HeartbeatsService = {
       reported: status ?? 'active',
       lastHeartbeat: new Date(),
       pendingRoundId: null,
+      assignments: [],
     }
   },
 }

@@ -117,6 +117,8 @@ export const delivery = {
       primary key (plan_id, device_id)
     )`,
     `create index plan_reports_by_device on plan_reports (device_id)`,
+    // Health is looked at with every batch of reports; mostly, there are no failures to be found.
+    `create index plan_reports_failed on plan_reports (plan_id) where state = 'failed'`,
 
     `create table experiments (
       id uuid primary key,

@@ -101,10 +101,11 @@ export const createAssignmentsService = (parts: {
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>
       store.counts(database.sql, planId, since),
 
-    /** The same, and why most of those failed, inside a transaction that acts on it. */
-    async healthOf(tx: Executor, planId: string, since: Date | null) {
-      const { active, failed } = await store.counts(tx, planId, since)
-      return { active, failed, commonReason: failed === 0 ? null : await store.commonReason(tx, planId, since) }
+    /** How many devices run a plan's version and how many failed to, of those that reported at `since` or later. */
+    async healthOf(db: Executor, planId: string, since: Date | null) {
+      const failures = await store.failures(db, planId, since)
+      const active = failures.failed === 0 ? 0 : (await store.counts(db, planId, since)).active
+      return { ...failures, active }
     },
 
     /** Inside the transaction that deletes the plan. */

@@ -110,9 +110,9 @@ export const createDeliveryPlans = (parts: {
     /** The organisation of a plan in force or not, deleted or not; null when there never was one. */
     owner: (planId: string) => store.owner(database.sql, planId),
 
-    /** The version that a target names today; false when no upload carries it yet. */
-    async isUploaded(target: Target): Promise<boolean> {
-      return target.modelId !== null && (await store.offers(database.sql, [target])).size === 1
+    /** Whether an upload carries the version that a target names. */
+    async isUploaded(target: Target, db: Executor = database.sql): Promise<boolean> {
+      return target.modelId !== null && (await store.offers(db, [target])).size === 1
     },
   }
 }

@@ -52,14 +52,20 @@ export const createReportsStore = () => ({
     return counts
   },
 
-  /** The reason that most of a plan's failures gave; null without one. */
-  async commonReason(db: Executor, planId: string, since: Date | null): Promise<string | null> {
-    const { rows } = await sql<{ reason: string }>`
-      select reason from plan_reports
-      where plan_id = ${planId} and state = 'failed' and reason is not null
-        and ${since === null ? sql`true` : sql`reported_at >= ${since}`}
-      group by reason order by count(*) desc, reason limit 1`.execute(db)
-    return rows[0]?.reason ?? null
+  /** How many devices failed since, and the reason that most of them gave. Reads the failures alone. */
+  async failures(
+    db: Executor,
+    planId: string,
+    since: Date | null,
+  ): Promise<{ failed: number; commonReason: string | null }> {
+    const { rows } = await sql<{ reason: string | null; devices: number }>`
+      select reason, count(*) as devices from plan_reports
+      where plan_id = ${planId} and state = 'failed' and ${since === null ? sql`true` : sql`reported_at >= ${since}`}
+      group by reason order by count(*) desc, reason`.execute(db)
+    return {
+      failed: rows.reduce((sum, row) => sum + row.devices, 0),
+      commonReason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
+    }
   },
 
   /** A slice of the fleet in the order of registration, each device with its report on the plan. */

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
+import { tagOfAll } from '../../domain/assignment.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { optionalBody } from '../../http/validation.ts'
+import { presentAssignment } from '../assignments/assignments.schema.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import { DeviceParams, HeartbeatBody, HeartbeatQuery, HeartbeatResult } from './heartbeats.schema.ts'
 import type { HeartbeatsService } from './heartbeats.service.ts'
@@ -13,7 +15,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
     {
       schema: {
         operationId: 'sendHeartbeat',
-        summary: 'A sign of life, with metrics; the answer tells of a round that awaits the device',
+        summary: 'A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run',
         tags: ['devices'],
         params: DeviceParams,
         querystring: HeartbeatQuery,
@@ -31,17 +33,21 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
     async (request, reply) => {
       const { status, metrics } = request.body ?? {}
       const waitMs = request.query.wait_seconds * 1000
+      const known = request.query.known_assignments
       const heard = await heartbeats.beat(
         callerOf(request),
         request.params.device_id,
         { status, metrics },
-        waitMs,
-        waitMs > 0 ? hangUpOn(reply.raw) : NEVER,
+        { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
       )
+      const { assignments } = heard
+      const tag = known === undefined && assignments.length === 0 ? undefined : tagOfAll(assignments)
       return {
         status: heard.reported,
         last_heartbeat: heard.lastHeartbeat.toISOString(),
         ...(heard.pendingRoundId === null ? {} : { pending_round_id: heard.pendingRoundId }),
+        ...(assignments.length === 0 || tag === known ? {} : { assignments: assignments.map(presentAssignment) }),
+        ...(tag === undefined ? {} : { assignments_tag: tag }),
         message:
           heard.pendingRoundId === null ? 'Heartbeat recorded.' : 'Heartbeat recorded. A round awaits this device.',
       }

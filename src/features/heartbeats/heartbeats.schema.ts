@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Assignment } from '../assignments/assignments.schema.ts'
 import { DeviceParams, Status } from '../devices/devices.schema.ts'
 import { FreeObject, Timestamp, Uuid } from '../wire.schema.ts'
 
@@ -14,13 +15,25 @@ export const HeartbeatQuery = Type.Object({
     minimum: 0,
     maximum: 55,
     default: 0,
-    description: 'Ours: hold the answer until a round awaits the device, at most so long',
+    description: 'Ours: hold the answer until a round awaits the device or its assignments change, at most so long',
   }),
+  known_assignments: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'Ours: the assignments_tag the device knows; they are then not repeated',
+    }),
+  ),
 })
 
 export const HeartbeatResult = Type.Object({
   status: Status,
   last_heartbeat: Timestamp,
   pending_round_id: Type.Optional(Uuid),
+  assignments: Type.Optional(
+    Type.Array(Assignment, { description: 'Ours: what the device is to run; absent when nothing, or as it knows' }),
+  ),
+  assignments_tag: Type.Optional(
+    Type.String({ description: "Ours: equal while the assignments are; 'none' of no assignments" }),
+  ),
   message: Type.String(),
 })

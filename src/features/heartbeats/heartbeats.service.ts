@@ -1,8 +1,10 @@
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import { type Caller, holds } from '../../domain/access.ts'
+import { type Assignment, tagOfAll } from '../../domain/assignment.ts'
 import type { DeviceStatus } from '../../domain/device.ts'
 import { forbidden } from '../../domain/errors.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { Beat, Heard, HeartbeatsStore, OpenRound } from './heartbeats.store.ts'
@@ -12,15 +14,28 @@ export interface Report {
   readonly metrics: Readonly<Record<string, unknown>> | undefined
 }
 
+export interface Wait {
+  /** How long the answer may be held. */
+  readonly ms: number
+  /** Ends the wait when the device hangs up. */
+  readonly gone: AbortSignal
+  /** The tag of the assignments that the device knows; undefined: those it has when the wait begins. */
+  readonly known: string | undefined
+}
+
+/** A heartbeat that was recorded, and what the device is to run. */
+export type Answered = Heard & { readonly assignments: readonly Assignment[] }
+
 /** Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit. */
 export const createHeartbeatsService = (parts: {
   readonly database: Database
   readonly store: HeartbeatsStore
   readonly devices: DevicesService
   readonly rounds: RoundsService
+  readonly plans: Pick<DeliveryPlans, 'assignmentsOf'>
   readonly now: () => Date
 }) => {
-  const { database, store, devices, rounds, now } = parts
+  const { database, store, devices, rounds, plans, now } = parts
 
   const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[] }>({
     maxBatch: 1000,
@@ -53,17 +68,29 @@ export const createHeartbeatsService = (parts: {
 
   return {
     /**
-     * Records a sign of life and says whether a round awaits the device. With `waitMs` the answer is held until one
-     * does, at most so long; `gone` ends the wait when the device hangs up.
+     * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer
+     * is held until a round does or its assignments are others than it knows, at most so long.
      */
-    async beat(caller: Caller, deviceId: string, report: Report, waitMs: number, gone: AbortSignal): Promise<Heard> {
-      const deadline = Date.now() + waitMs
+    async beat(caller: Caller, deviceId: string, report: Report, wait: Wait): Promise<Answered> {
+      const { changes } = rounds
+      const deadline = Date.now() + wait.ms
+      let seen = changes.version()
+      let seenRounds = changes.versionOf('rounds')
+      let heard = await beatOnce(caller, deviceId, report)
+      let assignments = plans.assignmentsOf(heard)
+      if (wait.ms <= 0) return { ...heard, assignments }
+      const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
-        const seen = rounds.changes.version()
-        const heard = await beatOnce(caller, deviceId, report)
         const left = deadline - Date.now()
-        if (heard.pendingRoundId !== null || left <= 0 || gone.aborted || rounds.changes.isClosed()) return heard
-        await rounds.changes.changedSince(seen, left, gone)
+        const isNews = heard.pendingRoundId !== null || tagOfAll(assignments) !== known
+        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return { ...heard, assignments }
+        await changes.changedSince(seen, left, wait.gone)
+        seen = changes.version()
+        const roundsVersion = changes.versionOf('rounds')
+        // Plans are in memory: what moved only them is looked at without writing once more.
+        if (roundsVersion !== seenRounds || Date.now() >= deadline) heard = await beatOnce(caller, deviceId, report)
+        seenRounds = roundsVersion
+        assignments = plans.assignmentsOf(heard)
       }
     },
   }

@@ -11,6 +11,7 @@ import {
   requireSemantic,
   type VersionFormat,
 } from '../../domain/model.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
 
@@ -33,12 +34,13 @@ export const createModelsService = (parts: {
   readonly database: Database
   readonly store: ModelsStore
   readonly files: FilesService
+  readonly plans: Pick<DeliveryPlans, 'change'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
   readonly recognise: (path: string) => Promise<Container | null>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, files, recognise, now, newId } = parts
+  const { database, store, files, plans, recognise, now, newId } = parts
 
   /** The model with this id or name; not_found when there is none that the caller may see. */
   const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
@@ -110,8 +112,8 @@ export const createModelsService = (parts: {
         framework: model.framework,
       })
       await files.keep(staged)
-      return database.transaction((tx) =>
-        store.insertVersion(tx, {
+      return plans.change(async (tx, bump) => {
+        const version = await store.insertVersion(tx, {
           modelId: model.id,
           format,
           warnings,
@@ -121,8 +123,11 @@ export const createModelsService = (parts: {
           size: staged.size,
           description: wanted.description,
           uploadedAt: now(),
-        }),
-      )
+        })
+        // A plan may have been waiting for it.
+        await bump()
+        return version
+      })
     },
 
     /** A version's file in the format asked for; not_found where it was never converted to it. */
@@ -139,6 +144,10 @@ export const createModelsService = (parts: {
       const modelId = await store.latestAggregated(database.sql, orgId)
       return modelId === null ? null : store.findVersion(database.sql, modelId, 'latest')
     },
+
+    /** The highest version of a model; null before the first upload. */
+    newestVersion: (modelId: string): Promise<StoredVersion | null> =>
+      store.findVersion(database.sql, modelId, 'latest'),
 
     /** A model and a version that are known by their internal ids; the service's own look-up, without a caller. */
     async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {

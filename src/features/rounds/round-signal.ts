@@ -1,16 +1,23 @@
-/** Wakes those who wait for something to change in the rounds of this service. */
+/** What may change for devices that wait. */
+export type Topic = 'rounds' | 'plans'
+
+/** Wakes those who wait for something to change in the rounds and delivery plans of this service. */
 export const createRoundSignal = () => {
   let version = 0
+  const versions: Record<Topic, number> = { rounds: 0, plans: 0 }
   let closed = false
   const waiters = new Set<() => void>()
   return {
-    fire(): void {
+    fire(topic: Topic = 'rounds'): void {
       version++
+      versions[topic]++
       for (const wake of [...waiters]) wake()
     },
 
     /** Take it before looking; `changedSince` then returns at once for whatever changed after the look. */
     version: (): number => version,
+
+    versionOf: (topic: Topic): number => versions[topic],
 
     /** The service is stopping: whoever waits is let go, and nobody waits any more. */
     close(): void {

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import {
+  dueEvent,
+  foresee,
+  NEXT,
+  type RolloutEvent,
+  type RolloutState,
+  type RolloutStatus,
+  requireSteps,
+  transition,
+  unhealthyBecause,
+} from './rollout.ts'
+
+const now = new Date('2026-01-01T12:00:00Z')
+const inAnHour = new Date('2026-01-01T13:00:00Z')
+const before = new Date('2026-01-01T11:00:00Z')
+
+const rollout = (status: RolloutStatus, more: Partial<RolloutState> = {}): RolloutState => ({
+  status,
+  percentage: 30,
+  targetPercentage: 50,
+  incrementStep: 15,
+  stepIntervalSeconds: 3600,
+  reason: status === 'paused' ? 'was bad' : null,
+  nextStepAt: status === 'active' ? now : null,
+  healthSince: status === 'pending' ? null : before,
+  startedAt: status === 'pending' ? null : before,
+  endedAt: status === 'completed' ? before : null,
+  ...more,
+})
+
+const EVENTS: readonly RolloutEvent[] = [
+  'start',
+  'pause',
+  'resume',
+  'advance',
+  'step',
+  'reach',
+  'rollback',
+  'fail_health',
+  'set_percentage',
+]
+
+describe('a transition', () => {
+  it.each<[RolloutStatus, RolloutEvent, Partial<RolloutState>]>([
+    ['pending', 'start', { status: 'active', nextStepAt: inAnHour, healthSince: now, startedAt: now }],
+    ['pending', 'set_percentage', { percentage: 40 }],
+    ['active', 'pause', { status: 'paused', nextStepAt: null, reason: 'because' }],
+    ['active', 'fail_health', { status: 'paused', nextStepAt: null, reason: 'because' }],
+    ['active', 'step', { percentage: 45, nextStepAt: inAnHour }],
+    ['active', 'advance', { percentage: 45, nextStepAt: inAnHour }],
+    ['active', 'reach', { status: 'completed', nextStepAt: null, endedAt: now }],
+    ['active', 'rollback', { status: 'rolled_back', nextStepAt: null, endedAt: now, reason: 'because' }],
+    ['active', 'set_percentage', { percentage: 40, nextStepAt: inAnHour }],
+    ['paused', 'resume', { status: 'active', nextStepAt: inAnHour, healthSince: now, reason: null }],
+    ['paused', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
+    ['paused', 'set_percentage', { percentage: 40 }],
+    ['completed', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
+  ])('of a %s rollout by %s changes what it says and nothing else', (status, event, changes) => {
+    const from = rollout(status)
+    expect(transition(from, event, now, { reason: 'because', percentage: 40 })).toEqual({ ...from, ...changes })
+  })
+
+  const absent = (Object.keys(NEXT) as RolloutStatus[]).flatMap((status) =>
+    EVENTS.filter((event) => NEXT[status][event] === undefined).map((event) => [status, event] as const),
+  )
+
+  it.each(absent)('of a %s rollout by %s is a conflict', (status, event) => {
+    expect(() => transition(rollout(status), event, now)).toThrow(`A rollout that is ${status} cannot be`)
+  })
+
+  it('of every other kind is in the table above: 45 cases, 32 of them conflicts', () => {
+    expect(absent).toHaveLength(32)
+  })
+
+  it('never steps beyond the target, but sets it with a percentage above', () => {
+    const near = rollout('active', { percentage: 45 })
+    expect(transition(near, 'step', now)).toMatchObject({ percentage: 50, targetPercentage: 50 })
+    expect(transition(near, 'set_percentage', now, { percentage: 80 })).toMatchObject({
+      percentage: 80,
+      targetPercentage: 80,
+    })
+  })
+})
+
+describe('health', () => {
+  const because = (active: number, failed: number, commonReason: string | null = null) =>
+    unhealthyBecause({ active, failed, commonReason })
+
+  it('holds up to 5 % of failures, and before three devices have reported', () => {
+    expect([because(0, 0), because(0, 2), because(1, 1), because(19, 1), because(95, 5)]).toEqual(Array(5).fill(null))
+  })
+
+  it('does not hold above, and says why', () => {
+    expect(because(2, 1, 'out of memory')).toBe(
+      '1 of 3 devices that reported failed (33.3 %; at most 5 % may). Most often: out of memory',
+    )
+    expect(because(0, 3)).toBe('3 of 3 devices that reported failed (100.0 %; at most 5 % may).')
+    expect(because(94, 5)).toBe('5 of 99 devices that reported failed (5.1 %; at most 5 % may).')
+  })
+})
+
+describe('what is due', () => {
+  const well = { active: 100, failed: 0, commonReason: null }
+  const ill = { active: 1, failed: 9, commonReason: null }
+
+  it('is a step at its time, the end at the target, and a pause at any time', () => {
+    expect(dueEvent(rollout('active'), well, now)).toBe('step')
+    expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), well, now)).toBeNull()
+    expect(dueEvent(rollout('active', { percentage: 50 }), well, now)).toBe('reach')
+    expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), ill, now)).toBe('fail_health')
+  })
+
+  it('is nothing for a rollout that is not active', () => {
+    for (const status of ['pending', 'paused', 'completed', 'rolled_back'] as const) {
+      expect(dueEvent(rollout(status), ill, now)).toBeNull()
+    }
+  })
+})
+
+describe('a plan of steps', () => {
+  const steps = { percentage: 10, targetPercentage: 100, incrementStep: 40, stepIntervalSeconds: 60 }
+
+  it('is foreseen until its target', () => {
+    expect(foresee(steps)).toEqual([
+      { atSeconds: 0, percentage: 10 },
+      { atSeconds: 60, percentage: 50 },
+      { atSeconds: 120, percentage: 90 },
+      { atSeconds: 180, percentage: 100 },
+    ])
+    expect(foresee({ ...steps, percentage: 100 })).toEqual([{ atSeconds: 0, percentage: 100 }])
+  })
+
+  it('whose target lies below its start is refused', () => {
+    expect(() => requireSteps({ ...steps, targetPercentage: 9 })).toThrow('target_percentage (9)')
+    expect(() => requireSteps({ ...steps, targetPercentage: 10 })).not.toThrow()
+  })
+})

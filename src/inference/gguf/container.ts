@@ -93,6 +93,11 @@ const readAlignment = (path: string, metadata: ReadonlyMap<string, MetadataEntry
 const readTensor = (reader: HeaderReader, index: number): GgufTensor => {
   const name = reader.stringBytes(`the name of tensor ${index + 1}`, LONGEST_NAME).toString('utf8')
   const label = `tensor ${quoted(name)}`
+  if (name === '' || name.includes('\0'))
+    throw invalidModel(
+      reader.path,
+      `has ${label}, number ${index + 1}, which is no name. It is damaged: fetch it again.`,
+    )
   const dimensions = reader.u32(`the dimensions of ${label}`)
   if (dimensions < 1 || dimensions > MOST_DIMENSIONS)
     throw invalidModel(reader.path, `has ${dimensions} dimensions at ${label}; there are 1 to ${MOST_DIMENSIONS}.`)

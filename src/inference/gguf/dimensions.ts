@@ -1,3 +1,4 @@
+import { PLAIN_ARCHITECTURES } from './architectures.ts'
 import type { GgufContainer } from './container.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 import type { MetadataType, Scalar } from './metadata.ts'
@@ -35,7 +36,8 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
   const missing = (key: string) =>
     invalidModel(path, `lacks the metadata key ${quoted(key)}. Convert or fetch the model again.`)
   return {
-    text: (key: string) => read(key, 'string') as string | undefined,
+    /** To the first zero, as llama.cpp reads it. */
+    text: (key: string) => (read(key, 'string') as string | undefined)?.split('\0', 1)[0],
     flag: (key: string) => read(key, 'bool') as boolean | undefined,
     missing,
     count: (key: string, least = 0, most = 2 ** 31 - 1) => number(key, 'u32', least, most),
@@ -86,8 +88,10 @@ export const readDimensions = (
   const valueLength = metadata.count(key('attention.value_length'), 1, 65_536) ?? perHead
   checkRotation(path, metadata, architecture, keyLength)
   const experts = checkExperts(path, metadata, architecture, blocks)
-  for (const name of ['attention.layer_norm_rms_epsilon', 'attention.layer_norm_epsilon'])
-    metadata.fraction(key(name), 0, 1)
+  metadata.fraction(key('attention.layer_norm_epsilon'), 0, 1)
+  const epsilon = metadata.fraction(key('attention.layer_norm_rms_epsilon'), 0, 1)
+  if (epsilon === undefined && PLAIN_ARCHITECTURES.has(architecture))
+    throw metadata.missing(key('attention.layer_norm_rms_epsilon'))
   return {
     blocks,
     contextTokens,

@@ -74,7 +74,11 @@ export interface MetadataEntry {
 export const readEntry = (reader: HeaderReader, index: number): MetadataEntry => {
   const start = reader.position
   const key = reader.stringBytes(`metadata key ${index + 1}`, 65_535).toString('utf8')
-  if (key === '') throw invalidModel(reader.path, `has an empty metadata key, number ${index + 1}. Fetch it again.`)
+  if (key === '' || key.includes('\0'))
+    throw invalidModel(
+      reader.path,
+      `has the metadata key ${quoted(key)}, number ${index + 1}, which is no name. Fetch it again.`,
+    )
   const type = readType(reader, key)
   const itemType = type === 'array' ? readType(reader, key) : null
   if (itemType === null) {

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { ServeOptions } from './serve.ts'
 import type { ServedModels } from './serve-models.ts'
+import type { ServeOptions } from './serve-options.ts'
 
 const megabytes = (bytes: number): string => {
   const size = bytes / 1e6

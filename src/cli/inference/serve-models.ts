@@ -10,7 +10,7 @@ import { type ModelSource, type Route, singleModel } from '../../inference/serve
 import { wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
-import type { ServeOptions } from './serve.ts'
+import type { ServeOptions } from './serve-options.ts'
 
 /** The models of a server, the first of them loaded. */
 export interface ServedModels {

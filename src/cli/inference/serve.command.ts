@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Session } from '../session.ts'
 import { engineOption, modelOrDefault, numberFrom } from './inference-options.ts'
-import type { ServeOptions } from './serve.ts'
+import type { ServeOptions } from './serve-options.ts'
 
 const ROUTE_STRATEGIES = ['complexity']
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent']

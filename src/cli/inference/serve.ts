@@ -10,28 +10,7 @@ import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
 import { bannerOf } from './serve-banner.ts'
 import { openModels, type ServedModels } from './serve-models.ts'
-
-export interface ServeOptions {
-  readonly port: number
-  readonly host: string
-  readonly engine: string
-  readonly benchmark?: true
-  readonly share?: true
-  readonly jsonMode?: true
-  readonly cacheSize: number
-  readonly cache: boolean
-  readonly maxQueue: number
-  readonly models?: readonly string[]
-  readonly autoRoute?: true
-  readonly routeStrategy: string
-  readonly compressOver?: number
-  readonly threads?: number
-  readonly context?: number
-  readonly slots?: number
-  readonly draft?: string
-  readonly announce: boolean
-  readonly logLevel: string
-}
+import type { ServeOptions } from './serve-options.ts'
 
 const assertConsistent = ({ autoRoute, models, share, benchmark }: ServeOptions): void => {
   if (autoRoute && (models === undefined || models.length === 0)) {

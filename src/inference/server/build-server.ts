@@ -16,7 +16,7 @@ import { answerErrors, answerMalformed, sendUnroutable } from './error-answers.t
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
 import { parseJson } from './request-body.ts'
-import { type DecodeAudio, transcriptionRoutes } from './transcriptions.routes.ts'
+import { transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** More than the text of any context; what announces more is refused before it is read. */
 const JSON_LIMIT = 8 * 1024 * 1024
@@ -29,8 +29,6 @@ export interface InferenceServerOptions {
   readonly route?: Route | null
   /** null: prompts are taken as they are. */
   readonly compress?: Compress | null
-  /** Without it there is no /v1/audio/transcriptions. */
-  readonly decodeAudio?: DecodeAudio | null
   /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
   readonly maxQueue: number
   readonly queuePatienceMs?: number
@@ -111,7 +109,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   })
   modelRoutes(app, source, route !== null)
   embeddingRoutes(app, { source, admissions })
-  if (options.decodeAudio) await transcriptionRoutes(app, { source, admissions }, options.decodeAudio)
+  await transcriptionRoutes(app, { source, admissions })
 
   app.get('/health', async () => ({
     status: 'ok',

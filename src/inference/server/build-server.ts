@@ -83,7 +83,13 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   inFlight = watchTraffic(app, metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
-  await app.register(cors, { origin: LOCAL_PAGE, methods: ['GET', 'HEAD', 'POST'], exposedHeaders: EXPOSED })
+  await app.register(cors, {
+    origin: LOCAL_PAGE,
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders: EXPOSED,
+    // What is no preflight is answered like any other request.
+    strictPreflight: false,
+  })
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(

@@ -55,6 +55,20 @@ const assertChats = (engine: Engine): void => {
   throw new InferenceError('unsupported', `The model '${engine.model.name}' does not chat.`, { param: 'model' })
 }
 
+/** On average over a whole prompt no vocabulary comes near it. */
+const MOST_CHARACTERS_PER_TOKEN = 64
+
+/** Counting the tokens of megabytes would keep the engine from everybody else for seconds. */
+const assertMayFit = (messages: readonly ChatMessage[], { model: { contextTokens } }: Engine): void => {
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
+  if (contextTokens === 0 || characters <= contextTokens * MOST_CHARACTERS_PER_TOKEN) return
+  throw new InferenceError(
+    'context_length_exceeded',
+    `The messages have ${characters} characters, far more than a context of ${contextTokens} tokens holds. Shorten them.`,
+    { param: 'messages' },
+  )
+}
+
 const openModel = async ({ source, route }: ChatDeps, order: ChatOrder, signal: AbortSignal) => {
   if (order.model !== AUTO || route === null) {
     return { lease: await source.open(order.model, signal), routed: null }
@@ -83,6 +97,7 @@ export const runChat = async <T>(
   try {
     const { engine } = lease
     assertChats(engine)
+    assertMayFit(order.messages, engine)
     const { messages, removedTokens } = await compressed(deps.compress, order, lease)
     const requests = requestsOf(order, messages, engine)
     const places = deps.admissions.of(engine).enter(requests.length, signal)

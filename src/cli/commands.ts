@@ -4,9 +4,47 @@ import type { CommandEntry, CommandGroup } from './command.ts'
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   { name: 'run', summary: 'ask a model on this machine', load: () => import('./inference/run.command.ts') },
   { name: 'serve', summary: 'serve models in the style of OpenAI', load: () => import('./inference/serve.command.ts') },
+  {
+    name: 'benchmark',
+    summary: 'measure how fast a model is here',
+    load: () => import('./inference/benchmark.command.ts'),
+  },
   { name: 'login', summary: 'sign in to a service', load: () => import('./login/login.command.ts') },
+  {
+    name: 'list',
+    summary: 'list what there is on this machine',
+    commands: [
+      { name: 'models', summary: 'list models, variants and engines', load: () => import('./models/list.command.ts') },
+    ],
+  },
+  {
+    name: 'scan',
+    summary: 'find inference servers on the local network',
+    load: () => import('./network/scan.command.ts'),
+  },
   { name: 'init', summary: 'create an organisation and work in it', load: () => import('./org/init.command.ts') },
   { name: 'org', summary: "show the organisation's settings", load: () => import('./org/org.command.ts') },
+  {
+    name: 'demo',
+    summary: 'see what a model on this machine can do',
+    commands: [
+      {
+        name: 'code-assistant',
+        summary: 'chat about code, in a page and in the terminal',
+        load: () => import('./demo/code-assistant.command.ts'),
+      },
+    ],
+  },
+  {
+    name: 'launch',
+    summary: 'run a coding agent on a model of this machine',
+    load: () => import('./network/launch.command.ts'),
+  },
+  {
+    name: 'models',
+    summary: 'list models here, of Ollama and of the registry',
+    load: () => import('./models/models.command.ts'),
+  },
   {
     name: 'keys',
     summary: 'make, list and revoke API keys',

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
+import { ExitCode } from './exit-code.ts'
 import { Failure } from './failure.ts'
 import { Interrupted, type Io } from './io.ts'
 import { harmless, withoutKeys } from './output.ts'
@@ -89,7 +90,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     return io.signal?.aborted ? interruption(io.signal).exitCode : 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (error instanceof Interrupted) return error.exitCode
+    if (error instanceof Interrupted || error instanceof ExitCode) return error.exitCode
     if (io.signal?.aborted) return interruption(io.signal).exitCode
     const { explain } = await import('./explain.ts')
     stderr(`svc: ${explain(error)}\n`)

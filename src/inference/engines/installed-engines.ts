@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
 import { ENGINE_NAMES, type EngineName } from '../engine.ts'
+import { partState } from '../parts/installed-part.ts'
+import { enginesFolder, installLine, ONNXRUNTIME } from '../parts/part.ts'
 import { type Environment, findProgram } from './find-program.ts'
 import { PROGRAMS } from './proxied/programs.ts'
 
@@ -12,10 +14,8 @@ export interface EngineStatus {
   readonly install: string
 }
 
-const NPM_PACKAGES: Readonly<Partial<Record<EngineName, { readonly name: string; readonly install: string }>>> = {
-  'llama.cpp': { name: 'node-llama-cpp', install: 'npm install node-llama-cpp' },
-  onnxruntime: { name: '@huggingface/transformers', install: 'npm install @huggingface/transformers' },
-}
+/** Comes with the package, unless it was installed without optional packages. */
+const LLAMA = 'node-llama-cpp'
 
 /** Found without loading it: loading takes long, and may crash where a binary does not fit. */
 const isResolvable = (name: string): boolean => {
@@ -29,12 +29,16 @@ const isResolvable = (name: string): boolean => {
 }
 
 export const engineStatus = async (name: EngineName, env: Environment): Promise<EngineStatus> => {
-  const npm = NPM_PACKAGES[name]
-  if (npm !== undefined) {
-    const installed = isResolvable(npm.name)
-    return { name, installed, where: installed ? npm.name : null, install: npm.install }
+  if (name === 'llama.cpp') {
+    const installed = isResolvable(LLAMA)
+    return { name, installed, where: installed ? LLAMA : null, install: `npm install ${LLAMA}` }
   }
-  const { program, install } = PROGRAMS[name as keyof typeof PROGRAMS]
+  if (name === 'onnxruntime') {
+    const part = await partState(ONNXRUNTIME, enginesFolder(env))
+    const installed = part.state === 'installed'
+    return { name, installed, where: installed ? part.folder : null, install: installLine(ONNXRUNTIME) }
+  }
+  const { program, install } = PROGRAMS[name]
   const where = await findProgram(program, env)
   return { name, installed: where !== null, where, install }
 }

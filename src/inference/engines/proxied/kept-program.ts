@@ -22,12 +22,13 @@ const LAST_WORDS_MS = 1000
 export const keepProgram = (
   path: string,
   argv: readonly string[],
-  { env, log }: { readonly env: Environment; readonly log: (line: string) => void },
+  { env, log, cwd }: { readonly env: Environment; readonly log: (line: string) => void; readonly cwd?: string },
 ): KeptProgram => {
   const keeper = fork(fileURLToPath(threadEntry(import.meta.url, 'keeper.process')), [path, ...argv], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: env as NodeJS.ProcessEnv,
     detached: process.platform !== 'win32',
+    ...(cwd !== undefined && { cwd }),
   })
   const lines: string[] = []
   const words = createInterface({ input: keeper.stderr! }).on('line', (line) => {

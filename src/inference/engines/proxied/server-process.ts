@@ -1,14 +1,11 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
 import type { ModelFile } from '../../models/model-file.ts'
 import type { Environment } from '../find-program.ts'
+import { freePort, HOST } from './free-port.ts'
 import { type KeptProgram, keepProgram } from './kept-program.ts'
 import type { ProxiedProgram } from './program.ts'
 
-const HOST = '127.0.0.1'
 const PROBE_MS = 100
 /** Beyond it a server that has taken the connection is taken for hanging. */
 const PROBE_PATIENCE_MS = 5000
@@ -27,15 +24,6 @@ export interface ServerProcessOptions {
   readonly readyWithinMs: number
   readonly log: (line: string) => void
   readonly signal: AbortSignal
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, HOST)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const answers = async (baseUrl: string, signal: AbortSignal): Promise<boolean> => {

@@ -1,0 +1,20 @@
+import { type Command, Option } from 'commander'
+import { numberFrom } from '../inference/inference-options.ts'
+import type { Session } from '../session.ts'
+import type { AssistantOptions } from './code-assistant.ts'
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .option('-m, --model <model>', 'name of a model; auto takes what is there', 'auto')
+    .option('--url <url>', 'address of an inference server (default: the one on this machine, port 8080)')
+    .addOption(
+      new Option('-p, --port <port>', 'port of the page; 0 takes any that is free')
+        .argParser(numberFrom({ min: 0, max: 65_535 }))
+        .default(8099),
+    )
+    .option('--no-auto-start', 'start no server where none runs')
+    .action(async (options: AssistantOptions) => {
+      const { codeAssistant } = await import('./code-assistant.ts')
+      await codeAssistant(session, options)
+    })
+}

@@ -1,0 +1,67 @@
+import { freePort } from '../../inference/engines/proxied/free-port.ts'
+import { Failure } from '../failure.ts'
+import { type LocalServer, modelOf, startServer } from '../network/local-server.ts'
+import { serverAt } from '../network/running-server.ts'
+import { parseApiBase } from '../service-address.ts'
+import type { Session } from '../session.ts'
+import { modelForCode } from './choose-model.ts'
+import { servePage } from './page-server.ts'
+import { chatInTerminal } from './terminal-chat.ts'
+
+export interface AssistantOptions {
+  readonly model: string
+  readonly url?: string
+  readonly port: number
+  readonly autoStart: boolean
+}
+
+const USUAL_SERVER = 'http://127.0.0.1:8080'
+
+/** The server, and the one of its models that is asked. */
+const openServer = async (
+  session: Session,
+  options: AssistantOptions,
+): Promise<readonly [LocalServer, model: string]> => {
+  const given = options.url === undefined ? null : parseApiBase(options.url, '--url').replace(/\/v1$/, '')
+  const url = given ?? USUAL_SERVER
+  // What answers where nobody sent us may be anything; a server of our own then takes another port anyway.
+  const running = await serverAt(url, session.io.signal).catch((error: unknown) => {
+    if (given === null && options.autoStart && !session.io.signal?.aborted) return null
+    throw error
+  })
+  const named = options.model === 'auto' ? null : options.model
+  if (running !== null) return [{ ...running, stop: () => Promise.resolve() }, modelOf(running, named)]
+  if (given !== null || !options.autoStart) {
+    throw new Failure(`There is no inference server at ${url}.`, {
+      advice: 'Start one with svc serve, or leave out --url and --no-auto-start.',
+    })
+  }
+  const started = await startServer(session, named ?? (await modelForCode(session)), await freePort())
+  return [started, modelOf(started, null)]
+}
+
+const stopped = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) resolve()
+    else signal?.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+/** A page and a chat in the terminal, until the chat is ended or svc is stopped. */
+export const codeAssistant = async (session: Session, options: AssistantOptions): Promise<void> => {
+  const { io, out } = session
+  const [server, model] = await openServer(session, options)
+  try {
+    const page = await servePage(options.port, server.url, model)
+    try {
+      out.line(`Code assistant: ${page.url}`)
+      out.note(`It asks ${model} at ${server.url}. Questions can be asked here too; /new begins again, /exit ends.`)
+      const asked = await chatInTerminal(session, server.url, model)
+      // Input that ended without a word was nobody's: the page goes on.
+      if (asked === 0 && io.stdin?.isTTY !== true) await stopped(io.signal)
+    } finally {
+      await page.close()
+    }
+  } finally {
+    await server.stop()
+  }
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream'
+import { Failure } from '../failure.ts'
+
+export interface PageServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+
+/** The only requests of the page that go to the inference server. */
+const PASSED_ON = ['GET /v1/models', 'POST /v1/chat/completions']
+
+/** Lets the page's own script and style run, and nothing that an answer might bring along. */
+const policyFor = (html: string): string => {
+  const hashOf = (tag: string): string => {
+    const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(html)![1]!
+    return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  }
+  return [
+    "default-src 'none'",
+    `script-src ${hashOf('script')}`,
+    `style-src ${hashOf('style')}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+const passOn = (target: URL, incoming: IncomingMessage, outgoing: ServerResponse): void => {
+  const send = target.protocol === 'https:' ? secureRequest : request
+  const { 'content-type': type, 'content-length': length } = incoming.headers
+  const headers = { ...(type && { 'content-type': type }), ...(length && { 'content-length': length }) }
+  const onward = send(target, { method: incoming.method, headers }, (answer) => {
+    const { 'content-type': answerType = 'application/json', 'retry-after': retry } = answer.headers
+    outgoing.writeHead(answer.statusCode!, { 'content-type': answerType, ...(retry && { 'retry-after': retry }) })
+    pipeline(answer, outgoing, () => undefined)
+  })
+  onward.once('error', (error) => {
+    if (outgoing.headersSent) return void outgoing.destroy()
+    const message = `The inference server cannot be reached (${error.message}).`
+    outgoing.writeHead(502, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
+  })
+  // Whoever leaves the page stops the answer.
+  outgoing.once('close', () => onward.destroy())
+  incoming.pipe(onward)
+}
+
+/**
+ * Serves the page on this machine, and passes its questions on to the inference server.
+ * @throws Failure when the port is taken
+ */
+export const servePage = async (port: number, serverUrl: string, model: string): Promise<PageServer> => {
+  const html = await readFile(new URL('./code-assistant.html', import.meta.url), 'utf8')
+  const policy = policyFor(html)
+  const server = createServer((incoming, outgoing) => {
+    const { port: own } = server.address() as AddressInfo
+    // Another site's page may find a name for this address, or post to it: neither is this page.
+    const hosts = [`localhost:${own}`, `${HOST}:${own}`]
+    const { host, origin } = incoming.headers
+    if (!hosts.includes(host ?? '') || (origin !== undefined && !hosts.includes(origin.replace(/^http:\/\//, '')))) {
+      return void outgoing.writeHead(403, { 'content-type': 'text/plain' }).end('This page is for this machine only.\n')
+    }
+    const asked = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
+    if (PASSED_ON.includes(asked)) return passOn(new URL(serverUrl + asked.split(' ')[1]), incoming, outgoing)
+    if (asked === 'GET /model') {
+      return void outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ model }))
+    }
+    if (asked !== 'GET /') return void outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Not here.\n')
+    outgoing
+      .writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      })
+      .end(html)
+  }).listen(port, HOST)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new Failure(`Port ${port} is in use already.`, {
+      advice: 'Give --port another one; 0 takes any that is free.',
+      cause: error,
+    })
+  }
+  return {
+    url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { createInterface } from 'node:readline'
+import { ChatServerError, streamChat } from '../../inference/engines/proxied/chat-stream.ts'
+import { harmless } from '../output.ts'
+import type { Session } from '../session.ts'
+import { SYSTEM_PROMPT } from './system-prompt.ts'
+
+interface Message {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+}
+
+const PROMPT = '> '
+
+/**
+ * A conversation in the terminal, a line at a time, until the input ends. Gives back how many lines there were.
+ * `/new` begins another one, `/exit` ends it.
+ */
+export const chatInTerminal = async ({ io, out }: Session, url: string, model: string): Promise<number> => {
+  const { stdin } = io
+  if (stdin === undefined) return 0
+  const signal = io.signal ?? new AbortController().signal
+  const begin: readonly Message[] = [{ role: 'system', content: SYSTEM_PROMPT }]
+  let messages = begin
+  let asked = 0
+
+  const answer = async (question: string): Promise<void> => {
+    messages = [...messages, { role: 'user', content: question }]
+    let text = ''
+    try {
+      for await (const piece of streamChat(url, { model, messages }, signal)) {
+        text += piece.text
+        io.stdout.write(harmless(piece.text))
+      }
+      messages = [...messages, { role: 'assistant', content: text }]
+    } catch (error) {
+      if (signal.aborted) return
+      // The question is taken back: asked once more, it stands there once.
+      messages = messages.slice(0, -1)
+      out.note(error instanceof ChatServerError ? error.message : `The server is gone: ${(error as Error).message}`)
+    } finally {
+      io.stdout.write('\n\n')
+    }
+  }
+
+  const prompt = (): void => void (stdin.isTTY && io.stdout.write(PROMPT))
+  const lines = createInterface({ input: stdin, signal })
+  prompt()
+  for await (const line of lines) {
+    const question = line.trim()
+    if (question === '/exit') break
+    asked++
+    if (question === '/new') messages = begin
+    else if (question !== '') await answer(question)
+    if (signal.aborted) break
+    prompt()
+  }
+  return asked
+}

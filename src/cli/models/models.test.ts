@@ -1,0 +1,146 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
+import { startWorld } from '../../../test/world.ts'
+import { addModel } from '../../inference/models/change-models.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+import { ollamaAddress } from './ollama.ts'
+
+const table = (text: string): readonly (readonly string[])[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split(/ {2,}/))
+
+const gguf = async (): Promise<string> => {
+  const path = join(await emptyFolder(), 'tiny-q8_0.gguf')
+  await writeFile(path, 'GGUF and more')
+  return path
+}
+
+/** Answers as Ollama does. Gives back its OLLAMA_HOST. */
+const startOllama = async (models: unknown): Promise<string> => {
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === '/api/tags' ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ models }))
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => void server.close())
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const SHA = '4f8ed5b4d7a8'
+
+it('list models shows models with their variants, damaged ones with the reason, and engines', async () => {
+  const home = await emptyFolder()
+  await addModel(home, { name: 'mine', path: await gguf(), source: 'here' })
+  await addModel(home, { name: 'hurt', path: await gguf() })
+  await rm(join(home, 'models', 'hurt', 'q8_0', 'model.json'))
+  const PATH = await emptyFolder()
+  await putDouble(PATH, 'mlx_lm.server')
+  const svc = (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home, PATH } })
+  const { stdout, ...rest } = await svc('list', 'models')
+  expect(rest).toEqual({ exitCode: 0, stderr: '' })
+  expect(table(stdout)).toEqual([
+    ['MODEL', 'VARIANT', 'FORMAT', 'SIZE', 'FROM', 'SHA256'],
+    ['starter', 'q4_0', 'gguf', '1.5 MB', 'package', '-'],
+    ['hurt:q8_0', '-', 'damaged: model.json is missing', '-', '-', '-'],
+    ['mine:q8_0', 'q8_0', 'gguf', '1 kB', 'here', expect.stringMatching(/^[0-9a-f]{12}$/)],
+    ['ENGINE', 'INSTALLED', 'WHERE, OR HOW TO INSTALL IT'],
+    ['llama.cpp', 'yes', 'node-llama-cpp'],
+    ['onnxruntime', 'no', 'svc engines install onnxruntime'],
+    ['mlx-lm', 'yes', join(PATH, 'mlx_lm.server')],
+    ['mlc-llm', 'no', 'see https://llm.mlc.ai/docs/install/mlc_llm.html'],
+    ['mnn', 'no', 'see https://github.com/alibaba/MNN/tree/master/apps/mnncli'],
+  ])
+  const { folder, models } = JSON.parse((await svc('list', 'models', '--json')).stdout)
+  expect({ folder, model: models[2], fault: models[1].fault }).toEqual({
+    folder: join(home, 'models'),
+    model: {
+      name: 'mine:q8_0',
+      variant: 'q8_0',
+      format: 'gguf',
+      size: 13,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      source: 'here',
+      path: join(home, 'models', 'mine', 'q8_0', 'tiny-q8_0.gguf'),
+      added_at: expect.stringMatching(/Z$/),
+      fault: null,
+    },
+    fault: 'model.json is missing',
+  })
+})
+
+it('models asks the models folder, Ollama and the registry', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'vision', framework: 'pytorch' } })
+  const OLLAMA_MODELS = await emptyFolder()
+  await mkdir(join(OLLAMA_MODELS, 'blobs'))
+  const env = {
+    SERVICE_HOME: await emptyFolder(),
+    SERVICE_API_BASE: world.baseUrl,
+    SERVICE_API_KEY: key,
+    OLLAMA_MODELS,
+    OLLAMA_HOST: await startOllama([
+      { name: 'qwen3:0.6b', size: 522_653_767, digest: SHA, details: { quantization_level: 'Q4_K_M' } },
+      { name: 'odd' },
+      null,
+    ]),
+  }
+  const { stdout, ...rest } = await runInProcess(['models'], { env, now: world.now })
+  expect(rest).toEqual({
+    exitCode: 0,
+    stderr: `Ollama keeps the files of its models in ${join(OLLAMA_MODELS, 'blobs')}.\n`,
+  })
+  expect(table(stdout)).toEqual([
+    ['SOURCE', 'MODEL', 'KIND', 'SIZE'],
+    ['local', 'starter', 'q4_0', '1.5 MB'],
+    ['ollama', 'qwen3:0.6b', 'Q4_K_M', '522.7 MB'],
+    ['ollama', 'odd', '-', '0 kB'],
+    ['registry', 'vision', 'pytorch', '-'],
+  ])
+  const registry = await runInProcess(['models', '--source', 'registry', '--json'], { env, now: world.now })
+  expect(JSON.parse(registry.stdout)).toEqual({
+    models: [{ source: 'registry', name: 'vision', kind: 'pytorch', size: null }],
+    notes: [],
+  })
+})
+
+it('a source that cannot be asked is a note, and the others answer', async () => {
+  const env = { SERVICE_HOME: await emptyFolder(), OLLAMA_HOST: '127.0.0.1:1', OLLAMA_MODELS: await emptyFolder() }
+  const { stdout, stderr, exitCode } = await runInProcess(['models'], { env })
+  expect({ exitCode, stderr, rows: table(stdout) }).toEqual({
+    exitCode: 0,
+    stderr:
+      'Ollama could not be asked: nothing answers at http://127.0.0.1:1 (OLLAMA_HOST).\n' +
+      'The registry could not be asked: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n',
+    rows: [
+      ['SOURCE', 'MODEL', 'KIND', 'SIZE'],
+      ['local', 'starter', 'q4_0', '1.5 MB'],
+    ],
+  })
+  const other = await startOllama('none')
+  expect(await runInProcess(['models', '--source', 'ollama'], { env: { ...env, OLLAMA_HOST: other } })).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr: `Ollama could not be asked: what answers at http://${other} is no Ollama.\n`,
+  })
+})
+
+it('OLLAMA_HOST is read as Ollama reads it', () => {
+  const read = (OLLAMA_HOST?: string) => ollamaAddress({ OLLAMA_HOST })
+  expect([undefined, '', '0.0.0.0', 'box', 'box:99', 'https://ollama.example', 'http://box:1'].map(read)).toEqual([
+    'http://127.0.0.1:11434',
+    'http://127.0.0.1:11434',
+    'http://127.0.0.1:11434',
+    'http://box:11434',
+    'http://box:99',
+    'https://ollama.example',
+    'http://box:1',
+  ])
+})

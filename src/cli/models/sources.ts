@@ -1,0 +1,79 @@
+import { listModels } from '../../inference/models/model-folder.ts'
+import type { Session } from '../session.ts'
+import { ollamaBlobs, ollamaModels } from './ollama.ts'
+
+/** A model, wherever it is. */
+export interface KnownModel {
+  readonly source: 'local' | 'ollama' | 'registry'
+  readonly name: string
+  /** Variant, quantization or format: whatever the source says. */
+  readonly kind: string | null
+  readonly bytes: number | null
+}
+
+export interface Asked {
+  readonly models: readonly KnownModel[]
+  /** What a reader should know of this source. */
+  readonly notes: readonly string[]
+}
+
+const local = async ({ home }: Session): Promise<Asked> => {
+  const listed = await listModels(home.folder)
+  return {
+    models: listed.flatMap((entry) =>
+      entry.state === 'ready'
+        ? [{ source: 'local' as const, name: entry.model.name, kind: entry.model.variant, bytes: entry.model.bytes }]
+        : [],
+    ),
+    notes: listed.flatMap((entry) => (entry.state === 'damaged' ? [`${entry.name} is damaged: ${entry.fault}.`] : [])),
+  }
+}
+
+const ollama = async ({ io }: Session): Promise<Asked> => {
+  const models = await ollamaModels(io.env, io.signal)
+  const blobs = await ollamaBlobs(io.env)
+  return {
+    models: models.map(({ name, bytes, quantization }) => ({ source: 'ollama', name, kind: quantization, bytes })),
+    notes: blobs === null || models.length === 0 ? [] : [`Ollama keeps the files of its models in ${blobs}.`],
+  }
+}
+
+/** As many as the service gives in one answer. */
+const PAGE = 100
+
+const registry = async (session: Session, apiBase: string | undefined): Promise<Asked> => {
+  const connection = await session.signedIn({ apiBase })
+  const models: KnownModel[] = []
+  for (;;) {
+    const query = { limit: PAGE, offset: models.length }
+    const page = await connection.ask((client) => client.GET('/api/v1/models', { params: { query } }))
+    for (const { id, name, framework, model_size_bytes: bytes } of page.models)
+      models.push({ source: 'registry', name: name ?? id, kind: framework, bytes })
+    if (page.models.length === 0 || models.length >= page.total) return { models, notes: [] }
+  }
+}
+
+export const SOURCES = ['all', 'ollama', 'registry'] as const
+
+export type SourceName = (typeof SOURCES)[number]
+
+/** Asks the sources side by side. One that cannot be asked is a note: the others still answer. */
+export const askSources = async (session: Session, source: SourceName, apiBase?: string): Promise<Asked> => {
+  const all = source === 'all'
+  const asked: readonly (readonly [name: string, Promise<Asked>])[] = [
+    ...(all ? [['The models folder', local(session)] as const] : []),
+    ...(all || source === 'ollama' ? [['Ollama', ollama(session)] as const] : []),
+    ...(all || source === 'registry' ? [['The registry', registry(session, apiBase)] as const] : []),
+  ]
+  const answers = await Promise.all(
+    asked.map(async ([name, answer]): Promise<Asked> => {
+      try {
+        return await answer
+      } catch (error) {
+        session.io.signal?.throwIfAborted()
+        return { models: [], notes: [`${name} could not be asked: ${(error as Error).message.replace(/\.$/, '')}.`] }
+      }
+    }),
+  )
+  return { models: answers.flatMap(({ models }) => models), notes: answers.flatMap(({ notes }) => notes) }
+}

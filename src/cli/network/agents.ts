@@ -1,0 +1,100 @@
+/** The server and the model that an agent is pointed at. */
+export interface AgentServer {
+  /** Without /v1. */
+  readonly url: string
+  readonly model: string
+  /** A folder for files that the agent is to read, gone when it has ended. */
+  readonly folder: string
+}
+
+export interface AgentSetup {
+  readonly env: Readonly<Record<string, string>>
+  readonly argv: readonly string[]
+  /** By path. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** A coding agent that can be pointed at a server of one's own. */
+export interface Agent {
+  /** Also what it is called on PATH. */
+  readonly name: string
+  readonly install: string
+  /** The endpoint that it calls. Only the first is one of `svc serve`; the others are translated on the way. */
+  readonly speaks: 'chat/completions' | 'responses' | 'messages'
+  readonly setUp: (server: AgentServer) => AgentSetup
+}
+
+/** Servers here need no key, but agents refuse to start without one. */
+const KEY = 'not-needed'
+
+/** Sources: aider.chat/docs/llms/openai-compat.html */
+const aider: Agent = {
+  name: 'aider',
+  install: 'python -m pip install aider-install && aider-install',
+  speaks: 'chat/completions',
+  setUp: ({ url, model }) => ({
+    env: { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: KEY },
+    argv: ['--model', `openai/${model}`],
+  }),
+}
+
+/** Sources: developers.openai.com/codex/config-advanced: `wire_api` is responses, and nothing else any more. */
+const codex: Agent = {
+  name: 'codex',
+  install: 'npm install -g @openai/codex',
+  speaks: 'responses',
+  setUp: ({ url, model }) => {
+    const provider = `{name="svc",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`
+    return {
+      env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY },
+      argv: ['-c', 'model_provider="svc"', '-c', `model_providers.svc=${provider}`, '--model', model],
+    }
+  },
+}
+
+/** Sources: code.claude.com/docs, environment variables. The address has no /v1, and an own key would be preferred to it. */
+const claude: Agent = {
+  name: 'claude',
+  install: 'npm install -g @anthropic-ai/claude-code',
+  speaks: 'messages',
+  setUp: ({ url, model }) => ({
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: KEY,
+      ANTHROPIC_API_KEY: '',
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    },
+    argv: ['--model', model],
+  }),
+}
+
+/** Sources: docs.openclaw.ai, environment and configuration. Providers are set in a file, so it gets one for this run. */
+const openclaw: Agent = {
+  name: 'openclaw',
+  install: 'npm install -g openclaw',
+  speaks: 'chat/completions',
+  setUp: ({ url, model, folder }) => {
+    const path = `${folder}/openclaw.json`
+    const provider = {
+      baseUrl: `${url}/v1`,
+      apiKey: KEY,
+      api: 'openai-completions',
+      models: [{ id: model, name: model }],
+    }
+    const config = {
+      models: { mode: 'merge', providers: { svc: provider } },
+      agents: { defaults: { model: { primary: `svc/${model}` } } },
+    }
+    return {
+      env: { OPENCLAW_CONFIG_PATH: path, OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY },
+      argv: [],
+      files: { [path]: `${JSON.stringify(config, null, 2)}\n` },
+    }
+  },
+}
+
+export const AGENTS: readonly Agent[] = [claude, codex, openclaw, aider]

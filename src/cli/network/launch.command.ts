@@ -1,0 +1,24 @@
+import { Argument, type Command, Option } from 'commander'
+import { numberFrom } from '../inference/inference-options.ts'
+import type { Session } from '../session.ts'
+import { AGENTS } from './agents.ts'
+import type { LaunchOptions } from './launch.ts'
+
+/** Taken where none is named: small, and good at code for its size. */
+export const DEFAULT_MODEL = 'qwen3'
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .addArgument(new Argument('<agent>', 'which one').choices(AGENTS.map(({ name }) => name)))
+    .argument('[arguments...]', 'what the agent is given, after --')
+    .option('-m, --model <model>', `name of a model, name:variant, or a path (default: ${DEFAULT_MODEL})`)
+    .addOption(
+      new Option('-p, --port <port>', 'port of the server, which is started if none answers there')
+        .argParser(numberFrom({ min: 1, max: 65_535 }))
+        .default(8080),
+    )
+    .action(async (agent: string, rest: readonly string[], options: LaunchOptions) => {
+      const { launch } = await import('./launch.ts')
+      await launch(session, agent, rest, options)
+    })
+}

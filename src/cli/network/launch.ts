@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findProgram } from '../../inference/engines/find-program.ts'
+import { readGgufHeader } from '../../inference/gguf/header.ts'
+import { findModel } from '../../inference/models/model-folder.ts'
+import { looksLikePath } from '../../inference/models/model-name.ts'
+import { ExitCode } from '../exit-code.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { AGENTS, type Agent } from './agents.ts'
+import type { Dialect } from './gateway/dialect.ts'
+import { openGateway } from './gateway/gateway.ts'
+import { messagesDialect } from './gateway/messages-dialect.ts'
+import { responsesDialect } from './gateway/responses-dialect.ts'
+import { DEFAULT_MODEL } from './launch.command.ts'
+import { type LocalServer, modelOf, startServer } from './local-server.ts'
+import { runAgent } from './run-agent.ts'
+import { serverAt } from './running-server.ts'
+
+export interface LaunchOptions {
+  readonly model?: string
+  readonly port: number
+}
+
+const DIALECTS: Readonly<Record<Agent['speaks'], Dialect | null>> = {
+  'chat/completions': null,
+  messages: messagesDialect,
+  responses: responsesDialect,
+}
+
+/** Agents begin with long instructions; more than this few machines have memory for. */
+const CONTEXT_TOKENS = 32_768
+
+const contextOptions = async (session: Session, name: string): Promise<readonly string[]> => {
+  const file = await findModel(name, session.home.folder, session.io.cwd)
+  if (file.format !== 'gguf') return []
+  const { contextTokens } = await readGgufHeader(file.path)
+  return ['--context', String(Math.min(contextTokens, CONTEXT_TOKENS)), '--slots', '2']
+}
+
+/** The server, and the one of its models that is meant. */
+const openServer = async (
+  session: Session,
+  { model, port }: LaunchOptions,
+): Promise<readonly [LocalServer, model: string]> => {
+  const { io, home } = session
+  const running = await serverAt(`http://127.0.0.1:${port}`, io.signal)
+  if (running !== null) {
+    // A server calls a model that it was given by its path by the name of the file.
+    const wanted = model && looksLikePath(model) ? (await findModel(model, home.folder, io.cwd)).name : model
+    return [{ ...running, stop: () => Promise.resolve() }, modelOf(running, wanted ?? null)]
+  }
+  const name = model ?? (io.env.SERVICE_MODEL || DEFAULT_MODEL)
+  const started = await startServer(session, name, port, await contextOptions(session, name))
+  return [started, modelOf(started, null)]
+}
+
+/** Runs a coding agent on a model of this machine, with a server that is started if there is none. */
+export const launch = async (
+  session: Session,
+  name: string,
+  rest: readonly string[],
+  options: LaunchOptions,
+): Promise<never> => {
+  const { io, out } = session
+  const agent = AGENTS.find((known) => known.name === name)!
+  const path = await findProgram(agent.name, io.env)
+  if (path === null) {
+    throw new Failure(`${agent.name} is not installed: there is no ${agent.name} on the PATH.`, {
+      advice: `Install it: ${agent.install}`,
+    })
+  }
+  const closing: (() => Promise<void>)[] = []
+  try {
+    const [server, model] = await openServer(session, options)
+    closing.push(server.stop)
+    const dialect = DIALECTS[agent.speaks]
+    let url = server.url
+    if (dialect !== null) {
+      const gateway = await openGateway(dialect, server.url)
+      closing.push(gateway.close)
+      url = gateway.url
+      out.note(
+        `${agent.name} speaks ${dialect.path}, which the server does not: it is translated on the way, text only. ` +
+          `Local models get no tools here, so ${agent.name} can talk about code but not change it.`,
+      )
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'svc-launch-'))
+    closing.push(() => rm(folder, { recursive: true, force: true }))
+    const { env, argv, files = {} } = agent.setUp({ url, model, folder })
+    for (const [file, text] of Object.entries(files)) await writeFile(file, text, { mode: 0o600 })
+    out.note(`${agent.name} uses ${model} at ${server.url}.`)
+    throw new ExitCode(await runAgent({ path, argv: [...argv, ...rest], env }, io))
+  } finally {
+    for (const close of closing.reverse()) await close()
+  }
+}

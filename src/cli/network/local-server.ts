@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { keepProgram } from '../../inference/engines/proxied/kept-program.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { type RunningServer, serverAt } from './running-server.ts'
+
+/** A server that somebody else runs, or one of ours that ends with us. */
+export interface LocalServer extends RunningServer {
+  stop(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+const PROBE_MS = 150
+/** A large model from a slow disk. */
+const READY_WITHIN_MS = 300_000
+
+const MAIN = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url))
+
+/** Starts `svc serve` as a program that ends with us, however we end. @throws Failure with what it said. */
+export const startServer = async (
+  { io, out }: Session,
+  model: string,
+  port: number,
+  options: readonly string[] = [],
+): Promise<LocalServer> => {
+  const url = `http://${HOST}:${port}`
+  out.note(`Starting a server with ${model} on port ${port} ...`)
+  const argv = [...process.execArgv, MAIN, 'serve', model, '--host', HOST, '--port', String(port), ...options]
+  const program = keepProgram(process.execPath, argv, { env: io.env, log: () => undefined, cwd: io.cwd })
+  let ended = false
+  void program.ended.then(() => {
+    ended = true
+  })
+  const deadline = Date.now() + READY_WITHIN_MS
+  try {
+    while (!ended && Date.now() < deadline) {
+      io.signal?.throwIfAborted()
+      const found = await serverAt(url, io.signal)
+      if (found !== null && !ended) return { ...found, stop: program.stop }
+      await Promise.race([sleep(PROBE_MS), program.ended])
+    }
+  } catch (error) {
+    await program.stop()
+    throw error
+  }
+  await program.stop()
+  const words = program.lastWords().replace(/^svc: /, '')
+  throw new Failure(
+    ended ? `The server ended while it started. ${words}`.trimEnd() : `The server did not start in time. ${words}`,
+  )
+}
+
+/** The one of a server's models that is meant. @throws Failure when it was named and is not there. */
+export const modelOf = ({ url, models }: RunningServer, wanted: string | null): string => {
+  if (wanted === null) return models[0]!
+  const found = models.find((name) => name === wanted)
+  if (found !== undefined) return found
+  throw new Failure(`The server at ${url} has no model '${wanted}'. It has: ${models.join(', ')}.`, {
+    advice: `Name one of them with --model, or another --port to start a server with '${wanted}'.`,
+  })
+}

@@ -17,6 +17,8 @@ import { createDevicesService } from './features/devices/devices.service.ts'
 import { createDevicesStore } from './features/devices/devices.store.ts'
 import { createFilesService } from './features/files/files.service.ts'
 import { createFilesStore } from './features/files/files.store.ts'
+import { createGroupsService } from './features/groups/groups.service.ts'
+import { createGroupsStore } from './features/groups/groups.store.ts'
 import { createHeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
 import { createHeartbeatsStore } from './features/heartbeats/heartbeats.store.ts'
 import { createKeysService } from './features/keys/keys.service.ts'
@@ -112,6 +114,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     unboundReachAll: enrollment === 'open',
     changed: () => changes.fire('plans'),
   })
+  const groups = createGroupsService({ database, store: createGroupsStore(), plans, devices, now, newId })
   const models = createModelsService({
     database,
     store: createModelsStore(),
@@ -240,6 +243,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   await registerRoutes(app, {
     system,
     devices,
+    groups,
     heartbeats,
     assignments,
     rollouts,

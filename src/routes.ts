@@ -4,6 +4,8 @@ import { assignmentsRoutes } from './features/assignments/assignments.routes.ts'
 import type { AssignmentsService } from './features/assignments/assignments.service.ts'
 import { devicesRoutes } from './features/devices/devices.routes.ts'
 import type { DevicesService } from './features/devices/devices.service.ts'
+import { groupsRoutes } from './features/groups/groups.routes.ts'
+import type { GroupsService } from './features/groups/groups.service.ts'
 import { heartbeatsRoutes } from './features/heartbeats/heartbeats.routes.ts'
 import type { HeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
 import { keysRoutes } from './features/keys/keys.routes.ts'
@@ -30,6 +32,7 @@ import { acceptUploads } from './http/upload.ts'
 export interface Services {
   readonly system: SystemService
   readonly devices: DevicesService
+  readonly groups: GroupsService
   readonly heartbeats: HeartbeatsService
   readonly assignments: AssignmentsService
   readonly rollouts: RolloutsService
@@ -52,6 +55,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   const { blobs, maxUploadBytes, enrollment, now } = services
   systemRoutes(app, services.system, services)
   devicesRoutes(app, services.devices, now)
+  groupsRoutes(app, services.groups, now)
   heartbeatsRoutes(app, services.heartbeats, services.devices)
   assignmentsRoutes(app, services.assignments, services.devices)
   rolloutsRoutes(app, services.rollouts, services.assignments, services.models)

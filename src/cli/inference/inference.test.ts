@@ -65,6 +65,7 @@ test.each([
   [['serve'], 2, 'No model was named.'],
   [['serve', 'starter', '--auto-route'], 2, 'there is only one'],
   [['serve', 'starter', '--share'], 2, 'Add --benchmark.'],
+  [['serve', 'starter', '--share', '--benchmark', '--port', '0', '--host', '127.0.0.1'], 1, 'needs an API key'],
   [['serve', 'starter', '--route-strategy', 'dice'], 2, "argument 'dice' is invalid"],
   [['serve', 'starter', '--draft', 'guess', '--port', '0', '--host', '127.0.0.1'], 2, '--draft takes'],
   [['serve', 'starter', '--port', '0', '--host', '203.0.113.1'], 1, '203.0.113.1 is not an address of this machine.'],
@@ -95,16 +96,20 @@ const chat = async (address: string, body: object) => {
 
 test('serve shows what it serves, routes between models, and told to stop ends with 0', async () => {
   const argv = ['serve', 'starter', '--models', BIGGER, '--auto-route', '--host', '127.0.0.1', '--port', '0']
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...argv, '--threads', '1', '--no-announce'], {
-    env: { ...process.env, ...nowhere },
-  })
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', MAIN, ...argv, '--threads', '1', '--no-announce', '--benchmark'],
+    {
+      env: { ...process.env, ...nowhere },
+    },
+  )
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   child.stdout.on('data', (piece) => (output += piece))
   child.stderr.on('data', (piece) => (output += piece))
   await vi.waitUntil(() => output.includes('Queue:'), { timeout: 30_000 })
   const address = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output)![0]
-  expect(output.split('\n').slice(0, -1)).toEqual([
+  expect(output.split('\n').slice(0, 7)).toEqual([
     `Address:  ${address}`,
     expect.stringMatching(/^Engine: {3}llama\.cpp: starter is a GGUF file, which llama\.cpp runs/),
     'Model:    starter (2.6 million parameters, 2048 tokens of context)',
@@ -113,6 +118,9 @@ test('serve shows what it serves, routes between models, and told to stop ends w
     expect.stringMatching(/^Memory: {3}\d+ MB$/),
     'Queue:    8 at the same time, 32 more may wait',
   ])
+
+  await vi.waitUntil(() => output.includes('whole answer, ms'), { timeout: 30_000 })
+  expect(output).toMatch(/\nllama\.cpp {2}tokens per second {2}[\d.]+ +[\d.]+ +[\d.]+\n/)
 
   const routed = await chat(address, { model: 'auto' })
   expect(routed.body).toMatchObject({ model: 'starter', choices: [{ message: { content: PARIS } }] })

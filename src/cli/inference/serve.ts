@@ -1,14 +1,15 @@
 import { type AddressInfo, createServer } from 'node:net'
-import { CommanderError } from 'commander'
 import { compress } from '../../inference/compression/compress.ts'
 import { type Announced, announce } from '../../inference/discovery/announce.ts'
 import type { Compress } from '../../inference/server/model-source.ts'
 import { startInferenceServer } from '../../inference/server/start-server.ts'
+import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { harmless } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
 import { bannerOf } from './serve-banner.ts'
+import { benchmarkServed, shareTo } from './serve-benchmark.ts'
 import { openModels, type ServedModels } from './serve-models.ts'
 import type { ServeOptions } from './serve-options.ts'
 
@@ -64,6 +65,12 @@ const announceIn = ({ out }: Session, { first }: ServedModels, { address, port }
   return announce({ host: address, port, model: model.name, engine, version: packageVersion() }, out.note)
 }
 
+const unlessStopped =
+  (signal: AbortSignal | undefined) =>
+  (error: unknown): void => {
+    if (!signal?.aborted) throw error
+  }
+
 const stopped = (signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => {
     if (signal === undefined) return
@@ -80,6 +87,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     throw listenFailure(error, options)
   }
   await assertFree(host, port).catch(asFailure)
+  const shared = await shareTo(session, options.share)
 
   const log = {
     level: options.logLevel,
@@ -103,6 +111,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     const announced = options.announce ? announceIn(session, models, server.address) : null
     try {
       for (const line of bannerOf(models, options, server.address)) out.line(line)
+      if (options.benchmark) await benchmarkServed(session, models, shared).catch(unlessStopped(io.signal))
       await stopped(io.signal)
       out.note('Stopping: finishing what is running.')
     } finally {
@@ -113,5 +122,5 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     await models.close()
   }
   // A server that was told to stop, and did, has done what it was asked to.
-  throw new CommanderError(0, 'svc.stopped', 'The server was stopped.')
+  throw new ExitCode(0)
 }

@@ -1,0 +1,44 @@
+import { benchmark } from '../../inference/benchmark/benchmark.ts'
+import { sharedReport, thisHardware } from '../../inference/benchmark/shared-report.ts'
+import { Failure } from '../failure.ts'
+import { packageVersion } from '../package-version.ts'
+import type { Session } from '../session.ts'
+import { kindOf, rowsOf } from './benchmark.ts'
+import type { ServedModels } from './serve-models.ts'
+import { shareBenchmark, sharingOf } from './share-benchmark.ts'
+
+const ITERATIONS = 5
+const MAX_TOKENS = 50
+
+/** Where the figures go that --share sends. @throws Failure without a key, before a model is loaded for nothing */
+export const shareTo = async (session: Session, share: true | undefined): Promise<string | null> => {
+  if (!share) return null
+  const sharing = await sharingOf(session, {})
+  if ('to' in sharing) return sharing.to
+  throw new Failure('--share needs an API key, and there is none.', {
+    advice: 'Sign in with svc login, set SERVICE_API_KEY, or leave --share out.',
+  })
+}
+
+/** A short measurement of the first model; `to` null keeps it here. */
+export const benchmarkServed = async (session: Session, models: ServedModels, to: string | null): Promise<void> => {
+  const { io, out } = session
+  const { file } = models.first.chosen
+  const signal = io.signal ?? new AbortController().signal
+  const { engine, release } = await models.source.open(file.name, signal)
+  try {
+    if (engine.chat === undefined) {
+      out.note(`There is no benchmark for ${file.name}: it does not chat.`)
+      return
+    }
+    out.note(`Measuring ${ITERATIONS} answers of up to ${MAX_TOKENS} tokens, after a warm-up.`)
+    const result = await benchmark(engine, { iterations: ITERATIONS, maxTokens: MAX_TOKENS, signal })
+    out.table(['ENGINE', 'WHAT', 'P50', 'P90', 'P99', 'MEMORY'], rowsOf(result))
+    if (to === null) return
+    const kind = await kindOf(file, engine)
+    const hardware = thisHardware()
+    await shareBenchmark(session, to, sharedReport(result, { version: packageVersion(), hardware, model: kind }))
+  } finally {
+    release()
+  }
+}

@@ -9,6 +9,8 @@ export interface LlamaModel {
   readonly handle: AddonModel
   readonly parameters: number
   readonly trainContextTokens: number
+  /** How many tokens there are. */
+  readonly vocabulary: number
   /** Bytes of keys and values for one token of one sequence. */
   readonly cacheBytesPerToken: number
   /** Whether the state of a sequence is all in its keys and values, so that it can be saved as they are. */
@@ -60,6 +62,7 @@ export const loadModel = async (path: string): Promise<LlamaModel> => {
     handle,
     parameters: handle.getTotalParameters(),
     trainContextTokens: header.contextTokens,
+    vocabulary: header.vocabulary,
     // Two bytes for each number.
     cacheBytesPerToken: header.keyValueHeads.reduce(
       (sum, heads) => sum + heads * (header.keyLength + header.valueLength) * 2,

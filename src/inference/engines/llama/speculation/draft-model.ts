@@ -1,0 +1,81 @@
+import type { Speculation } from '../../../engine.ts'
+import { InferenceError } from '../../../errors.ts'
+import { type BatchContext, openContext, type Sampler } from '../binding/batch-context.ts'
+import { type LlamaModel, loadModel } from '../binding/load-model.ts'
+import type { Proposer } from './proposer.ts'
+
+export interface DraftModelSettings {
+  readonly kind: Speculation['kind']
+  readonly path: string
+  readonly slots: number
+  readonly contextTokens: number
+  readonly threads: number
+  /** The model that is to be drafted for. */
+  readonly model: LlamaModel
+}
+
+const BATCH_TOKENS = 512
+
+/** A small model with the same vocabulary that writes ahead of the large one, with a sequence of its own for each slot. */
+export const openDraftModel = async (settings: DraftModelSettings): Promise<Proposer> => {
+  const draft = await loadModel(settings.path)
+  if (!sameVocabulary(draft, settings.model))
+    throw new InferenceError(
+      'invalid_model',
+      `The draft model '${settings.path}' has another vocabulary than the model it drafts for. Use one of the same family.`,
+    )
+  const context = await openContext(draft, { ...settings, batchTokens: BATCH_TOKENS })
+  const sampler = context.createSampler({ temperature: 0, topP: 1, seed: 1, grammar: null })
+  /** What each slot's sequence holds. */
+  const held: number[][] = Array.from({ length: settings.slots }, () => [])
+  return {
+    kind: settings.kind,
+    propose: async (slot, tokens, max) => {
+      const room = Math.min(max, settings.contextTokens - tokens.length)
+      if (room < 1) return []
+      const follow = createFollower(context, sampler, slot, held[slot]!)
+      const guess: number[] = []
+      let next = await follow(tokens)
+      while (next >= 0 && !draft.endsGeneration(next)) {
+        guess.push(next)
+        if (guess.length >= room) break
+        next = await follow([...tokens, ...guess])
+      }
+      return guess
+    },
+    close: async () => {
+      sampler.dispose()
+      await context.close()
+      await draft.handle.dispose()
+    },
+  }
+}
+
+/** Brings the slot's sequence to a text and says the token that the draft would write next. */
+const createFollower =
+  (context: BatchContext, sampler: Sampler, slot: number, held: number[]) =>
+  async (tokens: readonly number[]): Promise<number> => {
+    let shared = 0
+    while (shared < held.length && held[shared] === tokens[shared]) shared++
+    // The last token is computed again if need be: what follows it is asked for.
+    shared = Math.min(shared, tokens.length - 1)
+    if (shared < held.length && !context.truncate(slot, shared)) shared = 0
+    held.length = shared
+    let answers: readonly Uint32Array[] = []
+    for (let at = shared; at < tokens.length; at += BATCH_TOKENS) {
+      const part = Uint32Array.from(tokens.slice(at, at + BATCH_TOKENS))
+      const last = at + part.length === tokens.length
+      const wanted = Uint32Array.from(last ? [part.length - 1] : [])
+      answers = await context.decode([{ sequence: slot, position: at, tokens: part, answers: wanted }])
+      held.push(...part)
+    }
+    return sampler.next(answers[0]![0]!)
+  }
+
+const sameVocabulary = (draft: LlamaModel, model: LlamaModel): boolean => {
+  if (draft.vocabulary !== model.vocabulary) return false
+  // Every hundredth word, for models of other families can have as many.
+  for (let token = 0; token < model.vocabulary; token += Math.max(1, Math.floor(model.vocabulary / 100)))
+    if (draft.handle.getTokenString(token) !== model.handle.getTokenString(token)) return false
+  return true
+}

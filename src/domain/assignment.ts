@@ -1,4 +1,4 @@
-import { bucketOf, murmur3 } from './bucket.ts'
+import { bucketsIn, murmur3 } from './bucket.ts'
 
 /** What a device says of a plan. `ready`: fetched and verified, but not running yet. */
 export const REPORT_STATES = ['downloading', 'verifying', 'ready', 'active', 'failed'] as const
@@ -132,6 +132,7 @@ const NOBODY: ReadonlySet<string> = new Set()
 /** What a plan does for each model that it names, by the model's key. */
 const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Covers> => {
   const covers = new Map<string, Covers>()
+  const bucketOf = bucketsIn(plan.id)
   const assignmentTo = (target: Target, activate: boolean, variant: string | null): Assignment | null => {
     const offer = target.modelId === null ? byNameAlone(target) : offers.get(targetKey(target))
     if (offer === undefined) return null
@@ -145,7 +146,7 @@ const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Cov
       if (given === null || plan.percentage <= 0) break
       covers.set(modelKey(given.offer), (device) => {
         if (members !== null && !members.has(device.id)) return null
-        return plan.percentage >= 100 || bucketOf(device.deviceId, plan.id) < plan.percentage ? given : null
+        return plan.percentage >= 100 || bucketOf(device.deviceId) < plan.percentage ? given : null
       })
       break
     }
@@ -162,7 +163,7 @@ const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Cov
       for (const key of new Set(given.flatMap((one) => (one === null ? [] : [modelKey(one.offer)])))) {
         covers.set(key, (device) => {
           if (members !== null && !members.some((group) => group.has(device.id))) return null
-          const own = given[shareAt(bucketOf(device.deviceId, plan.id), allocations)] ?? null
+          const own = given[shareAt(bucketOf(device.deviceId), allocations)] ?? null
           return own !== null && modelKey(own.offer) === key ? own : null
         })
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bucketOf, murmur3 } from './bucket.ts'
+import { bucketOf, bucketsIn, murmur3 } from './bucket.ts'
 
 describe('murmur3', () => {
   // Published vectors of MurmurHash3_x86_32.
@@ -30,6 +30,15 @@ describe('a bucket', () => {
       '36.205999',
       '98.110394',
     ])
+  })
+
+  it('is the same when many are taken of one plan, whatever the lengths and letters', () => {
+    for (const plan of ['', 'a', 'ab', 'abc', 'plan', 'größe', '0b2f7f7e-6a55-4c0e-9b53-2f4c1c9b8d11']) {
+      const inPlan = bucketsIn(plan)
+      for (const id of ['', 'x', 'xy', 'xyz', 'phone-1', 'robot', 'Gerät-7', '设备', 'x'.repeat(255)]) {
+        expect(inPlan(id)).toBe(bucketOf(id, plan))
+      }
+    }
   })
 
   it('spreads 100,000 devices evenly: chi-square over 100 bins stays under its 0.999 quantile', () => {

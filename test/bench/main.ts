@@ -1,7 +1,9 @@
 // `npm run bench` runs all benchmarks one after another, `npm run bench -- heartbeats transfers` only those named.
 import { benchAggregation } from './aggregation.ts'
+import { benchAssignments } from './assignments.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
+import { benchInference } from './inference.ts'
 import { benchTransfers } from './transfers.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -9,6 +11,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   aggregation: benchAggregation,
   transfers: benchTransfers,
   'fleet-size': benchFleetSize,
+  assignments: benchAssignments,
+  inference: benchInference,
 }
 
 const named = process.argv.slice(2)

@@ -1,0 +1,34 @@
+import { type Command, Option } from 'commander'
+import { apiBaseOption, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import type { BenchmarkCommandOptions } from './benchmark.ts'
+import { engineOption, maxTokensOption, modelOrDefault, numberFrom } from './inference-options.ts'
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('[model]', 'name of a model, name:variant, or a path (default: SERVICE_MODEL)')
+    .option('--local', 'share nothing')
+    .addOption(
+      new Option('-n, --iterations <count>', 'answers that are measured')
+        .argParser(numberFrom({ min: 1, max: 10_000 }))
+        .default(10),
+    )
+    .addOption(maxTokensOption(50))
+    .addOption(engineOption())
+    .option('--all-engines', 'measure every engine that can run it')
+    .addOption(
+      new Option('--threads <count>', 'processor cores to use (default: all but one)').argParser(
+        numberFrom({ min: 1, max: 1024 }),
+      ),
+    )
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .addHelpText(
+      'after',
+      '\nWith an API key, statistics of hardware and speed are shared unless --local is given: every field is printed before it\nis sent. Prompts, answers, weights, names, addresses and device ids are not among them.',
+    )
+    .action(async (model: string | undefined, options: BenchmarkCommandOptions) => {
+      const { runBenchmark } = await import('./benchmark.ts')
+      await runBenchmark(session, modelOrDefault(model, session), options)
+    })
+}

@@ -1,0 +1,104 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+const KEY = 'sk_live_00000000000000000000000000000000'
+const QUICK = ['--iterations', '3', '--max-tokens', '8', '--threads', '1']
+
+/** Stands where the service is, and keeps every byte that it is sent. */
+const recorder = async (status = 201) => {
+  const received: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += piece
+    received.push({ method: request.method!, url: request.url!, headers: request.headers, body })
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(
+      JSON.stringify(status === 201 ? { id: 'x' } : { error: 'unauthorized', message: 'This key is not valid.' }),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { received, base: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+const svc = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runInProcess(['benchmark', 'starter', ...QUICK, ...argv], { env: { SERVICE_HOME: await emptyFolder(), ...env } })
+
+it('sends exactly the fields that it printed before, and neither names nor text', async () => {
+  const { received, base } = await recorder()
+  const ran = await svc([], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
+  expect(ran.exitCode).toBe(0)
+  expect(received.map(({ method, url }) => [method, url])).toEqual([['POST', '/api/v1/benchmarks']])
+  const lines = ran.stderr.split('\n')
+  const from = lines.indexOf(`Shared with ${base}, and nothing else (not with --local):`)
+  const printed = lines
+    .slice(from + 1)
+    .filter((line) => line.startsWith('  '))
+    .map((line) => /^ {2}(\w+): (.*)$/.exec(line)!)
+    .map(([, name, value]) => [name, JSON.parse(value!)])
+  const body = JSON.parse(received[0]!.body)
+  expect(Object.entries(body)).toEqual(printed)
+  const { os, arch, engine, iterations, max_tokens, model_architecture, model_megabytes } = body
+  expect({ os, arch, engine, iterations, max_tokens, model_architecture, model_megabytes }).toEqual({
+    os: process.platform,
+    arch: process.arch,
+    engine: 'llama.cpp',
+    iterations: 3,
+    max_tokens: 8,
+    model_architecture: 'llama',
+    model_megabytes: 2,
+  })
+  expect(received[0]!.body).not.toMatch(/starter|gguf|story|fox|127\.0\.0\.1|sk_live/i)
+  const usual = ['accept', 'accept-encoding', 'accept-language', 'authorization', 'connection', 'content-length']
+  expect(Object.keys(received[0]!.headers).sort()).toEqual(
+    [...usual, 'content-type', 'host', 'sec-fetch-mode', 'user-agent'].sort(),
+  )
+})
+
+it('shares nothing with --local, and nothing without a key', async () => {
+  const { received, base } = await recorder()
+  const local = await svc(['--local'], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
+  const keyless = await svc(['--json'], { SERVICE_API_BASE: base })
+  expect([local.exitCode, keyless.exitCode, received]).toEqual([0, 0, []])
+  expect(local.stderr).toContain('Nothing was shared (--local).\n')
+  expect(keyless.stderr).toContain('Nothing was shared (there is no API key: svc login).\n')
+  expect(local.stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2))).toEqual([
+    ['ENGINE', 'WHAT'],
+    ['llama.cpp', 'first token, ms'],
+    ['llama.cpp', 'tokens per second'],
+    ['llama.cpp', 'whole answer, ms'],
+    [''],
+  ])
+  const { results, ...rest } = JSON.parse(keyless.stdout)
+  expect(rest).toEqual({ model: 'starter', skipped: [], shared: false })
+  const [{ firstTokenMs, totalMs, tokensPerSecond, completionTokens, memoryBytes }] = results
+  expect(completionTokens).toBe(8)
+  expect(firstTokenMs.p50).toBeLessThanOrEqual(firstTokenMs.p99)
+  expect(tokensPerSecond.p50).toBeGreaterThanOrEqual(tokensPerSecond.p99)
+  expect(totalMs.p50).toBeGreaterThan(firstTokenMs.p50)
+  expect(memoryBytes).toBeGreaterThan(1_000_000)
+})
+
+it('a key that is not active shares nothing, and the measurement is still worth something', async () => {
+  const { base } = await recorder(401)
+  const ran = await svc([], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
+  expect(ran.exitCode).toBe(0)
+  expect(ran.stderr).toContain('It was not shared after all: This key is not valid.\n')
+})
+
+it('--all-engines measures what can run it, and says why the others cannot', async () => {
+  const { exitCode, stdout } = await svc(['--all-engines', '--local', '--json'])
+  const { results, skipped } = JSON.parse(stdout)
+  expect(exitCode).toBe(0)
+  expect(results.map(({ engine }: { engine: string }) => engine)).toEqual(['llama.cpp'])
+  expect(skipped.map(({ engine }: { engine: string }) => engine)).toEqual(['onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'])
+})
+
+it('a model that does not exist is told once', async () => {
+  const env = { SERVICE_HOME: await emptyFolder() }
+  const ran = await runInProcess(['benchmark', 'nothing-here', '--all-engines', '--local'], { env })
+  expect([ran.exitCode, ran.stdout, ran.stderr.split('nothing-here').length]).toEqual([1, '', 2])
+})

@@ -1,0 +1,44 @@
+import type { Client } from 'openapi-fetch'
+import type { SharedReport } from '../../inference/benchmark/shared-report.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+
+/** The endpoint as openapi.json will have it. */
+interface BenchmarkPaths {
+  '/api/v1/benchmarks': {
+    post: {
+      requestBody: { content: { 'application/json': SharedReport } }
+      responses: { 201: { content: { 'application/json': { readonly id: string } } } }
+    }
+  }
+}
+
+/** Whether a report will be sent, and where; the reason why not otherwise. */
+export type Sharing = { readonly to: string } | { readonly not: string }
+
+export const sharingOf = async (
+  session: Session,
+  { local, apiBase }: { readonly local?: true | undefined; readonly apiBase?: string | undefined },
+): Promise<Sharing> => {
+  if (local) return { not: '--local' }
+  const base = await session.apiBase(apiBase)
+  return (await session.apiKey(base)) === null ? { not: 'there is no API key: svc login' } : { to: base }
+}
+
+/** Prints every field with its value, then sends exactly these. The measurement is worth having when sending fails. */
+export const shareBenchmark = async (session: Session, to: string, report: SharedReport): Promise<boolean> => {
+  const { out } = session
+  out.note(`Shared with ${to}, and nothing else (not with --local):`)
+  for (const [name, value] of Object.entries(report)) out.note(`  ${name}: ${JSON.stringify(value)}`)
+  try {
+    const connection = await session.signedIn({ apiBase: to })
+    await connection.ask((client) =>
+      (client as unknown as Client<BenchmarkPaths>).POST('/api/v1/benchmarks', { body: report }),
+    )
+    return true
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    out.note(`It was not shared after all: ${error.message}`)
+    return false
+  }
+}

@@ -1,0 +1,86 @@
+import type { Engine, EngineName } from '../engine.ts'
+import { type Generated, generate } from './generate.ts'
+import { type Percentiles, percentilesOf } from './percentiles.ts'
+
+export interface BenchmarkOptions {
+  readonly iterations: number
+  readonly maxTokens: number
+  readonly signal: AbortSignal
+  /** Called before each measured answer, with its number from 1. */
+  readonly onIteration?: (number: number) => void
+}
+
+export interface BenchmarkResult {
+  readonly engine: EngineName
+  readonly iterations: number
+  readonly maxTokens: number
+  /** Medians, because prompts and answers differ a little. */
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly firstTokenMs: Percentiles
+  /** Behind the first token. Of a model whose answers have one token only, with it. */
+  readonly tokensPerSecond: Percentiles
+  readonly totalMs: Percentiles
+  /** Of weights and context, as far as the engine can tell. */
+  readonly memoryBytes: number
+}
+
+const WARM_UPS = 2
+const TOPICS = [
+  'a fox',
+  'an owl',
+  'a river',
+  'the sea',
+  'a clock',
+  'two boats',
+  'my garden',
+  'old maps',
+  'snow',
+  'bread',
+]
+
+/** Each begins anew with its first word, so that what an engine remembers of one is of no use to the next. */
+const promptOf = (number: number): string =>
+  `${number + 1}. Tell me a long story about ${TOPICS[number % TOPICS.length]}, and do not stop before the end.`
+
+const rateOf = ({ completionTokens, firstTokenMs, totalMs }: Generated): number => {
+  const [tokens, milliseconds] =
+    completionTokens > 1 ? [completionTokens - 1, totalMs - firstTokenMs] : [completionTokens, totalMs]
+  return (tokens * 1000) / Math.max(milliseconds, 0.001)
+}
+
+/** One answer after the other, greedy, after two that do not count. */
+export const benchmark = async (engine: Engine, options: BenchmarkOptions): Promise<BenchmarkResult> => {
+  const { iterations, maxTokens, signal, onIteration } = options
+  const ask = (number: number) => generate(engine, [{ role: 'user', content: promptOf(number) }], maxTokens, signal)
+  for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await ask(warmUp)
+  const runs: Generated[] = []
+  for (let number = 0; number < iterations; number++) {
+    onIteration?.(number + 1)
+    runs.push(await ask(WARM_UPS + number))
+  }
+  const of = (pick: (run: Generated) => number) => runs.map(pick)
+  return {
+    engine: engine.name,
+    iterations,
+    maxTokens,
+    promptTokens: percentilesOf(
+      of((run) => run.promptTokens),
+      'highest',
+    ).p50,
+    completionTokens: percentilesOf(
+      of((run) => run.completionTokens),
+      'highest',
+    ).p50,
+    firstTokenMs: percentilesOf(
+      of((run) => run.firstTokenMs),
+      'highest',
+    ),
+    tokensPerSecond: percentilesOf(of(rateOf), 'lowest'),
+    totalMs: percentilesOf(
+      of((run) => run.totalMs),
+      'highest',
+    ),
+    memoryBytes: engine.model.memoryBytes,
+  }
+}

@@ -1,0 +1,57 @@
+import type { ChatMessage, Engine, Finished } from '../engine.ts'
+import { InferenceError } from '../errors.ts'
+
+/** One answer with what it took, measured where it is asked for. */
+export interface Generated {
+  readonly text: string
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly reason: Finished['reason']
+  /** Until the first text; until the end where there was none. */
+  readonly firstTokenMs: number
+  readonly totalMs: number
+}
+
+/** Asks a model for its likeliest answer, and measures. */
+export const generate = async (
+  engine: Engine,
+  messages: readonly ChatMessage[],
+  maxTokens: number,
+  signal: AbortSignal,
+): Promise<Generated> => {
+  if (engine.chat === undefined) {
+    throw new InferenceError('unsupported', `The model '${engine.model.name}' does not chat.`, { param: 'model' })
+  }
+  const started = performance.now()
+  let text = ''
+  let promptTokens = 0
+  let firstTokenMs: number | null = null
+  const request = {
+    messages,
+    maxTokens,
+    temperature: 0,
+    topP: 1,
+    seed: 1,
+    stop: [],
+    responseFormat: { type: 'text' },
+  } as const
+  for await (const event of engine.chat(request, signal)) {
+    if (event.type === 'started') promptTokens = event.promptTokens
+    else if (event.type === 'text') {
+      firstTokenMs ??= performance.now() - started
+      text += event.text
+    } else {
+      const totalMs = performance.now() - started
+      const { completionTokens, reason, prompt } = event.result
+      return {
+        text,
+        promptTokens: prompt?.tokens ?? promptTokens,
+        completionTokens,
+        reason,
+        firstTokenMs: firstTokenMs ?? totalMs,
+        totalMs,
+      }
+    }
+  }
+  throw new InferenceError('engine_failed', 'The engine ended without an answer.')
+}

@@ -1,0 +1,91 @@
+import { arch, cpus, platform, totalmem } from 'node:os'
+import type { EngineName } from '../engine.ts'
+import type { BenchmarkResult } from './benchmark.ts'
+
+/** What is sent, field by field. Every one is a number or a word about hardware, a kind of model, or speed. */
+export interface SharedReport {
+  readonly svc_version: string
+  readonly os: string
+  readonly arch: string
+  readonly cpu_model: string
+  readonly cpu_cores: number
+  readonly memory_gb: number
+  readonly engine: EngineName
+  readonly model_architecture: string | null
+  readonly model_parameters: number | null
+  readonly model_quantization: string | null
+  readonly model_megabytes: number
+  readonly iterations: number
+  readonly max_tokens: number
+  readonly first_token_ms_p50: number
+  readonly first_token_ms_p90: number
+  readonly first_token_ms_p99: number
+  readonly tokens_per_second_p50: number
+  readonly tokens_per_second_p90: number
+  readonly tokens_per_second_p99: number
+  readonly total_ms_p50: number
+  readonly total_ms_p90: number
+  readonly total_ms_p99: number
+  readonly memory_megabytes: number
+}
+
+export interface Hardware {
+  readonly os: string
+  readonly arch: string
+  readonly cpuModel: string
+  readonly cpuCores: number
+  readonly memoryBytes: number
+}
+
+export const thisHardware = (): Hardware => {
+  const all = cpus()
+  return {
+    os: platform(),
+    arch: arch(),
+    cpuModel: all[0]?.model.trim() || 'unknown',
+    cpuCores: Math.max(1, all.length),
+    memoryBytes: totalmem(),
+  }
+}
+
+/** What kind of model it was. Its name and its exact size stay here: they may say whose it is. */
+export interface ModelKind {
+  readonly architecture: string | null
+  readonly parameters: number | null
+  readonly variant: string | null
+  readonly bytes: number
+}
+
+/** Words that people use for the numbers of a model, and nothing that they made up themselves. */
+const QUANTIZATION = /^(?:i?q\d(?:_(?:\d|k|s|m|l|xs|xxs|nl))*|(?:f|fp|bf)(?:16|32)|int[48]|\d{1,2}bit)$/i
+
+const rounded = (value: number): number => Math.round(value * 10) / 10
+
+export const sharedReport = (
+  result: BenchmarkResult,
+  { version, hardware, model }: { readonly version: string; readonly hardware: Hardware; readonly model: ModelKind },
+): SharedReport => ({
+  svc_version: version,
+  os: hardware.os,
+  arch: hardware.arch,
+  cpu_model: hardware.cpuModel.slice(0, 100),
+  cpu_cores: hardware.cpuCores,
+  memory_gb: Math.round(hardware.memoryBytes / 1e9),
+  engine: result.engine,
+  model_architecture: model.architecture?.slice(0, 100) || null,
+  model_parameters: model.parameters,
+  model_quantization: model.variant !== null && QUANTIZATION.test(model.variant) ? model.variant.toLowerCase() : null,
+  model_megabytes: Math.round(model.bytes / 1e6),
+  iterations: result.iterations,
+  max_tokens: result.maxTokens,
+  first_token_ms_p50: rounded(result.firstTokenMs.p50),
+  first_token_ms_p90: rounded(result.firstTokenMs.p90),
+  first_token_ms_p99: rounded(result.firstTokenMs.p99),
+  tokens_per_second_p50: rounded(result.tokensPerSecond.p50),
+  tokens_per_second_p90: rounded(result.tokensPerSecond.p90),
+  tokens_per_second_p99: rounded(result.tokensPerSecond.p99),
+  total_ms_p50: rounded(result.totalMs.p50),
+  total_ms_p90: rounded(result.totalMs.p90),
+  total_ms_p99: rounded(result.totalMs.p99),
+  memory_megabytes: Math.round(result.memoryBytes / 1e6),
+})

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { findProgram } from '../engines/find-program.ts'
+import { decodeAudio } from './decode.ts'
+
+const ffmpeg = await findProgram('ffmpeg', process.env)
+
+const recording = (ending: string): Promise<Buffer> => readFile(`test/fixtures/audio/one-two-three.${ending}`)
+
+/** Which of the tones 300 * 1.28^digit is loudest in the middle of each of three tones of 0.17 s, 0.06 s apart. */
+const digitsIn = (samples: Float32Array): number[] =>
+  [0, 1, 2].map((index) => {
+    const start = (0.05 + index * 0.23 + 0.05) * 16_000
+    const tone = samples.subarray(start, start + 0.08 * 16_000)
+    const heights = Array.from({ length: 10 }, (_, digit) => {
+      const step = (2 * Math.PI * 300 * 1.28 ** digit) / 16_000
+      const real = tone.reduce((sum, sample, at) => sum + sample * Math.cos(step * at), 0)
+      const imaginary = tone.reduce((sum, sample, at) => sum + sample * Math.sin(step * at), 0)
+      return Math.hypot(real, imaginary)
+    })
+    return heights.indexOf(Math.max(...heights))
+  })
+
+test.each(['wav', 'flac', 'mp3'])('a recording as %s is decoded to mono at 16 kHz', async (ending) => {
+  const samples = await decodeAudio(await recording(ending), { env: {} })
+  expect(digitsIn(samples)).toEqual([1, 2, 3])
+  expect(Math.abs(samples.length / 16_000 - 0.8)).toBeLessThan(0.03)
+  expect(Math.max(...samples)).toBeGreaterThan(0.25)
+  expect(Math.max(...samples)).toBeLessThan(0.6)
+})
+
+test.skipIf(ffmpeg === null)('other recordings are decoded by ffmpeg', async () => {
+  for (const ending of ['ogg', 'm4a']) {
+    const samples = await decodeAudio(await recording(ending))
+    expect(Math.abs(samples.length / 16_000 - 0.8)).toBeLessThan(0.1)
+    if (ending === 'ogg') expect(digitsIn(samples)).toEqual([1, 2, 3])
+  }
+})
+
+test.skipIf(ffmpeg === null)('ffmpeg follows no playlist to other files', async () => {
+  const playlist = '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n'
+  await expect(decodeAudio(Buffer.from(playlist))).rejects.toMatchObject({ code: 'invalid_request', param: 'file' })
+})
+
+test('without ffmpeg other recordings are refused with what would read them', async () => {
+  await expect(decodeAudio(await recording('ogg'), { env: { PATH: '' } })).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: 'The file is no WAV, MP3 or FLAC. Other formats are read where ffmpeg is installed.',
+  })
+})
+
+test.each(['wav', 'flac', 'mp3'])('a %s that was cut off is decoded up to there', async (ending) => {
+  const whole = await recording(ending)
+  const samples = await decodeAudio(whole.subarray(0, whole.length - 2000))
+  expect(samples.length).toBeGreaterThan(0.3 * 16_000)
+  expect(samples.length).toBeLessThan(0.75 * 16_000)
+})
+
+test.each([
+  ['nothing', Buffer.alloc(0), 'The recording is empty.'],
+  ['a FLAC of its first bytes', Buffer.from('fLaC\0\0\0\x22'), 'The FLAC file is damaged: its header is not complete.'],
+  [
+    'an MP3 of noise',
+    Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(3000, 7)]),
+    'The MP3 file is dam',
+  ],
+  ['a WAV without data', Buffer.from('RIFF\0\0\0\0WAVE'), 'The WAV file has no data chunk.'],
+])('%s is refused', async (_, bytes, message) => {
+  await expect(decodeAudio(bytes, { env: {} })).rejects.toMatchObject({
+    code: 'invalid_request',
+    param: 'file',
+    message: expect.stringContaining(message),
+  })
+})
+
+test('decoding ends when nobody waits for it any more', async () => {
+  const gone = new AbortController()
+  const decoding = decodeAudio(await recording('flac'), { signal: gone.signal })
+  gone.abort(new Error('gone'))
+  await expect(decoding).rejects.toThrow('gone')
+})

@@ -1,0 +1,45 @@
+import { startThread } from '../../threads/start-thread.ts'
+import { type Environment, findProgram } from '../engines/find-program.ts'
+import { recognise } from './container.ts'
+import type { DecodeAnswer, DecodeOrder } from './decode.worker.ts'
+import { decodeWithFfmpeg } from './ffmpeg.ts'
+import { invalidAudio } from './sound.ts'
+
+const inThread = (order: DecodeOrder, signal: AbortSignal): Promise<Float32Array> =>
+  new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const thread = startThread(import.meta.url, 'decode.worker', { workerData: order })
+    const stop = (): void => {
+      reject(signal.reason)
+      void thread.terminate()
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    thread.once('message', (answer: DecodeAnswer) =>
+      'samples' in answer ? resolve(answer.samples) : reject(invalidAudio(answer.fault)),
+    )
+    thread.once('error', reject)
+    thread.once('exit', (code) => {
+      signal.removeEventListener('abort', stop)
+      reject(new Error(`The thread that decodes sound ended with code ${code}.`))
+    })
+  })
+
+export interface DecodeOptions {
+  /** Where PATH says whether there is ffmpeg. */
+  readonly env?: Environment
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Any recording as mono samples at 16 kHz in -1..1: WAV, MP3 and FLAC by ourselves, others where ffmpeg is installed.
+ * @throws InferenceError invalid_request for what is damaged, too long, or no recording
+ */
+export const decodeAudio = async (bytes: Uint8Array, options: DecodeOptions = {}): Promise<Float32Array> => {
+  const { env = process.env, signal = new AbortController().signal } = options
+  if (bytes.length === 0) throw invalidAudio('The recording is empty.')
+  const own = recognise(bytes)
+  if (own !== null) return inThread({ format: own.format, bytes: own.content }, signal)
+  const program = await findProgram('ffmpeg', env)
+  if (program !== null) return decodeWithFfmpeg(program, bytes, signal)
+  throw invalidAudio('The file is no WAV, MP3 or FLAC. Other formats are read where ffmpeg is installed.')
+}

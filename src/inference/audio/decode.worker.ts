@@ -1,0 +1,54 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { InferenceError } from '../errors.ts'
+import type { OwnFormat } from './container.ts'
+import { readFlac } from './flac.ts'
+import { readMp3 } from './mp3.ts'
+import { createResampler, type Resampler } from './resample.ts'
+import { type Block, invalidAudio, joined, MOST_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
+import { readWav } from './wav.ts'
+
+// Decoding takes seconds of a processor: here it stops nobody else.
+
+export interface DecodeOrder {
+  readonly format: OwnFormat
+  readonly bytes: Uint8Array
+}
+
+export type DecodeAnswer = { readonly samples: Float32Array } | { readonly fault: string }
+
+const READERS: Readonly<Record<OwnFormat, (bytes: Uint8Array) => Iterable<Block> | AsyncIterable<Block>>> = {
+  WAV: readWav,
+  MP3: readMp3,
+  FLAC: readFlac,
+}
+
+const decode = async ({ format, bytes }: DecodeOrder): Promise<Float32Array> => {
+  const parts: Float32Array[] = []
+  let length = 0
+  const take = (samples: Float32Array): void => {
+    length += samples.length
+    if (length > MOST_SECONDS * SAMPLE_RATE) throw tooLong()
+    parts.push(samples)
+  }
+  let rate = 0
+  let resampler: Resampler | null = null
+  for await (const { samples, sampleRate } of READERS[format](bytes)) {
+    if (resampler === null || rate !== sampleRate) {
+      if (resampler !== null) take(resampler.end())
+      rate = sampleRate
+      resampler = createResampler(rate, SAMPLE_RATE)
+    }
+    take(resampler.push(samples))
+  }
+  if (resampler !== null) take(resampler.end())
+  if (length === 0) throw invalidAudio(`The ${format} file holds no sound.`)
+  return joined(parts)
+}
+
+decode(workerData as DecodeOrder).then(
+  (samples) => parentPort!.postMessage({ samples } satisfies DecodeAnswer, [samples.buffer as ArrayBuffer]),
+  (error: unknown) => {
+    if (!(error instanceof InferenceError)) throw error
+    parentPort!.postMessage({ fault: error.message } satisfies DecodeAnswer)
+  },
+)

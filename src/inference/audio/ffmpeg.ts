@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { invalidAudio, MOST_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
+
+/** Containers of sound. Playlists are none: they could name any file and any address. */
+const FORMATS = 'aac,ac3,aiff,amr,ape,asf,au,avi,caf,flac,flv,matroska,webm,mov,mp3,mpeg,mpegts,ogg,wav,wv'
+const PATIENCE_MS = 10 * 60 * 1000
+const KEPT = 500
+
+const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const limits = ['-protocol_whitelist', 'file', '-format_whitelist', FORMATS]
+    const output = [
+      '-vn',
+      '-t',
+      String(MOST_SECONDS + 1),
+      '-ac',
+      '1',
+      '-ar',
+      String(SAMPLE_RATE),
+      '-f',
+      'f32le',
+      'pipe:1',
+    ]
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)])
+    const child = spawn(program, ['-v', 'error', '-nostdin', ...limits, '-i', file, ...output], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal: ending,
+      killSignal: 'SIGKILL',
+    })
+    const pieces: Buffer[] = []
+    let words = ''
+    child.stdout.on('data', (piece: Buffer) => pieces.push(piece))
+    child.stderr.on('data', (piece: Buffer) => {
+      words = (words + piece.toString()).slice(-KEPT)
+    })
+    child.once('error', (error) => {
+      const aborted = signal.aborted ? (signal.reason as Error) : null
+      reject(aborted ?? (ending.aborted ? invalidAudio('ffmpeg did not decode the recording in ten minutes.') : error))
+    })
+    child.once('close', (code) => {
+      if (code === 0) return resolve(Buffer.concat(pieces))
+      reject(
+        invalidAudio(`ffmpeg cannot decode the recording: ${words.trim().replaceAll(file, 'it') || `code ${code}`}`),
+      )
+    })
+  })
+
+/** Any recording that ffmpeg knows. It reads from a file: some containers say at their end where everything is. */
+export const decodeWithFfmpeg = async (
+  program: string,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<Float32Array> => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-audio-'))
+  try {
+    const file = join(folder, 'recording')
+    await writeFile(file, bytes, { mode: 0o600 })
+    const pcm = await runFfmpeg(program, file, signal)
+    if (pcm.length > MOST_SECONDS * SAMPLE_RATE * 4) throw tooLong()
+    if (pcm.length < 4) throw invalidAudio('The recording holds no sound.')
+    // A copy lies where float32 may lie.
+    return new Float32Array(Uint8Array.prototype.slice.call(pcm, 0, pcm.length - (pcm.length % 4)).buffer)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

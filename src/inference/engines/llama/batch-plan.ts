@@ -38,21 +38,38 @@ const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
   answers: Uint32Array.from(choice.filled + count === choice.tokens.length ? [count - 1] : []),
 })
 
+export interface BatchLimits {
+  readonly batchTokens: number
+  /** Of prompts, beside choices that are writing. */
+  readonly promptTokens: number
+  /** Whether that many writing choices are faster one after another. */
+  apart(writing: number): boolean
+}
+
+/**
+ * llama.cpp computes parts together where their sequences follow each other in ascending order, and splits them after the
+ * shortest. So prompts and next tokens stand in the order that keeps them apart.
+ */
+const inOrder = (writing: readonly PlannedPart[], prompts: readonly PlannedPart[]): PlannedPart[] => {
+  const follows = prompts[0]?.sequence === (writing.at(-1)?.sequence ?? -2) + 1
+  return follows ? [...prompts, ...writing] : [...writing, ...prompts]
+}
+
 /**
  * What the next batch computes: the next token of every choice that is writing, with the guesses at those that follow; then as
- * much of the prompts as still fits, the oldest first, and beside writing ones at most `promptTokens`. llama.cpp takes
- * sequences of ascending numbers together, which costs hardly more than one.
+ * much of the prompts as still fits, the oldest first.
  */
-export const planBatch = (occupied: readonly Occupied[], batchTokens: number, promptTokens: number): PlannedPart[] => {
+export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): PlannedPart[] => {
   const parts: PlannedPart[] = []
-  let room = batchTokens
+  let room = limits.batchTokens
   const writing = occupied.filter(isWriting).sort((a, b) => a.slot - b.slot)
   for (const [index, each] of writing.entries()) {
     const part = next(each, room - (writing.length - index - 1))
     room -= part.tokens.length
     parts.push(part)
   }
-  if (parts.length > 0) room = Math.min(room, promptTokens)
+  if (limits.apart(parts.length)) parts.reverse()
+  if (parts.length > 0) room = Math.min(room, limits.promptTokens)
   const prompts: PlannedPart[] = []
   const reading = occupied.filter((each) => !isWriting(each)).sort((a, b) => a.choice.id - b.choice.id)
   for (const each of reading) {
@@ -60,5 +77,8 @@ export const planBatch = (occupied: readonly Occupied[], batchTokens: number, pr
     if (count > 0) prompts.push(chunk(each, count))
     room -= count
   }
-  return [...parts, ...prompts.sort((a, b) => a.sequence - b.sequence)]
+  return inOrder(
+    parts,
+    prompts.sort((a, b) => a.sequence - b.sequence),
+  )
 }

@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
 import { closerFor, grammarFor } from '../../json/response-grammar.ts'
+import { fasterApart, measureCosts } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadModel } from './binding/load-model.ts'
 import { createPromptWriter } from './chat-prompt.ts'
@@ -10,6 +11,7 @@ import type { Happening } from './protocol.ts'
 import { createScheduler } from './scheduler.ts'
 import { createSeats } from './seats.ts'
 import type { ModelFacts, Settings } from './settings.ts'
+import { openSpeculator } from './speculation/open-speculator.ts'
 import { createTextStream } from './text-stream.ts'
 
 /** A loaded model at work. */
@@ -33,6 +35,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
   const plan = planMemory(settings, model)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
   const context = await openContext(model, { ...plan, batchTokens, threads: settings.threads })
+  const costs = await measureCosts(context)
   const writePrompt = createPromptWriter(model)
   const cache = createPrefixCache({
     context,
@@ -42,15 +45,18 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
     plainCache: model.plainCache,
   })
   const seats = createSeats(plan.slots, context, cache)
+  const speculator =
+    settings.draft === null ? null : await openSpeculator({ ...settings, ...plan, draft: settings.draft, model, costs })
   const scheduler = createScheduler({
     ...plan,
     ...listener,
     context,
     seats,
     cache,
-    speculator: null,
+    speculator,
     batchTokens,
     endsGeneration: model.endsGeneration,
+    apart: (streams) => fasterApart(costs, streams),
   })
   return {
     facts: {

@@ -1,23 +1,17 @@
-import { isWriting, type Occupied, type PlannedPart, planBatch } from './batch-plan.ts'
+import { isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
 import type { BatchContext } from './binding/batch-context.ts'
 import { type Choice, type Progress, tell } from './choice.ts'
 import { createPace } from './pace.ts'
 import type { PrefixCache } from './prefix-cache.ts'
 import type { Happening } from './protocol.ts'
 import type { Seats } from './seats.ts'
+import type { Speculator } from './speculation/speculator.ts'
 
 /** Runs all choices on one context: every step computes one batch in which each of them has its part. */
 export interface Scheduler {
   add(choice: Choice): void
   /** Nothing more is told about it, and its slot is free at the next step. */
   cancel(id: number): void
-}
-
-/** Guesses ahead where that pays, and learns from what became of the guesses. */
-export interface Speculator {
-  /** Sets the drafts of choices that are writing. */
-  draft(writing: readonly Occupied[]): Promise<void>
-  checked(choice: Choice, drafted: number, confirmed: number): void
 }
 
 export interface SchedulerParts {
@@ -29,17 +23,26 @@ export interface SchedulerParts {
   readonly slots: number
   readonly contextTokens: number
   endsGeneration(token: number): boolean
+  /** Whether that many streams are faster one after another than together. */
+  apart(streams: number): boolean
   readonly happened: (happenings: readonly Happening[]) => void
   readonly figures: (figures: Readonly<Record<string, number>>) => void
 }
+
+const FIGURES_EVERY_MS = 100
 
 export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const { context, seats, cache, speculator } = parts
   const pace = createPace(parts.batchTokens)
   const counts = { tokens_decoded_total: 0, prompt_tokens_total: 0, batches_total: 0 }
   let running = false
+  let tellFiguresAt = 0
 
+  /** Figures cost a message: while there is work they are told now and then, and in any case once there is none. */
   const tellFigures = (): void => {
+    const resting = seats.waiting === 0 && !seats.occupied().some(({ choice }) => !choice.over)
+    if (!resting && performance.now() < tellFiguresAt) return
+    tellFiguresAt = performance.now() + FIGURES_EVERY_MS
     const occupied = seats.occupied().filter(({ choice }) => !choice.over)
     parts.figures({
       ...counts,
@@ -147,7 +150,11 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
         .occupied()
         .filter(({ choice }) => !choice.over && !ended.has(choice) && choice.tokens.length < choice.limit)
       await speculator?.draft(going.filter(isWriting))
-      const planned = planBatch(going, parts.batchTokens, pace.promptTokens())
+      const planned = planBatch(going, {
+        batchTokens: parts.batchTokens,
+        promptTokens: pace.promptTokens(),
+        apart: parts.apart,
+      })
       const tellNow = (): void => deliver(told)
       if (planned.length > 0) told = await compute(planned, tellNow)
       else {

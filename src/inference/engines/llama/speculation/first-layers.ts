@@ -15,7 +15,7 @@ const SHARE = 4
  */
 export const openFirstLayers = async (settings: Omit<DraftModelSettings, 'kind'>): Promise<Proposer> => {
   const { blocks } = await readGgufHeader(settings.path)
-  const folder = await mkdtemp(join(tmpdir(), 'first-layers-'))
+  const folder = await mkdtemp(join(tmpdir(), 'svc-first-layers-'))
   const clean = () => rm(folder, { recursive: true, force: true })
   try {
     const path = join(folder, 'first-layers.gguf')

@@ -1,0 +1,62 @@
+import type { BatchContext } from './binding/batch-context.ts'
+
+/** What batches of few tokens cost on this machine with this model, in milliseconds. */
+export interface BatchCosts {
+  /** Of one batch with that many tokens, each of them answered. */
+  of(tokens: number): number
+}
+
+// Kernels change with the number of tokens; from the last of these on, twice the tokens take twice the time.
+const SIZES = [1, 2, 3, 4, 6, 8]
+const REPEATS = 3
+/** Measuring stops repeating after this long: the start of a large model shall not wait for it. */
+const PATIENCE_MS = 400
+
+const costsFrom = (points: readonly (readonly [tokens: number, milliseconds: number])[]): BatchCosts => ({
+  of: (tokens) => {
+    let [below, above] = [points[0], points[0]]
+    for (const point of points) {
+      if (point[0] <= tokens) below = point
+      above = point
+      if (point[0] >= tokens) break
+    }
+    if (below === undefined || above === undefined) return tokens
+    if (above[0] <= tokens) return (above[1] * tokens) / above[0]
+    if (above === below) return below[1]
+    return below[1] + ((above[1] - below[1]) * (tokens - below[0])) / (above[0] - below[0])
+  },
+})
+
+/**
+ * Measures them on the first sequence of an unused context: the fastest of a few runs each. The first run also brings the
+ * model's weights into memory.
+ */
+export const measureCosts = async (context: BatchContext): Promise<BatchCosts> => {
+  const once = async (size: number): Promise<number> => {
+    const began = performance.now()
+    const tokens = new Uint32Array(size)
+    await context.decode([{ sequence: 0, position: 0, tokens, answers: tokens.map((_, index) => index) }])
+    const took = performance.now() - began
+    context.truncate(0, 0)
+    return took
+  }
+  await once(1)
+  const fastest = new Map<number, number>()
+  const began = performance.now()
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    for (const size of SIZES) {
+      // Where time is short, the middle of the curve is drawn straight.
+      const slow = performance.now() - began > PATIENCE_MS
+      if (slow && (repeat > 0 || (size !== 1 && size !== 4 && size !== 8))) continue
+      fastest.set(size, Math.min(fastest.get(size) ?? Number.POSITIVE_INFINITY, await once(size)))
+    }
+  }
+  return costsFrom([...fastest])
+}
+
+// Splitting has costs of its own, so it has to win clearly.
+const CLEARLY = 0.95
+
+/** Whether that many streams are faster one after another than in one batch; so it is with some kernels for few streams. */
+export const fasterApart = (costs: BatchCosts, streams: number): boolean =>
+  streams > 1 && streams <= SIZES.at(-1)! && streams * costs.of(1) < costs.of(streams) * CLEARLY

@@ -1,0 +1,82 @@
+import type { BatchCosts } from '../batch-costs.ts'
+import type { Occupied } from '../batch-plan.ts'
+import type { Choice } from '../choice.ts'
+import { bestDrafts } from './gain.ts'
+import type { Proposer } from './proposer.ts'
+
+/** Guesses ahead where that pays, and learns from what became of the guesses. */
+export interface Speculator {
+  /** Sets the drafts of choices that are writing. */
+  draft(writing: readonly Occupied[]): Promise<void>
+  checked(choice: Choice, drafted: number, confirmed: number): void
+}
+
+// How often guesses are right is believed to be this at first, as if that many had been seen.
+const FIRST_ACCEPTANCE = 0.7
+const FIRST_SEEN = 4
+const MOST_SEEN = 64
+// A text for which guessing did not pay is tried again, with so many guesses, after so many tokens.
+const TRY_AGAIN = 32
+const TRIAL = 2
+
+interface Experience {
+  seen: number
+  right: number
+}
+
+/** The newest count most: old ones are forgotten by halves. */
+const learn = (experience: Experience, drafted: number, confirmed: number): void => {
+  // A guess behind a wrong one says nothing.
+  experience.seen += Math.min(drafted, confirmed + 1)
+  experience.right += confirmed
+  if (experience.seen > MOST_SEEN) {
+    experience.seen /= 2
+    experience.right /= 2
+  }
+}
+
+export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDrafts: number): Speculator => {
+  const all: Experience = { seen: FIRST_SEEN, right: FIRST_SEEN * FIRST_ACCEPTANCE }
+  const own = new WeakMap<Choice, Experience>()
+  const triedAt = new WeakMap<Choice, number>()
+  let draftCost = 0
+
+  const experienceOf = (choice: Choice): Experience => {
+    const known = own.get(choice) ?? { seen: FIRST_SEEN, right: (FIRST_SEEN * all.right) / all.seen }
+    own.set(choice, known)
+    return known
+  }
+
+  const wanted = (choice: Choice, streams: number): number => {
+    const { seen, right } = experienceOf(choice)
+    const most = Math.min(mostDrafts, choice.limit - choice.tokens.length - 1)
+    const best = bestDrafts({ costs, streams, acceptance: right / seen, draftCost, most })
+    if (best > 0) return best
+    const since = choice.tokens.length - (triedAt.get(choice) ?? choice.promptTokens)
+    if (streams > 1 || since < TRY_AGAIN) return 0
+    triedAt.set(choice, choice.tokens.length)
+    return Math.min(TRIAL, most)
+  }
+
+  return {
+    draft: async (writing) => {
+      const began = performance.now()
+      let drafted = 0
+      for (const { slot, choice } of writing) {
+        const count = wanted(choice, writing.length)
+        choice.drafts = count > 0 ? (await proposer.propose(slot, choice.tokens, count)).slice(0, count) : []
+        drafted += choice.drafts.length
+      }
+      if (drafted > 0) draftCost = draftCost * 0.8 + ((performance.now() - began) / drafted) * 0.2
+    },
+    checked: (choice, drafted, confirmed) => {
+      learn(all, drafted, confirmed)
+      learn(experienceOf(choice), drafted, confirmed)
+      choice.speculation = {
+        kind: proposer.kind,
+        drafted: (choice.speculation?.drafted ?? 0) + drafted,
+        confirmed: (choice.speculation?.confirmed ?? 0) + confirmed,
+      }
+    },
+  }
+}

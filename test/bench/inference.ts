@@ -1,0 +1,134 @@
+// `svc serve` beside llama.cpp's own server (LLAMA_SERVER=<path of llama-server>; without it ours alone), on the same file,
+// threads and context. BENCH_MODELS names GGUF files, separated by commas; BENCH_THREADS how many threads.
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { median, pairwise, printTable } from './figures.ts'
+import { type Asked, type Measured, timeChat } from './inference/chat-client.ts'
+import { type ModelServer, startLlamaServer, startOurs } from './inference/model-servers.ts'
+
+const ROUNDS = 3
+const SLOTS = 32
+const CONTEXT = 2048
+const ANSWER = 96
+const STARTER = fileURLToPath(new URL('../../models/starter.gguf', import.meta.url))
+
+let lastPrompt = 0
+/** About `words` * 3 tokens that no prompt before began with. */
+const text = (words: number): string => {
+  lastPrompt += 1
+  return `${lastPrompt} ${process.pid} ${Array.from({ length: words }, (_, index) => `item ${(lastPrompt * 7919 + index * 31) % 997}`).join(', ')}`
+}
+
+const together = (server: ModelServer, asked: readonly Asked[]): Promise<Measured[]> =>
+  Promise.all(asked.map((each) => timeChat(server.port, server.model, each)))
+
+interface Measure {
+  readonly name: string
+  readonly unit: string
+  readonly goal: string
+  run(server: ModelServer): Promise<number>
+}
+
+const streams = (count: number, goal: string): Measure => ({
+  name: `${count} streams`,
+  unit: 'tokens/s',
+  goal,
+  run: async (server) => {
+    const began = performance.now()
+    const answers = await together(
+      server,
+      Array.from({ length: count }, () => ({ content: text(4), maxTokens: ANSWER })),
+    )
+    return (answers.reduce((sum, { tokens }) => sum + tokens, 0) / (performance.now() - began)) * 1000
+  },
+})
+
+const LONG = 170
+const MEASURES: readonly Measure[] = [
+  {
+    name: 'one stream, decode',
+    unit: 'tokens/s',
+    goal: '>= 0.97',
+    run: async (server) => {
+      const { tokens, first, total } = await timeChat(server.port, server.model, { content: text(4), maxTokens: ANSWER })
+      return ((tokens - 1) / (total - first)) * 1000
+    },
+  },
+  {
+    name: 'prompt',
+    unit: 'tokens/s',
+    goal: '>= 1.05',
+    run: async (server) => {
+      const { promptTokens, first } = await timeChat(server.port, server.model, { content: text(LONG), maxTokens: 2 })
+      return (promptTokens / first) * 1000
+    },
+  },
+  streams(2, '>= 1.0'),
+  streams(4, '>= 0.97'),
+  streams(16, '>= 1.0'),
+  streams(32, '>= 1.0'),
+  {
+    name: 'first token, cold',
+    unit: 'ms',
+    goal: '<= 0.9',
+    run: async (server) => (await timeChat(server.port, server.model, { content: text(LONG), maxTokens: 2 })).first,
+  },
+  {
+    name: 'first token, 16 on one prefix',
+    unit: 'ms',
+    goal: '<= 0.1',
+    run: async (server) => {
+      const prefix = text(LONG)
+      await timeChat(server.port, server.model, { content: prefix, maxTokens: 2 })
+      const asked = Array.from({ length: 16 }, (_, index) => ({ content: `${prefix}. Number ${index}?`, maxTokens: 2 }))
+      const answers = await together(server, asked)
+      return answers.reduce((sum, { first }) => sum + first, 0) / answers.length
+    },
+  },
+]
+
+const measureAll = async (servers: readonly ModelServer[]): Promise<Map<Measure, number[][]>> => {
+  const found = new Map<Measure, number[][]>()
+  for (const measure of MEASURES) {
+    const series: number[][] = servers.map(() => [])
+    for (let round = 0; round < ROUNDS + 1; round++) {
+      // The first round warms up; who goes first alternates.
+      const order = [...servers.keys()]
+      if (round % 2 === 1) order.reverse()
+      for (const index of order) {
+        const value = await measure.run(servers[index]!)
+        if (round > 0) series[index]!.push(value)
+      }
+    }
+    found.set(measure, series)
+  }
+  return found
+}
+
+const benchModel = async (model: string, threads: number, rival: string | undefined): Promise<void> => {
+  const settings = { model, threads, slots: SLOTS, contextTokens: CONTEXT }
+  const servers = [await startOurs(settings)]
+  try {
+    if (rival !== undefined) servers.push(await startLlamaServer(rival, settings))
+    const found = await measureAll(servers)
+    console.log(`\n${basename(model)}, ${threads} thread(s)\n`)
+    printTable(
+      ['', 'ours', ...(rival === undefined ? [] : ['llama-server', 'ratio', 'goal'])],
+      [...found].map(([{ name, unit, goal }, [ours = [], theirs]]) => [
+        `${name}, ${unit}`,
+        median(ours).toFixed(1),
+        ...(theirs === undefined ? [] : [median(theirs).toFixed(1), median(pairwise(ours, theirs)).toFixed(2), goal]),
+      ]),
+    )
+  } finally {
+    await Promise.all(servers.map((server) => server.close()))
+  }
+}
+
+export const benchInference = async (): Promise<void> => {
+  const models = process.env['BENCH_MODELS']?.split(',') ?? [STARTER]
+  const threads = Number(process.env['BENCH_THREADS'] ?? 1)
+  const rival = process.env['LLAMA_SERVER']
+  if (rival === undefined) console.log('LLAMA_SERVER is not set: only ours is measured.')
+  for (const model of models) await benchModel(model, threads, rival)
+}

@@ -85,8 +85,8 @@ it(`refuses ${MUTATIONS} damaged files, or llama.cpp survives them`, { timeout: 
     llama.stop()
   }
   // A file that is let through and that llama.cpp then refuses in its own words is no harm; most are told before.
-  expect(Object.keys(outcomes).sort()).toEqual(['invalid_model', 'loaded', 'refused'])
-  expect(outcomes.invalid_model! + outcomes.loaded! + outcomes.refused!).toBe(MUTATIONS)
-  expect(outcomes.loaded).toBeGreaterThan(MUTATIONS / 20)
-  expect(outcomes.refused).toBeLessThan(MUTATIONS / 20)
+  const { invalid_model = 0, loaded = 0, refused = 0 } = outcomes
+  expect(invalid_model + loaded + refused).toBe(MUTATIONS)
+  expect(loaded).toBeGreaterThan(MUTATIONS / 20)
+  expect(refused).toBeLessThan(MUTATIONS / 50)
 })

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { compress } from '../compression/compress.ts'
 import type { Engine } from '../engine.ts'
 import type { InferenceServerOptions } from './build-server.ts'
+import type { Compress } from './model-source.ts'
 import { openStarter, serveForTest, type TestInference } from './test-inference.fixture.ts'
 
 let engine: Engine
@@ -30,7 +31,7 @@ const ask = async (options: Partial<InferenceServerOptions>, model: string, mess
 const france: Message = { role: 'user', content: 'What is the capital of France?' }
 const route = () => ({ model: 'starter', reason: 'there is no other' })
 const compressOver =
-  (thresholdTokens: number): InferenceServerOptions['compress'] =>
+  (thresholdTokens: number): Compress =>
   async (messages, countTokens) =>
     compress(messages, countTokens, { thresholdTokens })
 

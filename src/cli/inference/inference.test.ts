@@ -114,7 +114,7 @@ test('serve shows what it serves, routes between models, and told to stop ends w
     expect.stringMatching(/^Engine: {3}llama\.cpp: starter is a GGUF file, which llama\.cpp runs/),
     'Model:    starter (2.6 million parameters, 2048 tokens of context)',
     '          and when asked for: tiny-chat-q8_0',
-    "Routing:  the model 'auto' is chosen by complexity",
+    "Routing:  the model 'auto' is chosen by complexity (even shares, not calibrated)",
     expect.stringMatching(/^Memory: {3}\d+ MB$/),
     'Queue:    8 at the same time, 32 more may wait',
   ])

@@ -24,6 +24,11 @@ const everywhere = (): readonly string[] =>
 
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
+const routingOf = ({ calibrated }: ServedModels, { routeStrategy }: ServeOptions): string => {
+  const limits = calibrated === null ? 'even shares, not calibrated' : `calibrated with ${calibrated} prompts`
+  return `the model 'auto' is chosen by ${routeStrategy} (${limits})`
+}
+
 /** What is served, where and by what, line by line. */
 export const bannerOf = (models: ServedModels, options: ServeOptions, { address, port }: AddressInfo): string[] => {
   const { engine, chosen } = models.first
@@ -39,7 +44,7 @@ export const bannerOf = (models: ServedModels, options: ServeOptions, { address,
     ['Engine', `${engine.name}: ${chosen.engine.reason}`],
     ['Model', `${name}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`],
     ...(others.length === 0 ? [] : [['', `and when asked for: ${others.join(', ')}`] as const]),
-    ...(models.route === null ? [] : [['Routing', `the model 'auto' is chosen by ${options.routeStrategy}`] as const]),
+    ...(models.route === null ? [] : [['Routing', routingOf(models, options)] as const]),
     ['Memory', megabytes(memoryBytes)],
     ['Queue', `${engine.slots} at the same time, ${options.maxQueue} more may wait`],
   ]

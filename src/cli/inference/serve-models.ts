@@ -4,8 +4,8 @@ import type { Engine } from '../../inference/engine.ts'
 import type { DraftOptions } from '../../inference/engines/llama/settings.ts'
 import { readGgufHeader } from '../../inference/gguf/header.ts'
 import { createModelPool, type PooledModel } from '../../inference/model-pool.ts'
-import { chooseModel, estimatedTokens, type RoutableModel } from '../../inference/routing/choose-model.ts'
-import { complexity } from '../../inference/routing/complexity.ts'
+import { type Calibration, createRoute, type RoutableModel } from '../../inference/routing/choose-model.ts'
+import { readCalibration } from '../../inference/routing/routing-file.ts'
 import { type ModelSource, type Route, singleModel } from '../../inference/server/model-source.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
@@ -16,6 +16,8 @@ import type { ServeOptions } from './serve-options.ts'
 export interface ServedModels {
   readonly source: ModelSource
   readonly route: Route | null
+  /** With how many prompts `svc calibrate` found the limits that routing goes by; null where it was not run. */
+  readonly calibrated: number | null
   readonly first: { readonly chosen: ChosenModel; readonly engine: Engine }
   readonly names: readonly string[]
   close(): Promise<void>
@@ -41,14 +43,24 @@ const routable = async ({ file }: ChosenModel): Promise<RoutableModel> => {
   return { name, bytes, parameters, contextTokens }
 }
 
-const routeBetween = async (models: readonly ChosenModel[], options: ServeOptions): Promise<Route> => {
-  const candidates = await Promise.all(models.map(routable))
-  const limit = options.context ?? Number.POSITIVE_INFINITY
-  const limited = candidates.map((model) => ({
+/** What was found for other models says nothing about these. */
+const calibrationOf = async ({ home }: Session, names: readonly string[]): Promise<Calibration | null> => {
+  const calibration = await readCalibration(home.folder)
+  const known = calibration?.tiers.filter(({ model }) => names.includes(model)) ?? []
+  return known.length < 2 ? null : calibration
+}
+
+const routeBetween = async (
+  models: readonly ChosenModel[],
+  { context }: ServeOptions,
+  calibration: Calibration | null,
+): Promise<Route> => {
+  const limit = context ?? Number.POSITIVE_INFINITY
+  const candidates = (await Promise.all(models.map(routable))).map((model) => ({
     ...model,
     contextTokens: model.contextTokens === null ? null : Math.min(model.contextTokens, limit),
   }))
-  return (question) => chooseModel(limited, complexity(question), { promptTokens: estimatedTokens(question) })
+  return createRoute(candidates, calibration)
 }
 
 /** Loads the first model, and the others when they are asked for. */
@@ -76,9 +88,17 @@ export const openModels = async (
   if (options.models === undefined) {
     const engine = await openChosen(session, chosen[0]!, settings)
     const source = singleModel(engine, await createdAt(chosen[0]!))
-    return { source, route: null, first: { chosen: chosen[0]!, engine }, names, close: () => engine.close() }
+    return {
+      source,
+      route: null,
+      calibrated: null,
+      first: { chosen: chosen[0]!, engine },
+      names,
+      close: () => engine.close(),
+    }
   }
-  const route = options.autoRoute ? await routeBetween(chosen, options) : null
+  const calibration = options.autoRoute ? await calibrationOf(session, names) : null
+  const route = options.autoRoute ? await routeBetween(chosen, options, calibration) : null
   const pooled = await Promise.all(
     chosen.map(
       async (model): Promise<PooledModel> => ({
@@ -95,5 +115,12 @@ export const openModels = async (
   })
   const lease = await pool.open(chosen[0]!.file.name, session.io.signal ?? new AbortController().signal)
   lease.release()
-  return { source: pool, route, first: { chosen: chosen[0]!, engine: lease.engine }, names, close: () => pool.close() }
+  return {
+    source: pool,
+    route,
+    calibrated: calibration?.prompts ?? null,
+    first: { chosen: chosen[0]!, engine: lease.engine },
+    names,
+    close: () => pool.close(),
+  }
 }

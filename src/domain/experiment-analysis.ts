@@ -1,0 +1,144 @@
+import { alwaysValidInterval } from './statistics/always-valid.ts'
+import { type ChiSquare, fitTest } from './statistics/chi-square.ts'
+import { holmAdjusted } from './statistics/holm.ts'
+import { type Moments, NO_MOMENTS } from './statistics/moments.ts'
+import { type TTest, welchTest } from './statistics/t-test.ts'
+
+/**
+ * What the devices of one variant measured. Devices were drawn, not readings, so a device counts once, with the mean of
+ * its readings: a talkative device proves no more than a silent one.
+ */
+export interface VariantSample {
+  readonly name: string
+  readonly allocation: number
+  /** Devices that reported any metric. */
+  readonly devices: number
+  /** Of the devices' means, by metric. */
+  readonly metrics: ReadonlyMap<string, Moments>
+}
+
+/** A variant against the first one. Differences are the variant's mean minus the first's. */
+export interface Comparison {
+  readonly variant: string
+  readonly baseline: string
+  readonly difference: number | null
+  readonly welch: TTest | null
+  /** For the number of comparisons, by Holm's method. */
+  readonly adjustedPValue: number | null
+  /** May be looked at as often as one likes; widened (Bonferroni) for the number of comparisons. */
+  readonly alwaysValid: { readonly lower: number; readonly upper: number } | null
+  /** The always-valid interval leaves zero out. */
+  readonly decided: boolean
+}
+
+export interface ExperimentAnalysis {
+  /** The smallest adjusted p-value; null while nothing can be compared. */
+  readonly pValue: number | null
+  readonly significant: boolean
+  readonly comparisons: readonly Comparison[]
+  /** Whether devices arrived in the shares they were allocated in; null without any. */
+  readonly sampleRatio: (ChiSquare & { readonly mismatch: boolean }) | null
+  readonly warnings: readonly string[]
+}
+
+/** Below, the shares are wrong, and with them everything else (Fabijan et al. 2019). */
+const MISMATCH_BELOW = 0.001
+const MIN_DEVICES = 2
+/** Pearson's test is doubtful where fewer are expected (Cochran 1954). */
+const MIN_EXPECTED = 5
+
+/** What can be said of an experiment from what its devices measured so far. `confidenceLevel` lies between 0 and 1. */
+export const analyseExperiment = (experiment: {
+  readonly variants: readonly VariantSample[]
+  readonly primaryMetric: string
+  readonly confidenceLevel: number
+}): ExperimentAnalysis => {
+  const { variants, primaryMetric, confidenceLevel } = experiment
+  const [baseline, ...others] = variants
+  const alpha = 1 - confidenceLevel
+  const sampleOf = (variant: VariantSample): Moments => variant.metrics.get(primaryMetric) ?? NO_MOMENTS
+  const first = baseline === undefined ? NO_MOMENTS : sampleOf(baseline)
+  const tests = others.map((variant) => welchTest(sampleOf(variant), first, confidenceLevel))
+  const adjusted = holmAdjusted(tests.map((test) => test?.pValue ?? null))
+  const comparisons = others.map((variant, index): Comparison => {
+    const sample = sampleOf(variant)
+    const welch = tests[index] ?? null
+    // Where nothing varies, an interval of no width would claim a certainty that no data gave.
+    const alwaysValid = welch === null ? null : alwaysValidInterval(sample, first, alpha / others.length)
+    return {
+      variant: variant.name,
+      baseline: baseline!.name,
+      difference: sample.count === 0 || first.count === 0 ? null : sample.mean - first.mean,
+      welch,
+      adjustedPValue: adjusted[index] ?? null,
+      alwaysValid,
+      decided: alwaysValid !== null && (alwaysValid.lower > 0 || alwaysValid.upper < 0),
+    }
+  })
+  const made = comparisons.flatMap(({ adjustedPValue }) => (adjustedPValue === null ? [] : [adjustedPValue]))
+  const pValue = made.length === 0 ? null : Math.min(...made)
+  const sampleRatio = ratioOf(variants)
+  return {
+    pValue,
+    significant: pValue !== null && pValue < alpha,
+    comparisons,
+    sampleRatio,
+    warnings: [
+      ...thinWarnings(variants, primaryMetric),
+      ...ratioWarnings(variants, sampleRatio),
+      ...comparisonWarnings(comparisons, variants, sampleOf, alpha),
+    ],
+  }
+}
+
+const allocated = (variants: readonly VariantSample[]) => variants.filter(({ allocation }) => allocation > 0)
+
+const ratioOf = (variants: readonly VariantSample[]): ExperimentAnalysis['sampleRatio'] => {
+  const drawn = allocated(variants)
+  const test = fitTest(
+    drawn.map(({ devices }) => devices),
+    drawn.map(({ allocation }) => allocation),
+  )
+  return test && { ...test, mismatch: test.pValue < MISMATCH_BELOW }
+}
+
+const thinWarnings = (variants: readonly VariantSample[], metric: string): string[] =>
+  variants.flatMap(({ name, metrics }) => {
+    const count = metrics.get(metric)?.count ?? 0
+    if (count >= MIN_DEVICES) return []
+    const have = count === 0 ? 'No device' : 'Only one device'
+    return [`${have} of variant '${name}' has reported '${metric}': at least ${MIN_DEVICES} are needed to compare it.`]
+  })
+
+const ratioWarnings = (variants: readonly VariantSample[], ratio: ExperimentAnalysis['sampleRatio']): string[] => {
+  if (ratio === null) return []
+  if (ratio.mismatch) {
+    return [
+      'The variants do not have the devices that their allocations promise (sample-ratio mismatch): ' +
+        'something keeps the devices of one from reporting. Find it before trusting any comparison.',
+    ]
+  }
+  const whole = variants.reduce((sum, { devices }) => sum + devices, 0)
+  const smallest = Math.min(...allocated(variants).map(({ allocation }) => allocation * whole))
+  return smallest < MIN_EXPECTED ? ['The sample-ratio check is doubtful: there are too few devices for it yet.'] : []
+}
+
+const comparisonWarnings = (
+  comparisons: readonly Comparison[],
+  variants: readonly VariantSample[],
+  sampleOf: (variant: VariantSample) => Moments,
+  alpha: number,
+): string[] =>
+  comparisons.flatMap(({ variant, baseline, welch, adjustedPValue, decided }) => {
+    const pair = variants.filter(({ name }) => name === variant || name === baseline)
+    if (welch === null && pair.every((one) => sampleOf(one).count >= MIN_DEVICES)) {
+      return [`All devices of '${variant}' and '${baseline}' measured the same: there is no variation to test against.`]
+    }
+    if (adjustedPValue !== null && adjustedPValue < alpha && !decided) {
+      return [
+        `The p-value of '${variant}' counts only if this is the one look that was planned: ` +
+          'its always-valid interval still contains zero.',
+      ]
+    }
+    return []
+  })

@@ -1,0 +1,87 @@
+import { shareAt } from './assignment.ts'
+import { bucketOf } from './bucket.ts'
+import { badRequest, conflict } from './errors.ts'
+
+export const EXPERIMENT_STATUSES = ['draft', 'running', 'paused', 'completed', 'cancelled'] as const
+
+export type ExperimentStatus = (typeof EXPERIMENT_STATUSES)[number]
+export type ExperimentEvent = 'start' | 'pause' | 'resume' | 'complete' | 'cancel'
+
+/**
+ * Interface section 3 shows the start alone; the rest is ours. A paused experiment gives nobody a variant, and takes no
+ * observations, until it is resumed; starting is for the first time only. What has ended stays ended: its figures are final.
+ */
+export const NEXT: Readonly<Record<ExperimentStatus, Readonly<Partial<Record<ExperimentEvent, ExperimentStatus>>>>> = {
+  draft: { start: 'running', cancel: 'cancelled' },
+  running: { pause: 'paused', complete: 'completed', cancel: 'cancelled' },
+  paused: { resume: 'running', complete: 'completed', cancel: 'cancelled' },
+  completed: {},
+  cancelled: {},
+}
+
+const VERB: Readonly<Record<ExperimentEvent, string>> = {
+  start: 'be started',
+  pause: 'be paused',
+  resume: 'be resumed',
+  complete: 'be completed',
+  cancel: 'be cancelled',
+}
+
+/** The parts of an experiment that its events change. */
+export interface ExperimentState {
+  readonly status: ExperimentStatus
+  /** Why it was paused, completed or cancelled, when somebody said so. */
+  readonly reason: string | null
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+}
+
+/**
+ * The experiment after `event`.
+ * @throws conflict when the event has no place in the experiment's status.
+ */
+export const transition = (
+  experiment: ExperimentState,
+  event: ExperimentEvent,
+  now: Date,
+  reason: string | null = null,
+): ExperimentState => {
+  const status = NEXT[experiment.status][event]
+  if (status === undefined) throw conflict(`An experiment that is ${experiment.status} cannot ${VERB[event]}.`)
+  return {
+    status,
+    reason,
+    startedAt: event === 'start' ? now : experiment.startedAt,
+    endedAt: status === 'completed' || status === 'cancelled' ? now : null,
+  }
+}
+
+/** How far from 1 the allocations may sum up to: 0.1 + 0.2 + 0.7 is not exactly 1. */
+const ALLOCATION_TOLERANCE = 1e-9
+
+/** Two variants or more, each with a name of its own; allocations in 0..1 that sum to 1. @throws bad_request */
+export const requireVariants = (variants: readonly { readonly name: string; readonly allocation: number }[]): void => {
+  if (variants.length < 2) throw badRequest('variants: an experiment compares at least two.')
+  const names = new Set<string>()
+  for (const { name, allocation } of variants) {
+    if (names.has(name)) throw badRequest(`variants: two of them are named '${name}'. Give each a name of its own.`)
+    names.add(name)
+    if (!(allocation >= 0 && allocation <= 1)) {
+      throw badRequest(`variants: the allocation of '${name}' is ${allocation}; it must be between 0 and 1.`)
+    }
+  }
+  const sum = variants.reduce((total, { allocation }) => total + allocation, 0)
+  if (Math.abs(sum - 1) > ALLOCATION_TOLERANCE) {
+    throw badRequest(`variants: the allocations sum to ${Number(sum.toPrecision(10))}; they must sum to 1.`)
+  }
+}
+
+/** The variant of a device that takes part, as an index: the same for as long as the experiment exists. */
+export const variantOf = (
+  experiment: { readonly id: string; readonly variants: readonly { readonly allocation: number }[] },
+  deviceId: string,
+): number =>
+  shareAt(
+    bucketOf(deviceId, experiment.id),
+    experiment.variants.map(({ allocation }) => allocation),
+  )

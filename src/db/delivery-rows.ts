@@ -131,7 +131,6 @@ export interface ExperimentObservationRow {
   metric: string
   count: number
   mean: number
-  m2: number
   updated_at: Date
 }
 

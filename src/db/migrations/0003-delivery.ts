@@ -146,7 +146,7 @@ export const delivery = {
       primary key (experiment_id, position),
       unique (experiment_id, name)
     )`,
-    // One device's readings of one metric, merged as (count, mean, m2): never as sums of squares (Chan et al. 1979).
+    // One device's readings of one metric. Devices are what is compared, so their spread within a device is not kept.
     `create table experiment_observations (
       experiment_id uuid not null references experiments (id) on delete cascade,
       variant integer not null,
@@ -154,7 +154,6 @@ export const delivery = {
       metric text not null,
       count bigint not null,
       mean double precision not null,
-      m2 double precision not null,
       updated_at timestamptz not null,
       primary key (experiment_id, variant, device_id, metric)
     )`,

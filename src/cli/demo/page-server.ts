@@ -6,6 +6,7 @@ import { request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { Failure } from '../failure.ts'
+import { SYSTEM_PROMPT } from './system-prompt.ts'
 
 export interface PageServer {
   readonly url: string
@@ -72,7 +73,9 @@ export const servePage = async (port: number, serverUrl: string, model: string):
     const asked = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
     if (PASSED_ON.includes(asked)) return passOn(new URL(serverUrl + asked.split(' ')[1]), incoming, outgoing)
     if (asked === 'GET /model') {
-      return void outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ model }))
+      return void outgoing
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ model, system: SYSTEM_PROMPT }))
     }
     if (asked !== 'GET /') return void outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Not here.\n')
     outgoing

@@ -24,6 +24,9 @@ export interface Agent {
   readonly setUp: (server: AgentServer) => AgentSetup
 }
 
+/** Taken where none is named: small, and good at code for its size. */
+export const DEFAULT_MODEL = 'qwen3'
+
 /** Servers here need no key, but agents refuse to start without one. */
 const KEY = 'not-needed'
 

@@ -1,11 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
 import { numberFrom } from '../inference/inference-options.ts'
 import type { Session } from '../session.ts'
-import { AGENTS } from './agents.ts'
+import { AGENTS, DEFAULT_MODEL } from './agents.ts'
 import type { LaunchOptions } from './launch.ts'
-
-/** Taken where none is named: small, and good at code for its size. */
-export const DEFAULT_MODEL = 'qwen3'
 
 export const define = (command: Command, session: Session): void => {
   command

@@ -153,8 +153,9 @@ describe('svc launch', () => {
   })
 
   it('says what is missing: the agent, the model, or a server on that port', async () => {
+    const home = await emptyFolder()
     const run = async (PATH: string, ...argv: string[]) => {
-      const env = { SERVICE_HOME: await emptyFolder(), PATH }
+      const env = { SERVICE_HOME: home, PATH }
       const { exitCode, stderr } = await runInProcess(['launch', 'aider', ...argv], { env })
       return { exitCode, stderr }
     }
@@ -179,7 +180,8 @@ describe('svc launch', () => {
       {
         exitCode: 1,
         stderr:
-          "svc: There is no model 'qwen3'. There is: starter. Name a GGUF file or a model folder by its path, or add one to the models folder.\n",
+          "svc: There is no model 'qwen3'. There is: starter. Name a GGUF file or a model folder by its path, or put one into " +
+          `${join(home, 'models')}.\n`,
       },
       {
         exitCode: 1,

@@ -26,7 +26,18 @@ export const startServer = async (
 ): Promise<LocalServer> => {
   const url = `http://${HOST}:${port}`
   out.note(`Starting a server with ${model} on port ${port} ...`)
-  const argv = [...process.execArgv, MAIN, 'serve', model, '--host', HOST, '--port', String(port), ...options]
+  const argv = [
+    ...process.execArgv,
+    MAIN,
+    'serve',
+    model,
+    '--host',
+    HOST,
+    '--port',
+    String(port),
+    '--no-announce',
+    ...options,
+  ]
   const program = keepProgram(process.execPath, argv, { env: io.env, log: () => undefined, cwd: io.cwd })
   let ended = false
   void program.ended.then(() => {

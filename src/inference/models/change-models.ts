@@ -5,7 +5,7 @@ import { InferenceError } from '../errors.ts'
 import { copyModel } from './copy-model.ts'
 import { entryText } from './model-entry.ts'
 import type { ModelFile } from './model-file.ts'
-import { findModel, modelsFolder } from './model-folder.ts'
+import { modelsFolder } from './model-folder.ts'
 import { formatOf } from './model-format.ts'
 import { parseModelName } from './model-name.ts'
 import { STARTER } from './starter.ts'
@@ -82,25 +82,25 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
   const { name, variant: asked } = parseModelName(options.name)
   if (name.toLowerCase() === STARTER) throw reserved()
   const root = modelsFolder(home)
-  const source = (await formatOf(resolve(options.path))).path
+  const { path: source, format } = await formatOf(resolve(options.path))
   const variant = normalVariant(asked ?? variantInName(basename(source)) ?? 'default')
   await mkdir(root, { recursive: true })
   await clearLeftovers(root, Date.now())
   const growing = join(root, `.adding-${randomBytes(6).toString('hex')}`)
   const file = basename(source).replace(/^\.+|[:\\]/g, '_')
+  const folder = join(root, name, variant)
   try {
     const copied = await copyModel(source, join(growing, file), options.signal)
     const addedAt = (options.now ?? new Date()).toISOString()
-    const entry = { name, variant, file, ...copied, source: options.source ?? source, addedAt }
-    await writeWhole(join(growing, 'model.json'), entryText(entry))
-    const folder = join(root, name, variant)
+    const about = { ...copied, source: options.source ?? source }
+    await writeWhole(join(growing, 'model.json'), entryText({ name, variant, file, ...about, addedAt }))
     await mkdir(join(root, name), { recursive: true })
     await replace(root, growing, folder)
+    return { name: `${name}:${variant}`, variant, path: join(folder, file), format, ...about }
   } catch (error) {
     await rm(growing, { recursive: true, force: true })
     throw error
   }
-  return findModel(`${name}:${variant}`, home)
 }
 
 /**
@@ -112,7 +112,8 @@ export const removeModel = async (home: string, text: string): Promise<void> => 
   if (name.toLowerCase() === STARTER) throw reserved()
   const root = modelsFolder(home)
   const folder = variant === null ? join(root, name) : join(root, name, normalVariant(variant))
-  if (!(await discard(root, folder))) {
+  const isGone = (await discard(root, folder)) || (variant === null && (await discard(root, `${folder}.gguf`)))
+  if (!isGone) {
     throw new InferenceError('model_not_found', `There is no model '${text}' in ${root}.`, { param: 'model' })
   }
   const left = await readdir(join(root, name)).catch(() => null)

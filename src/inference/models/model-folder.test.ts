@@ -130,7 +130,7 @@ it('damaged entries are listed with what is wrong, and can be removed', async ()
   expect(await names(home)).toEqual([
     'starter',
     'cut:default damaged: w.gguf has 5 bytes instead of 10',
-    'empty damaged: it holds no variant with a model.json',
+    'empty damaged: it holds neither a model nor a variant with a model.json',
     'escape:default damaged: file in model.json is not in its folder',
     'gone:default damaged: w.gguf is missing',
     'nohash:default damaged: sha256 is missing in model.json',
@@ -142,6 +142,27 @@ it('damaged entries are listed with what is wrong, and can be removed', async ()
     `The model 'cut:default' in ${join(folder, 'cut', 'default')} is damaged: w.gguf has 5 bytes instead of 10.`,
   ])
   for (const name of ['cut', 'gone', 'nojson', 'notjson', 'nohash', 'escape', 'empty']) await removeModel(home, name)
+  expect(await names(home)).toEqual(['starter'])
+})
+
+it('what somebody put into the folder by hand is a model too', async () => {
+  const home = await emptyFolder()
+  const folder = join(home, 'models')
+  await mkdir(join(folder, 'mlx', 'sub'), { recursive: true })
+  await writeFile(join(folder, 'mlx', 'config.json'), '{}')
+  await writeFile(join(folder, 'mlx', 'model.safetensors'), 'weights')
+  await writeFile(join(folder, 'phi-q8_0.gguf'), 'GGUF')
+  await writeFile(join(folder, 'notes.txt'), 'x')
+  const byHand = { sha256: null, source: 'by hand' }
+  const gguf = { variant: 'q8_0', path: join(folder, 'phi-q8_0.gguf'), format: 'gguf', bytes: 4 }
+  const mlx = { variant: null, path: join(folder, 'mlx'), format: 'mlx', bytes: 9 }
+  expect([await findModel('phi-q8_0', home), await findModel('mlx', home)]).toEqual([
+    { name: 'phi-q8_0', ...gguf, ...byHand },
+    { name: 'mlx', ...mlx, ...byHand },
+  ])
+  expect(await names(home)).toEqual(['starter', 'mlx', 'phi-q8_0'])
+  await removeModel(home, 'phi-q8_0')
+  await removeModel(home, 'mlx')
   expect(await names(home)).toEqual(['starter'])
 })
 
@@ -174,7 +195,8 @@ it('a name that stands for nothing is answered with what there is', async () => 
   const ask = (text: string) => messageOf(findModel(text, home, home))
   expect(await ask('qwen3')).toEqual([
     'model_not_found',
-    "There is no model 'qwen3'. There is: starter, mine:default. Name a GGUF file or a model folder by its path, or add one to the models folder.",
+    "There is no model 'qwen3'. There is: starter, mine:default. Name a GGUF file or a model folder by its path, or put one into " +
+      `${join(home, 'models')}.`,
   ])
   expect(await ask('./x.gguf')).toEqual(['model_not_found', `There is no file or folder ${join(home, 'x.gguf')}.`])
   for (const text of ['a:b:c', 'a b', '', 'nul', 'x'.repeat(300), 'a:..'])

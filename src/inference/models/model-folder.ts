@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
@@ -17,11 +18,10 @@ export type ListedModel =
   | { readonly state: 'ready'; readonly model: ModelFile; readonly addedAt: string | null }
   | { readonly state: 'damaged'; readonly name: string; readonly path: string; readonly fault: string }
 
-/** Hidden folders are those that are being added or removed. */
-const foldersIn = async (folder: string): Promise<readonly string[]> => {
+/** Hidden entries are those that are being added or removed. */
+const entriesIn = async (folder: string): Promise<readonly Dirent[]> => {
   try {
-    const entries = await readdir(folder, { withFileTypes: true })
-    return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
+    return (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'))
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
     throw error
@@ -37,17 +37,37 @@ const look = async (folder: string, name: string): Promise<ListedModel> => {
   }
 }
 
+const GGUF = /\.gguf$/i
+
+/** What somebody put there without svc: a GGUF file, or a folder as engines read it. Null when it is neither. */
+const putByHand = async (path: string): Promise<ListedModel | null> => {
+  const found = await formatOf(path).catch(() => null)
+  if (found === null) return null
+  const variant = variantInName(basename(found.path)) ?? variantInName(basename(path))
+  const bytes = await bytesUnder(found.path)
+  const model = { name: basename(path).replace(GGUF, ''), variant, ...found, bytes, sha256: null, source: 'by hand' }
+  return { state: 'ready', model, addedAt: null }
+}
+
+const inFolder = async (path: string): Promise<readonly ListedModel[]> => {
+  const name = basename(path)
+  const variants = (await entriesIn(path)).filter((entry) => entry.isDirectory())
+  const listed = await Promise.all(variants.map((variant) => look(join(path, variant.name), `${name}:${variant.name}`)))
+  if (listed.some(({ state }) => state === 'ready')) return listed
+  const whole = await putByHand(path)
+  if (whole !== null) return [whole]
+  if (listed.length > 0) return listed
+  return [{ state: 'damaged', name, path, fault: 'it holds neither a model nor a variant with a model.json' }]
+}
+
 /** Every model that can be named here, by name: the starter model and what the models folder holds. Damaged ones say why. */
 export const listModels = async (home: string): Promise<readonly ListedModel[]> => {
   const root = modelsFolder(home)
   const kept = await Promise.all(
-    (await foldersIn(root)).map(async (name) => {
-      const variants = await foldersIn(join(root, name))
-      if (variants.length === 0) {
-        const path = join(root, name)
-        return [{ state: 'damaged', name, path, fault: 'it holds no variant with a model.json' } as const]
-      }
-      return Promise.all(variants.map((variant) => look(join(root, name, variant), `${name}:${variant}`)))
+    (await entriesIn(root)).map(async (entry) => {
+      const path = join(root, entry.name)
+      if (entry.isDirectory()) return inFolder(path)
+      return GGUF.test(entry.name) ? [await putByHand(path)].filter((found) => found !== null) : []
     }),
   )
   const starter: ListedModel = { state: 'ready', model: await starterModel(), addedAt: null }
@@ -57,7 +77,8 @@ export const listModels = async (home: string): Promise<readonly ListedModel[]> 
 
 const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
 
-const HOW_TO_GET = 'Name a GGUF file or a model folder by its path, or add one to the models folder.'
+const howToGet = (home: string): string =>
+  `Name a GGUF file or a model folder by its path, or put one into ${modelsFolder(home)}.`
 
 const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
   const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()))
@@ -118,5 +139,5 @@ export const findModel = async (text: string, home: string, cwd = process.cwd())
   }
   const here = await atPath(text, cwd).catch(() => null)
   if (here !== null) return here
-  throw notFound(`There is no model '${text}'. There is: ${without(listed)}. ${HOW_TO_GET}`)
+  throw notFound(`There is no model '${text}'. There is: ${without(listed)}. ${howToGet(home)}`)
 }

@@ -66,4 +66,9 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ],
   },
   { name: 'agent', summary: 'run a training device in the foreground', load: () => import('./agent/agent.command.ts') },
+  {
+    name: 'calibrate',
+    summary: 'find out which of your prompts a smaller model can answer',
+    load: () => import('./inference/calibrate.command.ts'),
+  },
 ]

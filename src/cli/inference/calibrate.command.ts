@@ -1,0 +1,42 @@
+import { type Command, Option } from 'commander'
+import { jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import type { CalibrateOptions } from './calibrate.ts'
+import { engineOption, maxTokensOption, numberFrom } from './inference-options.ts'
+
+const parseNames = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .addOption(
+      new Option('--models <names>', 'models to choose between, such as small,big')
+        .argParser(parseNames)
+        .makeOptionMandatory(),
+    )
+    .requiredOption(
+      '--prompts <file>',
+      'your prompts: lines of {"input": "…"}, with "expected_output" where it is known',
+    )
+    .option('--reference <name>', 'whose answers count as right where none is expected (default: the biggest)')
+    .addOption(
+      new Option('--keep <share>', "how much of the reference's quality must be kept")
+        .argParser(numberFrom({ min: 0, max: 1, whole: false }))
+        .default(0.95),
+    )
+    .addOption(maxTokensOption(256))
+    .addOption(engineOption())
+    .addOption(
+      new Option('--threads <count>', 'processor cores to use (default: all but one)').argParser(
+        numberFrom({ min: 1, max: 1024 }),
+      ),
+    )
+    .addOption(jsonOption())
+    .action(async (options: CalibrateOptions) => {
+      const { calibrate } = await import('./calibrate.ts')
+      await calibrate(session, options)
+    })
+}

@@ -1,0 +1,167 @@
+import { type Generated, generate } from '../../inference/benchmark/generate.ts'
+import { readGgufHeader } from '../../inference/gguf/header.ts'
+import { agreement } from '../../inference/routing/agreement.ts'
+import {
+  choose,
+  crossValidated,
+  type Policy,
+  policies,
+  type Trial,
+  worthwhile,
+} from '../../inference/routing/calibrate.ts'
+import { bySize } from '../../inference/routing/choose-model.ts'
+import { complexity } from '../../inference/routing/complexity.ts'
+import { writeCalibration } from '../../inference/routing/routing-file.ts'
+import { wrongUsage } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
+import { type PromptLine, readPrompts } from './prompt-file.ts'
+
+export interface CalibrateOptions {
+  readonly models: readonly string[]
+  readonly prompts: string
+  readonly reference?: string
+  readonly keep: number
+  readonly maxTokens: number
+  readonly engine: string
+  readonly threads?: number
+  readonly json?: true
+}
+
+/** Fewer say little: of 30 right answers, the true share may still be below 0.89. */
+const FEW_PROMPTS = 30
+
+const SHOWN_POLICIES = 8
+
+/** Smallest first; the reference, whose answers count as right, last. */
+const inOrder = async (session: Session, { models, reference, engine }: CalibrateOptions): Promise<ChosenModel[]> => {
+  const names = [...new Set(models)]
+  if (names.length < 2) throw wrongUsage('--models needs at least two models.', 'Such as: --models small,big')
+  if (reference !== undefined && !names.includes(reference)) {
+    throw wrongUsage(`--reference ${reference} is not one of --models.`, `They are: ${names.join(', ')}`)
+  }
+  const sized = await Promise.all(
+    names.map(async (name) => {
+      const chosen = await chooseModelAndEngine(session, name, engine)
+      const { format, path, bytes } = chosen.file
+      const parameters = format === 'gguf' ? (await readGgufHeader(path)).parameters : null
+      return { name, chosen, bytes, parameters }
+    }),
+  )
+  const sorted = bySize(sized)
+  const last = sorted.find(({ name }) => name === reference)
+  return (last === undefined ? sorted : [...sorted.filter((one) => one !== last), last]).map(({ chosen }) => chosen)
+}
+
+const answersOf = async (
+  session: Session,
+  chosen: ChosenModel,
+  prompts: readonly PromptLine[],
+  { maxTokens, threads }: CalibrateOptions,
+): Promise<readonly Generated[]> => {
+  const signal = session.io.signal ?? new AbortController().signal
+  const settings = { slots: 1, cacheMegabytes: 0, log: () => undefined, ...(threads !== undefined && { threads }) }
+  const engine = await openChosen(session, chosen, settings)
+  try {
+    // Does not count: the first answer waits for the file to be read.
+    await generate(engine, prompts[0]!.messages, 1, signal)
+    const answers: Generated[] = []
+    for (const { messages } of prompts) answers.push(await generate(engine, messages, maxTokens, signal))
+    return answers
+  } finally {
+    await engine.close()
+  }
+}
+
+const trialsOf = (prompts: readonly PromptLine[], answers: readonly (readonly Generated[])[]): readonly Trial[] =>
+  prompts.map(({ messages, expected }, index) => {
+    const right = expected ?? answers.at(-1)![index]!.text
+    return {
+      score: complexity({ messages, responseFormat: { type: 'text' } }).score,
+      outcomes: answers.map((all) => {
+        const { text, totalMs, completionTokens } = all[index]!
+        return { quality: agreement(text, right), milliseconds: totalMs, tokens: completionTokens }
+      }),
+    }
+  })
+
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`
+
+const rowOf =
+  (names: readonly string[], alone: Policy, chosen: Policy) =>
+  (policy: Policy): string[] => [
+    policy === chosen ? '*' : '',
+    policy.limits.map((limit, index) => `${names[index]} ${limit < 0 ? 'none' : `<= ${limit.toFixed(2)}`}`).join(', '),
+    policy.shares.map(percent).join(' / '),
+    policy.quality.toFixed(3),
+    policy.interval.map((end) => end.toFixed(2)).join(' to '),
+    percent(policy.kept),
+    policy.milliseconds.toFixed(0),
+    percent(policy.milliseconds / alone.milliseconds),
+    policy.tokens.toFixed(0),
+  ]
+
+/** At most so many, evenly taken from all, the chosen one among them. */
+const shownOf = (all: readonly Policy[], chosen: Policy): readonly Policy[] => {
+  const step = Math.max(1, (all.length - 1) / (SHOWN_POLICIES - 1))
+  const places = new Set(
+    Array.from({ length: Math.min(all.length, SHOWN_POLICIES) }, (_, one) => Math.round(one * step)),
+  )
+  return all.filter((policy, index) => places.has(index) || policy === chosen)
+}
+
+const caveatsOf = (count: number, graded: number, reference: string): string[] => [
+  ...(graded < count
+    ? [
+        `Quality is agreement with the answers of ${reference} in ${count - graded} of ${count} prompts: it cannot show where ${reference} is wrong.`,
+      ]
+    : []),
+  ...(count < FEW_PROMPTS
+    ? [
+        `${count} prompts are few: the intervals are wide, and limits may follow chance. ${FEW_PROMPTS} or more say more.`,
+      ]
+    : []),
+]
+
+/** Tries the prompts on every model, reports what is kept at which cost, and writes the limits for `serve --auto-route`. */
+export const calibrate = async (session: Session, options: CalibrateOptions): Promise<void> => {
+  const { out, home, io } = session
+  const prompts = await readPrompts(options.prompts, io.cwd)
+  const models = await inOrder(session, options)
+  const names = models.map(({ file }) => file.name)
+  const answers: (readonly Generated[])[] = []
+  for (const chosen of models) {
+    out.note(`${chosen.file.name}: ${prompts.length} prompts.`)
+    answers.push(await answersOf(session, chosen, prompts, options))
+  }
+  const trials = trialsOf(prompts, answers)
+  const all = policies(trials)
+  const alone = all[0]!
+  const chosen = choose(all, options.keep)
+  const unseen = crossValidated(trials, options.keep)
+  const tiers = names.map((model, index) => ({ model, upToScore: chosen.limits[index] ?? 1 }))
+  const path = await writeCalibration(home.folder, { prompts: prompts.length, tiers }, session.now())
+  const graded = prompts.filter(({ expected }) => expected !== null).length
+  const caveats = caveatsOf(prompts.length, graded, names.at(-1)!)
+  if (options.json) {
+    out.json({
+      models: names,
+      prompts: prompts.length,
+      keep: options.keep,
+      chosen,
+      policies: worthwhile(all),
+      unseen,
+      caveats,
+      path,
+    })
+    return
+  }
+  const header = ['', 'LIMITS', names.join(' / ').toUpperCase(), 'QUALITY', '95 %', 'KEPT', 'MS', 'OF ALONE', 'TOKENS']
+  out.table(header, shownOf(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
+  out.note(
+    `* the fastest that keeps ${percent(options.keep)} of what ${names.at(-1)} alone reaches (${alone.quality.toFixed(3)}).`,
+  )
+  if (unseen !== null) out.note(`On prompts left out while choosing, that kept ${percent(unseen.kept)}.`)
+  for (const caveat of caveats) out.note(caveat)
+  out.note(`Written to ${path}, which svc serve --auto-route reads.`)
+}

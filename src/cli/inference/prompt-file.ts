@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { ChatMessage } from '../../inference/engine.ts'
+import { Failure } from '../failure.ts'
+
+/** One line of a file of prompts. */
+export interface PromptLine {
+  readonly messages: readonly ChatMessage[]
+  /** What the answer should be; null where the reference model's answer stands for it. */
+  readonly expected: string | null
+}
+
+const ROLES = ['system', 'user', 'assistant'] as const
+
+const isMessage = (value: unknown): value is ChatMessage => {
+  if (typeof value !== 'object' || value === null) return false
+  const { role, content } = value as Record<string, unknown>
+  return ROLES.some((known) => known === role) && typeof content === 'string'
+}
+
+/** What `{"input": …}`, with `expected_output` if it is known, or `{"messages": […]}` says; the fault otherwise. */
+const parseLine = (line: string): PromptLine | string => {
+  let value: Readonly<Record<string, unknown>> | null
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return 'it is not JSON'
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'it is not an object'
+  const { input, messages, expected_output: expected = null } = value
+  if (expected !== null && typeof expected !== 'string') return 'expected_output is not a text'
+  if (typeof input === 'string' && input.trim() !== '')
+    return { messages: [{ role: 'user', content: input }], expected }
+  if (!Array.isArray(messages)) return 'it has neither input, a text, nor messages'
+  if (messages.length > 0 && messages.every(isMessage)) return { messages, expected }
+  return 'its messages are not a list of {role: system, user or assistant; content: a text}'
+}
+
+/** Reads prompts, one JSON object on each line. @throws Failure naming the line */
+export const readPrompts = async (given: string, cwd: string): Promise<readonly PromptLine[]> => {
+  const path = resolve(cwd, given)
+  const lines = (await readFile(path, 'utf8')).replace(/^\u{feff}/u, '').split('\n')
+  const prompts: PromptLine[] = []
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue
+    const parsed = parseLine(line)
+    if (typeof parsed === 'string') {
+      throw new Failure(`${path}, line ${index + 1}: ${parsed}.`, {
+        advice:
+          'Each line is such as: {"input": "What is a rollout?", "expected_output": "…"}; the latter if it is known.',
+      })
+    }
+    prompts.push(parsed)
+  }
+  if (prompts.length === 0) throw new Failure(`${path} holds no prompts.`)
+  return prompts
+}

@@ -1,0 +1,47 @@
+const normal = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, inner]) => [name, sorted(inner)]),
+  )
+}
+
+const asJson = (text: string): string | null => {
+  if (!/^\s*[[{]/.test(text)) return null
+  try {
+    return JSON.stringify(sorted(JSON.parse(text)))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * How far two answers say the same, 0..1: the F1 of their words, as question answering is scored (Rajpurkar et al. 2016,
+ * section 6.1), without regard to case and punctuation; of two JSON documents, whether they are equal. It sees words and no
+ * meaning: 'It is not so' nearly agrees with 'It is so'.
+ */
+export const agreement = (answer: string, expected: string): number => {
+  const [json, expectedJson] = [asJson(answer), asJson(expected)]
+  if (json !== null && expectedJson !== null) return json === expectedJson ? 1 : 0
+  const [words, expectedWords] = [normal(answer), normal(expected)].map((text) => text.split(' ').filter(Boolean))
+  if (words!.length === 0 || expectedWords!.length === 0) return words!.length === expectedWords!.length ? 1 : 0
+  const left = new Map<string, number>()
+  for (const word of expectedWords!) left.set(word, (left.get(word) ?? 0) + 1)
+  let shared = 0
+  for (const word of words!) {
+    const count = left.get(word) ?? 0
+    if (count === 0) continue
+    left.set(word, count - 1)
+    shared++
+  }
+  return (2 * shared) / (words!.length + expectedWords!.length)
+}

@@ -32,8 +32,10 @@ const france: Message = { role: 'user', content: 'What is the capital of France?
 const route = () => ({ model: 'starter', reason: 'there is no other' })
 const compressOver =
   (thresholdTokens: number): Compress =>
-  async (messages, countTokens) =>
-    compress(messages, countTokens, { thresholdTokens })
+  async (messages, countTokens) => {
+    const done = await compress(messages, countTokens, { thresholdTokens })
+    return done === null ? null : { messages: done.messages, removedTokens: done.report.removedTokens }
+  }
 
 test('a model that was chosen by us is named in a header and in the answer, one that was asked for is not', async () => {
   expect(await ask({ route }, 'auto', [france])).toMatchObject({

@@ -10,8 +10,6 @@ export interface Addon {
   readonly AddonGrammar: new (grammar: string, options: object) => object
   readonly AddonGrammarEvaluationState: new (model: AddonModel, grammar: object) => object
   readonly AddonSampler: new (model: AddonModel) => AddonSampler
-  getIsArchRecurrent(architecture: string): boolean | undefined
-  getIsArchHybrid(architecture: string): boolean | undefined
   getSupportsMmap(): boolean
   markLoaded(): boolean
   setLogger(log: (level: number, message: string) => void): void
@@ -103,8 +101,6 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
 }
 
 const FUNCTIONS = [
-  'getIsArchRecurrent',
-  'getIsArchHybrid',
   'getSupportsMmap',
   'markLoaded',
   'setLogger',

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { type Occupied, planBatch } from './batch-plan.ts'
+import type { Choice } from './choice.ts'
+
+const choice = (id: number, tokens: number, filled: number, drafts: readonly number[] = []): Choice => ({
+  id,
+  promptTokens: tokens,
+  tokens: Array.from({ length: tokens }, (_, index) => index),
+  limit: 1000,
+  request: {
+    messages: [],
+    maxTokens: null,
+    temperature: 0,
+    topP: 1,
+    seed: 1,
+    stop: [],
+    responseFormat: { type: 'text' },
+  },
+  sampler: { next: async () => 0, dispose: () => undefined },
+  text: { push: () => ({ text: '', stopped: false }), end: () => '' },
+  ending: () => '',
+  written: '',
+  filled,
+  cachedTokens: 0,
+  drafts,
+  speculation: null,
+  started: false,
+  over: false,
+})
+
+const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: number; apart?: boolean } = {}) =>
+  planBatch(occupied, {
+    batchTokens: more.batch ?? 16,
+    promptTokens: more.prompt ?? 8,
+    apart: () => more.apart ?? false,
+  }).map(({ sequence, position, tokens, answers }) => [sequence, position, tokens.length, [...answers]])
+
+test('a prompt is read in pieces, and answered at its end', () => {
+  expect(plan([{ slot: 0, choice: choice(1, 20, 0) }])).toEqual([[0, 0, 16, []]])
+  expect(plan([{ slot: 0, choice: choice(1, 20, 16) }])).toEqual([[0, 16, 4, [3]]])
+})
+
+test('beside streams a prompt takes only its share, and stands apart from them', () => {
+  const occupied = [
+    { slot: 2, choice: choice(3, 10, 9) },
+    { slot: 0, choice: choice(1, 5, 4) },
+    { slot: 1, choice: choice(2, 20, 0) },
+  ]
+  expect(plan(occupied)).toEqual([
+    [0, 4, 1, [0]],
+    [2, 9, 1, [0]],
+    [1, 0, 8, []],
+  ])
+  // After slots 0 and 1 the prompt in slot 2 would be taken together with them, and cut after one token.
+  const next = [
+    { slot: 0, choice: choice(1, 5, 4) },
+    { slot: 1, choice: choice(2, 7, 6) },
+    { slot: 2, choice: choice(3, 20, 0) },
+  ]
+  expect(plan(next).map(([slot]) => slot)).toEqual([2, 0, 1])
+})
+
+test('the oldest prompt is read first, whatever its slot', () => {
+  const occupied = [
+    { slot: 0, choice: choice(9, 20, 0) },
+    { slot: 1, choice: choice(4, 10, 0) },
+  ]
+  expect(plan(occupied)).toEqual([
+    [0, 0, 6, []],
+    [1, 0, 10, [9]],
+  ])
+})
+
+test('guesses are checked behind the next token, and never take the place of another stream', () => {
+  const occupied = [
+    { slot: 0, choice: choice(1, 5, 4, [7, 8, 9]) },
+    { slot: 1, choice: choice(2, 5, 4, [7]) },
+  ]
+  expect(plan(occupied)).toEqual([
+    [0, 4, 4, [0, 1, 2, 3]],
+    [1, 4, 2, [0, 1]],
+  ])
+  expect(plan(occupied, { batch: 3 })).toEqual([
+    [0, 4, 2, [0, 1]],
+    [1, 4, 1, [0]],
+  ])
+})
+
+test('streams that are faster one after another stand in descending order', () => {
+  const occupied = [0, 1, 2].map((slot) => ({ slot, choice: choice(slot, 5, 4) }))
+  expect(plan(occupied, { apart: true }).map(([slot]) => slot)).toEqual([2, 1, 0])
+})

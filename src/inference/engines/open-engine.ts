@@ -1,5 +1,6 @@
 import type { Engine, EngineName } from '../engine.ts'
 import type { ModelFile } from '../models/model-file.ts'
+import { enginesFolder } from '../parts/part.ts'
 import type { Environment } from './find-program.ts'
 import type { LlamaOptions } from './llama/settings.ts'
 import { PROGRAMS } from './proxied/programs.ts'
@@ -21,7 +22,7 @@ export const openEngine = async ({ model, engine, env, ...settings }: OpenOption
   if (engine === 'onnxruntime') {
     const { openOnnxEngine } = await import('./onnx/open-engine.ts')
     const { threads, log } = settings
-    return openOnnxEngine({ name: model.name, path: model.path, ...(threads !== undefined && { threads }), log })
+    return openOnnxEngine({ name: model.name, path: model.path, env, ...(threads !== undefined && { threads }), log })
   }
   return openProxiedEngine(PROGRAMS[engine], { model, env, log: settings.log })
 }

@@ -58,6 +58,10 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
+    /** The group with this id or name, for plans that aim at it; null when the caller's organisation has none such. */
+    locate: (caller: Caller, idOrName: string): Promise<StoredGroup | null> =>
+      store.locate(database.sql, idOrName, caller.orgId),
+
     async create(caller: Caller, wanted: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
       if (!sees(caller, wanted.orgId)) {
         throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)

@@ -4,6 +4,7 @@ import type { Executor } from '../../db/open.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import type { DeviceStatus, Platform } from '../../domain/device.ts'
 import { conflict } from '../../domain/errors.ts'
+import { isUuid } from '../../domain/model.ts'
 
 export interface StoredGroup {
   readonly id: string
@@ -76,6 +77,15 @@ export const createGroupsStore = () => ({
 
   async find(db: Executor, id: string): Promise<StoredGroup | null> {
     const row = await db.selectFrom('device_groups').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** By id or name; null when this organisation (null: any) has none such. */
+  async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup | null> {
+    let query = db.selectFrom('device_groups').selectAll()
+    query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    const row = await query.orderBy('ordinal').limit(1).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 

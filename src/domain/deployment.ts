@@ -1,0 +1,108 @@
+import { bucketOf } from './bucket.ts'
+import { conflict } from './errors.ts'
+
+export type DeploymentStatus = 'started' | 'completed' | 'failed' | 'rolled_back'
+export type DeploymentEvent = 'complete' | 'fail' | 'rollback' | 'promote' | 'switch'
+
+export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
+/**
+ * canary: withdrawn as soon as too many devices fail; immediate: judged when every device has reported; blue_green:
+ * devices make ready, and run the new version only when all are.
+ */
+export type Strategy = (typeof STRATEGIES)[number]
+
+/**
+ * Decision "Deployments"; the interface shows only `started`. A failed deployment is withdrawn: its devices get what they
+ * got before. Promoting a completed one activates more devices, and it is under way again.
+ */
+export const NEXT: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>> = {
+  started: { complete: 'completed', fail: 'failed', rollback: 'rolled_back', promote: 'started', switch: 'started' },
+  completed: { rollback: 'rolled_back', promote: 'started' },
+  failed: {},
+  rolled_back: {},
+}
+
+const VERB: Readonly<Record<DeploymentEvent, string>> = {
+  complete: 'be completed',
+  fail: 'fail',
+  rollback: 'be rolled back',
+  promote: 'be promoted',
+  switch: 'be switched',
+}
+
+/** @throws conflict when the event has no place in the deployment's status. */
+export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): DeploymentStatus => {
+  const next = NEXT[status][event]
+  if (next === undefined) {
+    const why = status === 'failed' ? ' It was withdrawn when it failed.' : ''
+    throw conflict(`A deployment that is ${status} cannot ${VERB[event]}.${why}`)
+  }
+  return next
+}
+
+/** What its activated devices have reported, newest report of each. */
+export interface Reported {
+  readonly activated: number
+  readonly ready: number
+  readonly active: number
+  readonly failed: number
+  /** What most failures gave as their reason. */
+  readonly commonReason: string | null
+}
+
+/** Decision "Deployments": above 5 %, once three devices or all have said how it went. */
+const MAX_FAILURE_SHARE = 0.05
+const MIN_REPORTS = 3
+
+export interface Progress {
+  readonly strategy: Strategy
+  /** Under blue_green: devices already run the new version. */
+  readonly switched: boolean
+  readonly deadlineAt: Date | null
+}
+
+export interface Due {
+  readonly event: 'complete' | 'fail' | 'switch'
+  readonly reason: string | null
+}
+
+/** What a started deployment must do at `now`; null while devices are still at work and have time. */
+export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported: Reported, now: Date): Due | null => {
+  const { activated, ready, active, failed } = reported
+  const preparing = strategy === 'blue_green' && !switched
+  const well = preparing ? ready + active : active
+  const told = well + failed
+  const all = activated > 0 && told >= activated
+  const enough = all || (told >= MIN_REPORTS && strategy !== 'immediate')
+  if (enough && failed > MAX_FAILURE_SHARE * told) {
+    const most = reported.commonReason === null ? '' : ` Most often: ${reported.commonReason}`
+    return { event: 'fail', reason: `${failed} of ${told} devices that reported failed (at most 5 % may).${most}` }
+  }
+  if (all) return preparing ? { event: 'switch', reason: null } : { event: 'complete', reason: leftOver(reported) }
+  if (deadlineAt === null || deadlineAt.getTime() > now.getTime()) return null
+  if (activated === 0 || well === 0) {
+    return { event: 'fail', reason: `At the deadline ${well} of ${activated} activated devices had made it.` }
+  }
+  if (preparing) return { event: 'fail', reason: `At the deadline only ${well} of ${activated} devices were ready.` }
+  // Devices that were away keep their assignment, and catch up when they come back.
+  return { event: 'complete', reason: leftOver(reported) }
+}
+
+const leftOver = ({ activated, active, failed }: Reported): string | null => {
+  const silent = activated - active - failed
+  const parts = [failed > 0 ? `${failed} failed` : '', silent > 0 ? `${silent} had not reported and may catch up` : '']
+  const said = parts.filter((part) => part !== '').join(', ')
+  return said === '' ? null : `${active} of ${activated} devices run it; ${said}.`
+}
+
+/**
+ * Which targets a percentage activates: ceil(percentage of them), those with the lowest buckets; so a higher percentage
+ * only adds devices.
+ */
+export const activatedAt = (percentage: number, deviceIds: readonly string[], deploymentId: string): Set<string> => {
+  const count = Math.ceil((deviceIds.length * percentage) / 100)
+  const byBucket = deviceIds
+    .map((deviceId) => ({ deviceId, bucket: bucketOf(deviceId, deploymentId) }))
+    .sort((a, b) => a.bucket - b.bucket || (a.deviceId < b.deviceId ? -1 : 1))
+  return new Set(byBucket.slice(0, count).map(({ deviceId }) => deviceId))
+}

@@ -1,0 +1,284 @@
+import type { Database, Executor } from '../../db/open.ts'
+import { type Caller, sees } from '../../domain/access.ts'
+import {
+  activatedAt,
+  type DeploymentEvent,
+  dueEvent,
+  nextStatus,
+  type Reported,
+  type Strategy,
+} from '../../domain/deployment.ts'
+import { activeSince } from '../../domain/device.ts'
+import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
+import { isUuid, labelOf } from '../../domain/model.ts'
+import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { GroupsService } from '../groups/groups.service.ts'
+import type { ModelsService, StoredModel } from '../models/models.service.ts'
+import type { Candidate, DeploymentsStore, StoredDeployment } from './deployments.store.ts'
+
+export type { StoredDeployment, TargetDevice } from './deployments.store.ts'
+
+export interface Aim {
+  readonly modelName: string
+  readonly modelVersion: string
+  /** Names of devices; absent and empty are the same. */
+  readonly devices: readonly string[] | undefined
+  /** Name or id of a group. */
+  readonly group: string | undefined
+}
+
+export interface NewDeployment extends Aim {
+  readonly percentage: number
+  readonly strategy: Strategy
+  readonly deadlineSeconds: number
+}
+
+interface Aimed {
+  readonly model: StoredModel | null
+  readonly version: string
+  readonly targets: readonly Candidate[]
+  readonly warnings: readonly string[]
+}
+
+const ATTENDED_AT_ONCE = 100
+const NAMED_IN_A_WARNING = 10
+
+/** A version of a model for named devices, a group, or the whole active fleet; every device's state is kept. */
+export const createDeploymentsService = (parts: {
+  readonly database: Database
+  readonly store: DeploymentsStore
+  readonly plans: DeliveryPlans
+  readonly models: ModelsService
+  readonly groups: Pick<GroupsService, 'locate'>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, plans, models, groups, now, newId } = parts
+
+  const targetsOf = async (caller: Caller, aim: Aim): Promise<{ targets: Candidate[]; warnings: string[] }> => {
+    const since = activeSince(now())
+    const names = [...new Set(aim.devices ?? [])]
+    if (names.length === 0 && aim.group === undefined) {
+      const targets = await store.active(database.sql, caller.orgId, since)
+      return { targets, warnings: [`Neither devices nor a group are named: all ${targets.length} active devices.`] }
+    }
+    const warnings: string[] = []
+    const found = new Map<string, Candidate>()
+    if (names.length > 0) {
+      for (const device of await store.named(database.sql, names, caller.orgId, since)) found.set(device.id, device)
+      const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
+      const unknown = names.filter((name) => !known.has(name))
+      if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)
+    }
+    if (aim.group !== undefined) {
+      const group = await groups.locate(caller, aim.group)
+      if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
+      else for (const device of await store.inGroup(database.sql, group.id, since)) found.set(device.id, device)
+    }
+    const targets = [...found.values()]
+    const away = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
+    if (away.length > 0) {
+      warnings.push(`Inactive devices, which get it when they come back: ${enumerate(away)}.`)
+    }
+    return { targets, warnings }
+  }
+
+  const modelOf = async (caller: Caller, name: string): Promise<StoredModel | null> => {
+    try {
+      return (await models.find(caller, name)).model
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'not_found') return null
+      throw error
+    }
+  }
+
+  /** Who would get what. Nothing is changed. */
+  const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
+    const { targets, warnings } = await targetsOf(caller, aim)
+    const model = await modelOf(caller, aim.modelName)
+    let version = aim.modelVersion
+    if (model === null) {
+      warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
+    } else {
+      const newest = version === 'latest' ? await models.newestVersion(model.id) : null
+      // `latest` is what it is now: a later upload must not slip into a deployment that is under way.
+      if (newest !== null) version = labelOf(newest.version, newest.ownLabel)
+      if (!(await plans.isUploaded({ modelId: model.id, modelName: null, version }))) {
+        warnings.push(`No upload carries version ${version} yet: devices are offered nothing until one does.`)
+      }
+    }
+    if (targets.length === 0) warnings.push('No target was resolved.')
+    targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+    return { model, version, targets, warnings }
+  }
+
+  /** One event on a row that the caller has locked. */
+  const move = async (
+    tx: Executor,
+    bump: Bump,
+    locked: StoredDeployment,
+    event: DeploymentEvent,
+    change: Partial<StoredDeployment>,
+    actor: string | null,
+  ): Promise<StoredDeployment> => {
+    const status = nextStatus(locked.status, event)
+    const endedAt = status === 'started' ? null : now()
+    const deployment = { ...locked, endedAt, reason: null, ...change, status }
+    await store.update(tx, deployment)
+    const { percentage, reason } = deployment
+    await plans.record(tx, deployment.id, { at: now(), event, status, percentage, reason, actor })
+    await bump()
+    return deployment
+  }
+
+  /** Does what is due of one deployment: switches, completes or withdraws it. */
+  const attend = (id: string): Promise<void> =>
+    plans.change(async (tx, bump) => {
+      const deployment = await store.lock(tx, id)
+      if (deployment === null || deployment.status !== 'started') return
+      const reported = await store.reported(tx, id)
+      const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
+      if (due === null) return
+      const change = due.event === 'switch' ? { switchedAt: now() } : { reason: due.reason }
+      await move(tx, bump, deployment, due.event, change, null)
+    })
+
+  const isDue = ({ status, deadlineAt }: StoredDeployment): boolean =>
+    status === 'started' && deadlineAt !== null && deadlineAt.getTime() <= now().getTime()
+
+  /** The deployment, brought up to the clock; not_found when the caller may not see it. */
+  const get = async (caller: Caller, id: string): Promise<StoredDeployment> => {
+    const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
+    let deployment = await find()
+    if (deployment !== null && isDue(deployment)) {
+      await attend(id)
+      deployment = await find()
+    }
+    if (deployment === null || !sees(caller, deployment.orgId)) throw notFound('Deployment', id)
+    return deployment
+  }
+
+  /** Withdraws it: its devices get what they got before. @throws conflict when it is over. */
+  const rollback = async (caller: Caller, id: string, reason: string | undefined): Promise<StoredDeployment> => {
+    await get(caller, id)
+    return plans.change(async (tx, bump) => {
+      const locked = await store.lock(tx, id)
+      if (locked === null) throw notFound('Deployment', id)
+      return move(tx, bump, locked, 'rollback', { reason: reason ?? null }, caller.keyId)
+    })
+  }
+
+  return {
+    get,
+    aimAt,
+    rollback,
+
+    /** Ends those whose time is up. Called by a timer; reads do the same for what they read. */
+    async tick(): Promise<void> {
+      for (;;) {
+        const due = await store.due(database.sql, now(), ATTENDED_AT_ONCE)
+        for (const id of due) await attend(id)
+        if (due.length < ATTENDED_AT_ONCE) return
+      }
+    },
+
+    /** Looks after those of these plans that are deployments under way: devices have just reported on them. */
+    async reported(planIds: ReadonlySet<string>): Promise<void> {
+      for (const id of planIds) {
+        const plan = plans.find(id)
+        if (plan?.kind === 'deployment' && !plan.settled) await attend(id)
+      }
+    },
+
+    async execute(caller: Caller, wanted: NewDeployment): Promise<StoredDeployment & { warnings: readonly string[] }> {
+      const { model, version, targets, warnings } = await aimAt(caller, wanted)
+      if (targets.length === 0) {
+        throw badRequest(`There is no device to deploy to. ${warnings.join(' ')} Name registered devices or a group.`)
+      }
+      const id = newId()
+      const activated = activatedAt(
+        wanted.percentage,
+        targets.map(({ deviceId }) => deviceId),
+        id,
+      )
+      const orgs = new Set(targets.map(({ orgId }) => orgId))
+      const pending: StoredDeployment = {
+        id,
+        orgId: caller.orgId ?? (orgs.size === 1 ? [...orgs][0]! : null),
+        modelName: model?.name ?? wanted.modelName,
+        modelVersion: version,
+        modelId: model?.id ?? null,
+        status: 'started',
+        strategy: wanted.strategy,
+        percentage: wanted.percentage,
+        targetCount: targets.length,
+        activatedCount: activated.size,
+        reason: null,
+        switchedAt: null,
+        deadlineAt: new Date(now().getTime() + wanted.deadlineSeconds * 1000),
+        startedRevision: null,
+        createdAt: now(),
+        endedAt: null,
+      }
+      const { percentage, createdAt: at } = pending
+      const deployment = await plans.change(async (tx, bump) => {
+        await store.insert(tx, pending)
+        await store.insertTargets(
+          tx,
+          id,
+          targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) })),
+        )
+        await plans.record(tx, id, {
+          at,
+          event: 'create',
+          status: 'started',
+          percentage,
+          reason: null,
+          actor: caller.keyId,
+        })
+        const started = { ...pending, startedRevision: await bump() }
+        await store.update(tx, started)
+        return started
+      })
+      return { ...deployment, warnings }
+    },
+
+    /** Activates more of its targets. @throws conflict when the percentage is not higher, or the deployment is over. */
+    async promote(caller: Caller, id: string, percentage: number): Promise<StoredDeployment> {
+      await get(caller, id)
+      return plans.change(async (tx, bump) => {
+        const locked = await store.lock(tx, id)
+        if (locked === null) throw notFound('Deployment', id)
+        if (percentage <= locked.percentage) {
+          throw conflict(`The deployment is at ${locked.percentage} % already: it can be promoted to more only.`)
+        }
+        const activated = activatedAt(percentage, await store.targetNames(tx, id), id)
+        await store.activate(tx, id, [...activated])
+        return move(tx, bump, locked, 'promote', { percentage, activatedCount: activated.size }, caller.keyId)
+      })
+    },
+
+    list: (caller: Caller, modelName: string | undefined, page: { limit: number; offset: number }) =>
+      store.list(database.sql, { orgId: caller.orgId, modelName }, page),
+
+    counts: async (id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> =>
+      store.reported(database.sql, id),
+
+    async targets(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      await get(caller, id)
+      return store.targets(database.sql, id, page)
+    },
+
+    async history(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      await get(caller, id)
+      return plans.history(id, page)
+    },
+  }
+}
+
+const enumerate = (names: readonly string[]): string => {
+  const more = names.length - NAMED_IN_A_WARNING
+  return `${names.slice(0, NAMED_IN_A_WARNING).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+export type DeploymentsService = ReturnType<typeof createDeploymentsService>

@@ -1,0 +1,267 @@
+import { type Selectable, sql } from 'kysely'
+import type { DeploymentRow } from '../../db/delivery-rows.ts'
+import type { Executor } from '../../db/open.ts'
+import type { DeploymentPlan, ReportState } from '../../domain/assignment.ts'
+import type { DeploymentStatus, Reported, Strategy } from '../../domain/deployment.ts'
+
+export interface StoredDeployment {
+  readonly id: string
+  readonly orgId: string | null
+  readonly modelName: string
+  readonly modelVersion: string
+  /** Null where the catalog does not know the name. */
+  readonly modelId: string | null
+  readonly status: DeploymentStatus
+  readonly strategy: Strategy
+  readonly percentage: number
+  readonly targetCount: number
+  readonly activatedCount: number
+  readonly reason: string | null
+  readonly switchedAt: Date | null
+  readonly deadlineAt: Date | null
+  readonly startedRevision: number | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+/** A device that a deployment may be aimed at. */
+export interface Candidate {
+  readonly id: string
+  readonly deviceId: string
+  readonly orgId: string | null
+  readonly isActive: boolean
+}
+
+export interface TargetDevice {
+  readonly deviceId: string
+  readonly activated: boolean
+  readonly report: { readonly state: ReportState; readonly version: string; readonly reason: string | null } | null
+  readonly reportedAt: Date | null
+}
+
+interface CandidateRow {
+  id: string
+  device_id: string
+  org_id: string | null
+  is_active: boolean
+}
+
+export const createDeploymentsStore = () => ({
+  /** As a source of plans: those under way and those that ended well. */
+  async load(db: Executor): Promise<DeploymentPlan[]> {
+    const { rows } = await sql<Selectable<DeploymentRow> & { devices: string[] | null }>`
+      select d.*, (
+        select array_agg(t.device_id::text) from deployment_targets t where t.deployment_id = d.id and t.activated
+      ) as devices
+      from deployments d where d.status in ('started', 'completed') and d.started_revision is not null`.execute(db)
+    return rows.map((row) => ({
+      id: row.id,
+      kind: 'deployment',
+      orgId: row.org_id,
+      startedRevision: row.started_revision!,
+      settled: row.status === 'completed',
+      target: { modelId: row.model_id, modelName: row.model_name, version: row.model_version },
+      deviceIds: new Set(row.devices ?? []),
+      activate: row.strategy !== 'blue_green' || row.switched_at !== null,
+    }))
+  },
+
+  /** Devices by their names, of this organisation (null: of any). */
+  async named(db: Executor, names: readonly string[], orgId: string | null, activeSince: Date): Promise<Candidate[]> {
+    const { rows } = await sql<CandidateRow>`
+      select id, device_id, org_id, ${isActive(activeSince)} as is_active from devices
+      where device_id = any(${[...names]}::text[]) and ${ofOrg(orgId)}`.execute(db)
+    return rows.map(fromCandidate)
+  },
+
+  async inGroup(db: Executor, groupId: string, activeSince: Date): Promise<Candidate[]> {
+    const { rows } = await sql<CandidateRow>`
+      select id, device_id, org_id, ${isActive(activeSince)} as is_active from devices
+      where id in (select device_id from device_group_members where group_id = ${groupId})`.execute(db)
+    return rows.map(fromCandidate)
+  },
+
+  async active(db: Executor, orgId: string | null, activeSince: Date): Promise<Candidate[]> {
+    const { rows } = await sql<CandidateRow>`
+      select id, device_id, org_id, true as is_active from devices
+      where ${isActive(activeSince)} and ${ofOrg(orgId)}`.execute(db)
+    return rows.map(fromCandidate)
+  },
+
+  async insert(tx: Executor, deployment: StoredDeployment): Promise<void> {
+    await tx
+      .insertInto('deployments')
+      .values({
+        id: deployment.id,
+        org_id: deployment.orgId,
+        model_name: deployment.modelName,
+        model_version: deployment.modelVersion,
+        model_id: deployment.modelId,
+        strategy: deployment.strategy,
+        target_count: deployment.targetCount,
+        created_at: deployment.createdAt,
+        ...stateColumns(deployment),
+      })
+      .execute()
+  },
+
+  async insertTargets(tx: Executor, id: string, targets: readonly { id: string; activated: boolean }[]): Promise<void> {
+    await sql`
+      insert into deployment_targets (deployment_id, device_id, activated)
+      select ${id}, device_id, activated from unnest(
+        ${targets.map((target) => target.id)}::uuid[], ${targets.map((target) => target.activated)}::boolean[]
+      ) as t (device_id, activated)`.execute(tx)
+  },
+
+  async activate(tx: Executor, id: string, deviceNames: readonly string[]): Promise<void> {
+    await sql`
+      update deployment_targets t set activated = true from devices d
+      where t.deployment_id = ${id} and d.id = t.device_id and not t.activated
+        and d.device_id = any(${[...deviceNames]}::text[])`.execute(tx)
+  },
+
+  async targetNames(db: Executor, id: string): Promise<string[]> {
+    const { rows } = await sql<{ device_id: string }>`
+      select d.device_id from deployment_targets t join devices d on d.id = t.device_id
+      where t.deployment_id = ${id}`.execute(db)
+    return rows.map((row) => row.device_id)
+  },
+
+  async update(tx: Executor, deployment: StoredDeployment): Promise<void> {
+    await tx.updateTable('deployments').set(stateColumns(deployment)).where('id', '=', deployment.id).execute()
+  },
+
+  async find(db: Executor, id: string): Promise<StoredDeployment | null> {
+    const row = await db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  async lock(tx: Executor, id: string): Promise<StoredDeployment | null> {
+    const row = await tx.selectFrom('deployments').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+    const rows = await db
+      .selectFrom('deployments')
+      .select('id')
+      .where('status', '=', 'started')
+      .where('deadline_at', '<=', now)
+      .orderBy('deadline_at')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.id)
+  },
+
+  /** Newest first. A null organisation: those of every one. */
+  async list(
+    db: Executor,
+    filter: { readonly orgId: string | null; readonly modelName: string | undefined },
+    page: { limit: number; offset: number },
+  ): Promise<{ deployments: StoredDeployment[]; total: number }> {
+    const where = sql`${ofOrg(filter.orgId)} and ${
+      filter.modelName === undefined ? sql`true` : sql`model_name = ${filter.modelName}`
+    }`
+    const { rows } = await sql<Selectable<DeploymentRow>>`
+      select * from deployments where ${where} order by ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
+      db,
+    )
+    const { rows: totals } = await sql<{ total: number }>`
+      select count(*) as total from deployments where ${where}`.execute(db)
+    return { deployments: rows.map(fromRow), total: totals[0]!.total }
+  },
+
+  /** What the activated devices last reported of it. */
+  async reported(db: Executor, id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> {
+    const { rows } = await sql<{ state: string | null; reason: string | null; devices: number }>`
+      select r.state, case when r.state = 'failed' then r.reason end as reason, count(*) as devices
+      from deployment_targets t left join plan_reports r on r.plan_id = t.deployment_id and r.device_id = t.device_id
+      where t.deployment_id = ${id} and t.activated
+      group by 1, 2 order by count(*) desc, 2`.execute(db)
+    const counts: Record<string, number> = { assigned: 0, downloading: 0, verifying: 0, ready: 0, active: 0, failed: 0 }
+    for (const { state, devices } of rows) counts[state ?? 'assigned'] = (counts[state ?? 'assigned'] ?? 0) + devices
+    return {
+      counts,
+      activated: rows.reduce((sum, row) => sum + row.devices, 0),
+      ready: counts.ready ?? 0,
+      active: counts.active ?? 0,
+      failed: counts.failed ?? 0,
+      commonReason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
+    }
+  },
+
+  /** The targets in the order of their names. */
+  async targets(
+    db: Executor,
+    id: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ devices: TargetDevice[]; total: number }> {
+    const { rows } = await sql<{
+      device_id: string
+      activated: boolean
+      state: ReportState | null
+      version: string | null
+      reason: string | null
+      reported_at: Date | null
+    }>`
+      select d.device_id, t.activated, r.state, r.version, r.reason, r.reported_at
+      from deployment_targets t join devices d on d.id = t.device_id
+      left join plan_reports r on r.plan_id = t.deployment_id and r.device_id = t.device_id
+      where t.deployment_id = ${id} order by d.device_id limit ${page.limit} offset ${page.offset}`.execute(db)
+    const { rows: totals } = await sql<{ total: number }>`
+      select count(*) as total from deployment_targets where deployment_id = ${id}`.execute(db)
+    return {
+      total: totals[0]!.total,
+      devices: rows.map((row) => ({
+        deviceId: row.device_id,
+        activated: row.activated,
+        report: row.state === null ? null : { state: row.state, version: row.version!, reason: row.reason },
+        reportedAt: row.reported_at,
+      })),
+    }
+  },
+})
+
+const isActive = (since: Date) => sql<boolean>`(last_heartbeat >= ${since} and status = 'active')`
+
+const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
+
+const fromCandidate = (row: CandidateRow): Candidate => ({
+  id: row.id,
+  deviceId: row.device_id,
+  orgId: row.org_id,
+  isActive: row.is_active,
+})
+
+const stateColumns = (deployment: StoredDeployment) => ({
+  status: deployment.status,
+  percentage: deployment.percentage,
+  activated_count: deployment.activatedCount,
+  reason: deployment.reason,
+  switched_at: deployment.switchedAt,
+  deadline_at: deployment.deadlineAt,
+  started_revision: deployment.startedRevision,
+  ended_at: deployment.endedAt,
+})
+
+const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
+  id: row.id,
+  orgId: row.org_id,
+  modelName: row.model_name,
+  modelVersion: row.model_version,
+  modelId: row.model_id,
+  status: row.status as DeploymentStatus,
+  strategy: row.strategy as Strategy,
+  percentage: row.percentage,
+  targetCount: row.target_count,
+  activatedCount: row.activated_count,
+  reason: row.reason,
+  switchedAt: row.switched_at,
+  deadlineAt: row.deadline_at,
+  startedRevision: row.started_revision,
+  createdAt: row.created_at,
+  endedAt: row.ended_at,
+})
+
+export type DeploymentsStore = ReturnType<typeof createDeploymentsStore>

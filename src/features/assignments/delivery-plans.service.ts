@@ -80,6 +80,12 @@ export const createDeliveryPlans = (parts: {
     /** The plan, when it is in force. */
     find: (planId: string): Plan | null => inForce.get(planId) ?? null,
 
+    /** Whether an experiment that is running gives devices versions of this model. */
+    tests: (modelId: string): boolean =>
+      [...inForce.values()].some(
+        (plan) => plan.kind === 'experiment' && plan.variants.some(({ target }) => target.modelId === modelId),
+      ),
+
     /** Whether a plan of one organisation can reach a device of another. */
     reaches: (planOrgId: string | null, deviceOrgId: string | null): boolean =>
       planOrgId === deviceOrgId || (planOrgId === null && unboundReachAll),

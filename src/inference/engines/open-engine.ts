@@ -22,7 +22,14 @@ export const openEngine = async ({ model, engine, env, ...settings }: OpenOption
   if (engine === 'onnxruntime') {
     const { openOnnxEngine } = await import('./onnx/open-engine.ts')
     const { threads, log } = settings
-    return openOnnxEngine({ name: model.name, path: model.path, env, ...(threads !== undefined && { threads }), log })
+    const engines = enginesFolder(env)
+    return openOnnxEngine({
+      name: model.name,
+      path: model.path,
+      engines,
+      ...(threads !== undefined && { threads }),
+      log,
+    })
   }
   return openProxiedEngine(PROGRAMS[engine], { model, env, log: settings.log })
 }

@@ -32,16 +32,17 @@ const PATIENCE_MS = 60_000
 /** What models may take together unless somebody says otherwise: most of what is free, also inside a container. */
 export const defaultMemoryBytes = (): number => Math.floor(process.availableMemory() * SHARE_OF_FREE_MEMORY)
 
-const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`
+const sizeOf = (bytes: number): string =>
+  bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`
 
 const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: number): InferenceError => {
-  const need = `Model '${name}' needs ${gigabytes(bytes)} of memory`
-  const limit = `the limit is ${gigabytes(budget)}`
+  const need = `Model '${name}' needs ${sizeOf(bytes)} of memory`
+  const limit = `the limit is ${sizeOf(budget)}`
   if (inUse.length === 0) {
     const advice = 'Choose a smaller variant or a shorter context, or allow more memory.'
     return new InferenceError('out_of_memory', `${need}, and ${limit}. ${advice}`, { param: 'model' })
   }
-  const message = `${need}, ${limit}, and ${gigabytes(heldBytes)} are in use by ${inUse.join(', ')}. Try again later.`
+  const message = `${need}, ${limit}, and ${sizeOf(heldBytes)} are in use by ${inUse.join(', ')}. Try again later.`
   return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
 }
 

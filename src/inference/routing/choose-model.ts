@@ -58,7 +58,7 @@ export const chooseModel = (
   // Where every model that fits is said to be too small, the biggest of them does its best.
   const chosen = able.find(({ name }) => limits.upTo(name) >= measured.score) ?? able.at(-1)!
   const rank = sorted.indexOf(chosen) + 1
-  const passed = sorted.filter((model) => !able.includes(model)).map(({ name }) => name)
+  const passed = sorted.filter((model) => !fitting.includes(model)).map(({ name }) => name)
   return {
     model: chosen.name,
     reason: [
@@ -70,7 +70,7 @@ export const chooseModel = (
 }
 
 const longest = (models: readonly RoutableModel[]): RoutableModel =>
-  models.reduce((best, model) => ((model.contextTokens ?? 0) > (best.contextTokens ?? 0) ? model : best))
+  models.reduce((best, model) => ((model.contextTokens ?? 0) >= (best.contextTokens ?? 0) ? model : best))
 
 const limitsOf = (sorted: readonly RoutableModel[], calibration: Calibration | null) => {
   const found = new Map(calibration?.tiers.map(({ model, upToScore }) => [model, upToScore]))

@@ -120,5 +120,10 @@ it('a model whose context is too short is passed over, and the reason says so', 
     model: 'long',
     reason: 'complexity 0.21 (length 0.21); tier 2 of 2; about 308 tokens are too long for short',
   })
+  expect(asked('hi '.repeat(9_000)).reason).toMatch(/; about 9008 tokens are too long for short, long$/)
   expect(asked('hi '.repeat(9_000)).model).toBe('long')
+  const alike = createRoute([model('a', 1e9, 1, 100), model('b', 2e9, 2, 100)])
+  expect(
+    alike({ messages: [{ role: 'user', content: 'hi '.repeat(900) }], responseFormat: { type: 'text' } }).model,
+  ).toBe('b')
 })

@@ -70,7 +70,13 @@ const measure = async (session: Session, chosen: ChosenModel, options: Benchmark
   }
 }
 
-export const rowsOf = ({ engine, firstTokenMs, tokensPerSecond, totalMs, memoryBytes }: BenchmarkResult): string[][] => {
+export const rowsOf = ({
+  engine,
+  firstTokenMs,
+  tokensPerSecond,
+  totalMs,
+  memoryBytes,
+}: BenchmarkResult): string[][] => {
   const row = (what: string, { p50, p90, p99 }: BenchmarkResult['totalMs'], memory = ''): string[] => [
     engine,
     what,

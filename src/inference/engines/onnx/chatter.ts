@@ -1,0 +1,115 @@
+import type { ChatEvent, ChatMessage, ChatRequest } from '../../engine.ts'
+import { InferenceError } from '../../errors.ts'
+import { createPromptWriter } from '../llama/chat-prompt.ts'
+import { createTextStream } from '../llama/text-stream.ts'
+import { type Loading, loadTokenizer, loadWeights } from './load.ts'
+import { countIn } from './model-json.ts'
+import { createRandom, sample } from './sampling.ts'
+import type { Tokenizer } from './transformers.ts'
+
+export interface Chatter {
+  readonly contextTokens: number
+  countTokens(messages: readonly ChatMessage[]): number
+  chat(request: ChatRequest, signal: AbortSignal, tell: (event: ChatEvent) => void): Promise<void>
+}
+
+const USUAL_CONTEXT = 2048
+
+/** Models with several templates call the one for chats 'default'. */
+const templateOf = ({ chat_template: template }: Tokenizer): string | null => {
+  if (typeof template === 'string') return template
+  if (!Array.isArray(template)) return null
+  const named: readonly { readonly name?: unknown; readonly template?: unknown }[] = template
+  const chosen = named.find(({ name }) => name === 'default') ?? named[0]
+  return typeof chosen?.template === 'string' ? chosen.template : null
+}
+
+const endsOf = (...configs: readonly (Readonly<Record<string, unknown>> | null)[]): ReadonlySet<number> => {
+  const given = configs.map((config) => config?.eos_token_id).find((ids) => ids !== undefined && ids !== null)
+  return new Set([given].flat().filter((id) => typeof id === 'number'))
+}
+
+const assertPossible = ({ responseFormat }: ChatRequest): void => {
+  if (responseFormat.type === 'text') return
+  throw new InferenceError(
+    'unsupported',
+    `onnxruntime cannot be held to ${responseFormat.type}. The same model as GGUF can: llama.cpp runs it.`,
+    { param: 'response_format' },
+  )
+}
+
+export const openChatter = async (loading: Loading): Promise<Chatter> => {
+  const { transformers, model } = loading
+  const tokenizer = await loadTokenizer(loading)
+  const network = await loadWeights(transformers.AutoModelForCausalLM, loading)
+  const contextTokens = countIn(model.config, 'max_position_embeddings') ?? USUAL_CONTEXT
+  const ends = endsOf(network.generation_config, model.config)
+  const writePrompt = createPromptWriter({
+    chatTemplate: templateOf(tokenizer),
+    bosToken: tokenizer.bos_token ?? '',
+    eosToken: tokenizer.eos_token ?? '',
+    controlWords: tokenizer.all_special_tokens ?? [],
+    // The template writes the first token itself.
+    firstToken: null,
+    tokenize: (text) => Uint32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
+  })
+  const detokenize = (tokens: readonly number[]): string => tokenizer.decode(tokens, { skip_special_tokens: true })
+
+  const chat: Chatter['chat'] = async (request, signal, tell) => {
+    assertPossible(request)
+    const prompt = writePrompt(request.messages)
+    const room = contextTokens - prompt.length
+    if (room < 1) {
+      throw new InferenceError(
+        'context_length_exceeded',
+        `The prompt has ${prompt.length} tokens; the context of the model holds ${contextTokens}, and the answer needs some.`,
+        { param: 'messages' },
+      )
+    }
+    tell({ type: 'started', promptTokens: prompt.length, cachedTokens: 0 })
+    const limit = Math.min(room, request.maxTokens ?? room)
+    const random = createRandom(request.seed)
+    const text = createTextStream(detokenize, request.stop)
+    let made = 0
+    let stopped = false
+    let cut = false
+    // The sampler of the library takes no seed: the token is chosen here, and it finds nothing else to choose.
+    const choice = new transformers.LogitsProcessorList()
+    choice.push((_sequences, logits) => {
+      const scores = logits[0]!.data
+      const token = sample(scores, request.temperature, request.topP, random)
+      scores.fill(Number.NEGATIVE_INFINITY)
+      scores[token] = 0
+      return logits
+    })
+    const end = new transformers.StoppingCriteriaList()
+    end.push((sequences) => {
+      const token = Number(sequences[0]!.at(-1))
+      made += 1
+      if (ends.has(token)) stopped = true
+      else {
+        const more = text.push(token)
+        if (more.text !== '') tell({ type: 'text', text: more.text })
+        cut = more.stopped
+      }
+      return [stopped || cut || signal.aborted]
+    })
+    const dims = [1, prompt.length]
+    await network.generate({
+      inputs: new transformers.Tensor('int64', BigInt64Array.from(prompt, BigInt), dims),
+      attention_mask: new transformers.Tensor('int64', new BigInt64Array(prompt.length).fill(1n), dims),
+      max_new_tokens: limit,
+      // What the model's own settings ask for is for the request to say.
+      ...{ do_sample: false, num_beams: 1, temperature: 1, top_k: 0, top_p: 1, repetition_penalty: 1, min_length: 0 },
+      logits_processor: choice,
+      stopping_criteria: end,
+    })
+    signal.throwIfAborted()
+    const rest = cut ? '' : text.end()
+    if (rest !== '') tell({ type: 'text', text: rest })
+    const result = { reason: stopped || cut ? 'stop' : 'length', completionTokens: made, speculation: null } as const
+    tell({ type: 'finished', result })
+  }
+
+  return { contextTokens, countTokens: (messages) => writePrompt(messages).length, chat }
+}

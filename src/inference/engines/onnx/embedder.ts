@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import type { Embeddings } from '../../engine.ts'
+import { InferenceError } from '../../errors.ts'
+import { type Loading, loadTokenizer, loadWeights } from './load.ts'
+import { countIn, invalidModel, readObject } from './model-json.ts'
+import { normalised, pool, readPooling } from './pooling.ts'
+import type { Tensor } from './transformers.ts'
+
+export interface Embedder {
+  readonly contextTokens: number
+  /** @throws InferenceError context_length_exceeded for a text that is too long: cut ones would be alike */
+  embed(inputs: readonly string[], signal: AbortSignal): Promise<Embeddings>
+}
+
+/** Where nothing says how long a text may be. */
+const USUAL_TOKENS = 512
+
+/** Models that count positions from after their padding token, as RoBERTa does, have two fewer than they say. */
+const positionsOf = (config: Readonly<Record<string, unknown>>): number => {
+  const positions = countIn(config, 'max_position_embeddings') ?? USUAL_TOKENS
+  return /roberta|camembert|mpnet/.test(String(config.model_type)) ? positions - 2 : positions
+}
+
+export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
+  const { transformers, model } = loading
+  const pooling = await readPooling(model.folder)
+  const tokenizer = await loadTokenizer(loading)
+  const network = await loadWeights(transformers.AutoModel, loading)
+  const limits = [
+    positionsOf(model.config),
+    countIn(await readObject(join(model.folder, 'sentence_bert_config.json')), 'max_seq_length'),
+    tokenizer.model_max_length,
+  ]
+  const contextTokens = Math.min(...limits.filter((limit) => typeof limit === 'number'))
+
+  const vectorOf = (outputs: Readonly<Record<string, Tensor | undefined>>): Float32Array => {
+    const whole = outputs.sentence_embedding
+    if (whole !== undefined) return normalised(Float32Array.from(whole.data as Float32Array))
+    const states = outputs.last_hidden_state ?? outputs.token_embeddings
+    if (states === undefined)
+      throw invalidModel(`The model gives ${Object.keys(outputs).join(', ')}, and no embeddings.`)
+    return normalised(pool(states.data as Float32Array, states.dims.at(-1)!, pooling))
+  }
+
+  return {
+    contextTokens,
+    embed: async (inputs, signal) => {
+      const encoded = inputs.map((text) => tokenizer(text))
+      const tokens = encoded.map(({ input_ids: ids }) => ids.data.length)
+      const long = tokens.findIndex((count) => count > contextTokens)
+      if (long >= 0) {
+        throw new InferenceError(
+          'context_length_exceeded',
+          `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${tokens[long]} tokens; the model takes ${contextTokens}. Cut it.`,
+          { param: 'input' },
+        )
+      }
+      const vectors: Float32Array[] = []
+      // One at a time: quantized models give a text another vector when it is in company.
+      for (const inputs of encoded) {
+        signal.throwIfAborted()
+        vectors.push(vectorOf(await network(inputs)))
+      }
+      return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0) }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { InferenceError } from '../../errors.ts'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const invalidModel = (message: string): InferenceError =>
+  new InferenceError('invalid_model', message, { param: 'model' })
+
+/** The JSON in a model's file; null when there is no such file. @throws InferenceError invalid_model */
+export const readJson = async (path: string): Promise<unknown> => {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalidModel(`${path} is damaged: it is no JSON.`)
+  }
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The object in a model's file; empty when there is no such file. */
+export const readObject = async (path: string): Promise<JsonObject> => {
+  const value = await readJson(path)
+  if (value === null) return {}
+  if (isObject(value)) return value
+  throw invalidModel(`${path} is damaged: it does not hold a JSON object.`)
+}
+
+/** A positive whole number, or null. */
+export const countIn = (object: JsonObject, key: string): number | null => {
+  const value = object[key]
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null
+}

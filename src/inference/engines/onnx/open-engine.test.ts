@@ -1,0 +1,168 @@
+import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { decodeAudio } from '../../audio/decode.ts'
+import type { Engine } from '../../engine.ts'
+import { testEngines } from '../../parts/test-engines.fixture.ts'
+import { openOnnxEngine } from './open-engine.ts'
+
+const opened = new Map<string, Promise<Engine>>()
+const folders: string[] = []
+
+const open = (path: string): Promise<Engine> =>
+  openOnnxEngine({ name: 'test', path, threads: 1, engines: testEngines!, log: () => undefined })
+
+/** One engine for all tests of a model: each takes a process of its own. */
+const shared = (name: string): Promise<Engine> => {
+  const engine = opened.get(name) ?? open(`test/fixtures/models/${name}`)
+  opened.set(name, engine)
+  return engine
+}
+
+afterAll(async () => {
+  await Promise.all([...opened.values()].map(async (engine) => (await engine).close()))
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })))
+})
+
+const copyOf = async (name: string): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'onnx-'))
+  folders.push(folder)
+  await cp(`test/fixtures/models/${name}`, folder, { recursive: true })
+  return folder
+}
+
+const never = new AbortController().signal
+const dot = (one: Float32Array, other: Float32Array): number =>
+  one.reduce((sum, value, at) => sum + value * other[at]!, 0)
+
+const recording = async (ending: string): Promise<Float32Array> =>
+  decodeAudio(await readFile(`test/fixtures/audio/one-two-three.${ending}`))
+
+describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxruntime)', () => {
+  test('texts become vectors of length 1, each the same alone and in company', async () => {
+    const engine = await shared('tiny-bert')
+    const alone = await engine.embed!(['The grass is green.'], never)
+    const both = await engine.embed!(['the sky', 'The grass is green.'], never)
+    expect(alone.tokens).toBe(7)
+    expect(both.tokens).toBe(7 + 4)
+    expect(both.vectors[1]).toEqual(alone.vectors[0])
+    expect(alone.vectors[0]!.length).toBe(64)
+    for (const vector of both.vectors) expect(dot(vector, vector)).toBeCloseTo(1, 5)
+    expect(dot(both.vectors[0]!, both.vectors[1]!)).toBeLessThan(0.99)
+    expect(Object.keys(engine).filter((key) => ['chat', 'embed', 'transcribe'].includes(key))).toEqual(['embed'])
+  })
+
+  test('the pooling is the one that the folder asks for', async () => {
+    const folder = await copyOf('tiny-bert')
+    await cp('test/fixtures/models/tiny-bert', join(folder, '1_Pooling'), { recursive: true })
+    await writeFile(join(folder, '1_Pooling', 'config.json'), JSON.stringify({ pooling_mode_cls_token: true }))
+    const engine = await open(folder)
+    try {
+      const { vectors } = await engine.embed!(['the sky'], never)
+      const mean = await (await shared('tiny-bert')).embed!(['the sky'], never)
+      expect(dot(vectors[0]!, vectors[0]!)).toBeCloseTo(1, 5)
+      expect(dot(vectors[0]!, mean.vectors[0]!)).toBeLessThan(0.99)
+    } finally {
+      await engine.close()
+    }
+  })
+
+  test('a text that is too long is refused with both numbers', async () => {
+    const engine = await shared('tiny-bert')
+    await expect(engine.embed!(['ok', 'the '.repeat(200)], never)).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+      param: 'input',
+      message: 'Text 1 has 202 tokens; the model takes 128. Cut it.',
+    })
+  })
+
+  test.each(['wav', 'flac', 'mp3'])('what a recording as %s says is written down', async (ending) => {
+    const engine = await shared('tiny-whisper')
+    const samples = await recording(ending)
+    const transcription = await engine.transcribe!(samples, 'en', never)
+    const end = samples.length / 16_000
+    expect(transcription).toEqual({
+      text: 'one two three',
+      language: 'en',
+      segments: [{ start: 0, end: expect.closeTo(end, 1), text: 'one two three' }],
+    })
+  })
+
+  test('the model finds the language where it is not given', async () => {
+    const engine = await shared('tiny-whisper')
+    const { text, language } = await engine.transcribe!(await recording('wav'), null, never)
+    expect({ text, language }).toEqual({ text: 'one two three', language: 'en' })
+  })
+
+  test('a language that the model does not know is refused with those that it knows', async () => {
+    const engine = await shared('tiny-whisper')
+    await expect(engine.transcribe!(await recording('wav'), 'xx', never)).rejects.toMatchObject({
+      code: 'invalid_request',
+      param: 'language',
+      message: "The model does not know the language 'xx'. It knows de, en.",
+    })
+  })
+
+  test('a recording that is longer than a window is understood window by window, and silence as nothing', async () => {
+    const engine = await shared('tiny-whisper')
+    const samples = new Float32Array(2 * 16_000 * 2.5)
+    const words = await recording('wav')
+    samples.set(words, 0)
+    samples.set(words, 4.1 * 16_000)
+    const { text, segments } = await engine.transcribe!(samples, null, never)
+    expect(text).toBe('one two three one two three')
+    expect(segments).toEqual([
+      { start: 0, end: 2, text: 'one two three' },
+      { start: 4, end: 5, text: 'one two three' },
+    ])
+    const silent = await engine.transcribe!(new Float32Array(16_000), null, never)
+    expect(silent).toEqual({ text: '', language: 'en', segments: [] })
+  })
+
+  test('what is given up ends at once, and the next is served', async () => {
+    const engine = await shared('tiny-whisper')
+    const gone = new AbortController()
+    const long = engine.transcribe!(new Float32Array(16_000 * 600).fill(0.1), 'en', gone.signal)
+    setTimeout(() => gone.abort(new Error('gone')), 50)
+    await expect(long).rejects.toThrow('gone')
+    expect((await engine.transcribe!(await recording('wav'), 'en', never)).text).toBe('one two three')
+  })
+
+  test('folders that hold no such model are refused with what is wrong', async () => {
+    const cut = await copyOf('tiny-bert')
+    await truncate(join(cut, 'onnx', 'model.onnx'), 1000)
+    const noTokenizer = await copyOf('tiny-bert')
+    await rm(join(noTokenizer, 'tokenizer.json'))
+    const noWeights = await copyOf('tiny-whisper')
+    await rm(join(noWeights, 'onnx', 'encoder_model.onnx'))
+    const badConfig = await copyOf('tiny-bert')
+    await writeFile(join(badConfig, 'config.json'), '{')
+    const classifier = await copyOf('tiny-bert')
+    await writeFile(join(classifier, 'config.json'), '{"architectures":["BertForSequenceClassification"]}')
+    const fault = async (path: string): Promise<unknown> => {
+      const { code, message } = await open(path).then(
+        () => ({ code: 'none', message: '' }),
+        (error) => error,
+      )
+      return [code, message.replace(path, '…').slice(0, 70)]
+    }
+    expect(await Promise.all([cut, noTokenizer, noWeights, badConfig, classifier].map(fault))).toEqual([
+      ['invalid_model', expect.stringContaining('The ONNX model in … cannot be loaded: ')],
+      ['invalid_model', 'There is no tokenizer.json in ….'],
+      ['invalid_model', 'There is no encoder_model.onnx in …/onnx.'],
+      ['invalid_model', '…/config.json is damaged: it is no JSON.'],
+      ['unsupported', 'The model is a BertForSequenceClassification. onnxruntime runs models '],
+    ])
+  })
+})
+
+test('without the part it is said how to get it', async () => {
+  const engines = await mkdtemp(join(tmpdir(), 'engines-'))
+  folders.push(engines)
+  const opening = openOnnxEngine({ name: 'x', path: 'test/fixtures/models/tiny-bert', engines, log: () => undefined })
+  await expect(opening).rejects.toMatchObject({
+    code: 'engine_missing',
+    message: 'onnxruntime is not installed. Install it: svc engines install onnxruntime',
+  })
+})

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import { InferenceError } from '../../errors.ts'
+import { isObject, readJson, readObject } from './model-json.ts'
+
+/** How the vectors of a text's tokens become one. */
+export type Pooling = 'mean' | 'cls' | 'max' | 'last'
+
+const KEYS: Readonly<Record<string, Pooling>> = {
+  pooling_mode_cls_token: 'cls',
+  pooling_mode_max_tokens: 'max',
+  pooling_mode_lasttoken: 'last',
+  pooling_mode_mean_tokens: 'mean',
+}
+
+/** What is applied anyway, or is the model itself. */
+const KNOWN_MODULES = /\.(Transformer|Pooling|Normalize)$/
+
+/**
+ * What the folder says in the files of sentence-transformers; the mean where it says nothing.
+ * @throws InferenceError unsupported when it wants more than a pooling
+ */
+export const readPooling = async (folder: string): Promise<Pooling> => {
+  const modules = await readJson(join(folder, 'modules.json'))
+  const types = Array.isArray(modules) ? modules.filter(isObject).map(({ type }) => String(type)) : []
+  const unknown = types.find((type) => !KNOWN_MODULES.test(type))
+  if (unknown !== undefined) {
+    throw new InferenceError(
+      'unsupported',
+      `The model has a layer after its ONNX file, which is not read: ${unknown}.`,
+      {
+        param: 'model',
+      },
+    )
+  }
+  const config = await readObject(join(folder, '1_Pooling', 'config.json'))
+  const chosen = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true)
+  const known = chosen.map((key) => KEYS[key])
+  if (chosen.length === 0) return 'mean'
+  if (chosen.length === 1 && known[0] !== undefined) return known[0]
+  throw new InferenceError('unsupported', `The model pools by ${chosen.join(' and ')}, which is not done here.`, {
+    param: 'model',
+  })
+}
+
+/** @param states one row of `width` numbers for each of the text's tokens */
+export const pool = (states: Float32Array, width: number, pooling: Pooling): Float32Array => {
+  const tokens = states.length / width
+  const row = (token: number): Float32Array => states.subarray(token * width, (token + 1) * width)
+  if (pooling === 'cls') return row(0).slice()
+  if (pooling === 'last') return row(tokens - 1).slice()
+  const pooled = row(0).slice()
+  for (let token = 1; token < tokens; token += 1) {
+    const one = row(token)
+    for (let at = 0; at < width; at += 1) {
+      pooled[at] = pooling === 'max' ? Math.max(pooled[at]!, one[at]!) : pooled[at]! + one[at]!
+    }
+  }
+  // What is divided by the number of tokens is made to length 1 afterwards.
+  return pooled
+}
+
+/** To length 1 (L2). */
+export const normalised = (vector: Float32Array): Float32Array => {
+  const length = Math.hypot(...vector)
+  return length === 0 ? vector : vector.map((value) => value / length)
+}

@@ -1,0 +1,53 @@
+import { InferenceError } from '../../errors.ts'
+import type { Asked, Said } from '../child/protocol.ts'
+import { openChatter } from './chatter.ts'
+import { openEmbedder } from './embedder.ts'
+import { readModelFolder } from './model-folder.ts'
+import type { ModelFacts, ModelKind, Settings } from './settings.ts'
+import { loadTransformers } from './transformers.ts'
+import { openListener } from './whisper.ts'
+
+/** A loaded model at work. */
+export interface Runner {
+  readonly facts: ModelFacts
+  /** @throws InferenceError */
+  work(asked: Asked, signal: AbortSignal, say: (said: Said) => void): Promise<void>
+}
+
+type Work = Runner['work']
+
+const cannot = (kind: ModelKind, asked: Asked): InferenceError =>
+  new InferenceError('unsupported', `A model for ${kind} was asked to ${asked.type}.`, { param: 'model' })
+
+/** @throws InferenceError invalid_model, unsupported, engine_missing */
+export const openRunner = async (settings: Settings): Promise<Runner> => {
+  const model = await readModelFolder(settings.path)
+  const before = process.memoryUsage.rss()
+  const loading = { transformers: await loadTransformers(settings.modulePath), model, settings }
+  const { kind } = model
+  const ready = (contextTokens: number, windowSamples: number, work: Work): Runner => {
+    // What the model took; no less than its files, which may not all have been read yet.
+    const memoryBytes = Math.max(model.files.bytes, process.memoryUsage.rss() - before)
+    return { facts: { kind, contextTokens, windowSamples, memoryBytes }, work }
+  }
+  if (kind === 'embeddings') {
+    const { contextTokens, embed } = await openEmbedder(loading)
+    return ready(contextTokens, 0, async (asked, signal, say) => {
+      if (asked.type !== 'embed') throw cannot(kind, asked)
+      say({ type: 'embedded', embeddings: await embed(asked.inputs, signal) })
+    })
+  }
+  if (kind === 'speech') {
+    const { contextTokens, windowSamples, listen } = await openListener(loading)
+    return ready(contextTokens, windowSamples, async (asked, signal, say) => {
+      if (asked.type !== 'listen') throw cannot(kind, asked)
+      say({ type: 'heard', heard: await listen(asked.window, asked.language, signal) })
+    })
+  }
+  const { contextTokens, countTokens, chat } = await openChatter(loading)
+  return ready(contextTokens, 0, async (asked, signal, say) => {
+    if (asked.type === 'count') say({ type: 'counted', tokens: countTokens(asked.messages) })
+    else if (asked.type === 'chat') await chat(asked.request, signal, say)
+    else throw cannot(kind, asked)
+  })
+}

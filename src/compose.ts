@@ -30,6 +30,8 @@ import { createModelsStore } from './features/models/models.store.ts'
 import { recogniseFile } from './features/models/recognise.ts'
 import { createOrgsService } from './features/orgs/orgs.service.ts'
 import { createOrgsStore } from './features/orgs/orgs.store.ts'
+import { createPoliciesService } from './features/policies/policies.service.ts'
+import { createPoliciesStore } from './features/policies/policies.store.ts'
 import { createRateLimitsStore } from './features/rate-limits/rate-limits.store.ts'
 import { createRolloutsService } from './features/rollouts/rollouts.service.ts'
 import { createRolloutsStore } from './features/rollouts/rollouts.store.ts'
@@ -183,6 +185,16 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     now,
     newId,
   })
+  const policies = createPoliciesService({
+    database,
+    store: createPoliciesStore(),
+    plans,
+    models,
+    rollouts,
+    log,
+    now,
+    newId,
+  })
   const heartbeats = createHeartbeatsService({ database, store: createHeartbeatsStore(), devices, rounds, plans, now })
   const system = createSystemService({ devices, models, rounds })
   const orgs = createOrgsService({ database, store: createOrgsStore(), now })
@@ -208,6 +220,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
         },
       },
       { name: 'delivery', everyMs: 1000, run: rollouts.tick },
+      { name: 'policies', everyMs: 5000, run: policies.tick },
       { name: 'watch', everyMs: 500, run: () => Promise.all([rounds.watch(), plans.refresh()]) },
       { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
       {
@@ -247,6 +260,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     heartbeats,
     assignments,
     rollouts,
+    policies,
     models,
     rounds,
     updates,
@@ -268,6 +282,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     async settle() {
       await clockwork.wake('aggregation')
       await clockwork.wake('delivery')
+      await clockwork.wake('policies')
     },
     tidy: () => clockwork.wake('retention'),
     async close() {

@@ -16,6 +16,8 @@ import { modelsRoutes } from './features/models/models.routes.ts'
 import type { ModelsService } from './features/models/models.service.ts'
 import { orgsRoutes } from './features/orgs/orgs.routes.ts'
 import type { OrgsService } from './features/orgs/orgs.service.ts'
+import { policiesRoutes } from './features/policies/policies.routes.ts'
+import type { PoliciesService } from './features/policies/policies.service.ts'
 import { rolloutsRoutes } from './features/rollouts/rollouts.routes.ts'
 import type { RolloutsService } from './features/rollouts/rollouts.service.ts'
 import type { AggregationsService } from './features/rounds/aggregations.service.ts'
@@ -36,6 +38,7 @@ export interface Services {
   readonly heartbeats: HeartbeatsService
   readonly assignments: AssignmentsService
   readonly rollouts: RolloutsService
+  readonly policies: PoliciesService
   readonly models: ModelsService
   readonly rounds: RoundsService
   readonly updates: UpdatesService
@@ -59,6 +62,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   heartbeatsRoutes(app, services.heartbeats, services.devices)
   assignmentsRoutes(app, services.assignments, services.devices)
   rolloutsRoutes(app, services.rollouts, services.assignments, services.models)
+  policiesRoutes(app, services.policies, services.models)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)

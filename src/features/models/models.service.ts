@@ -156,6 +156,14 @@ export const createModelsService = (parts: {
       return found === null || stored === null ? null : { model: found.model, version: stored }
     },
 
+    /** A model by its internal id; the service's own look-up, without a caller. */
+    known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
+      (await store.find(db, { id }))?.model ?? null,
+
+    /** Adds the file of another model's version as this model's next one. */
+    addCopy: (tx: Executor, modelId: string, { version: _, ...from }: StoredVersion, description: string) =>
+      store.insertVersion(tx, { ...from, modelId, ownLabel: null, warnings: [], description, uploadedAt: now() }),
+
     /** Adds a round's result as a new model with version 1, inside the transaction that completes the round. */
     async addAggregate(tx: Executor, aggregate: Aggregate): Promise<StoredModel> {
       const { file, format, ...rest } = aggregate

@@ -2,40 +2,30 @@ import type { Database, Executor } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
 import { isUuid, labelOf } from '../../domain/model.ts'
-import {
-  dueEvent,
-  foresee,
-  hasReached,
-  type RolloutEvent,
-  requireSteps,
-  type Steps,
-  transition,
-  unhealthyBecause,
-} from '../../domain/rollout.ts'
+import { foresee, NEXT, requireSteps, type Steps } from '../../domain/rollout.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { ModelsService, StoredModel } from '../models/models.service.ts'
+import { type Change, createRolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
 export type { StoredRollout } from './rollouts.store.ts'
 
-export interface NewRollout extends Steps {
+interface Wanted extends Steps {
   readonly version: string
-  /** Id or name of a device group. */
-  readonly group: string | undefined
   readonly autoRollback: boolean
   readonly startImmediately: boolean
 }
 
-interface Change {
-  readonly reason?: string | undefined
-  readonly percentage?: number
-  /** The key that asked for it; null: the service itself. */
-  readonly actor: string | null
+export interface NewRollout extends Wanted {
+  /** Id or name of a device group. */
+  readonly group: string | undefined
 }
 
-const TICKED_AT_ONCE = 100
+export interface Launch extends Wanted {
+  readonly groupId: string | null
+}
 
 /** Staged delivery of one version of a model: created, stepped by the clock while health holds, steered by operators. */
 export const createRolloutsService = (parts: {
@@ -50,69 +40,7 @@ export const createRolloutsService = (parts: {
 }) => {
   const { database, store, plans, assignments, models, devices, now, newId } = parts
 
-  const targetOf = ({ modelId, version }: StoredRollout) => ({ modelId, modelName: null, version })
-
-  /** One event after another, on a row that the caller has locked. */
-  const move = async (
-    tx: Executor,
-    bump: Bump,
-    locked: StoredRollout,
-    events: readonly RolloutEvent[],
-    { reason, percentage, actor }: Change,
-  ): Promise<StoredRollout> => {
-    let rollout = locked
-    const apply = async (event: RolloutEvent): Promise<void> => {
-      const detail = {
-        ...(reason === undefined ? {} : { reason }),
-        ...(percentage === undefined ? {} : { percentage }),
-      }
-      rollout = { ...rollout, ...transition(rollout, event, now(), detail), updatedAt: now() }
-      await plans.record(tx, rollout.id, {
-        at: now(),
-        event,
-        status: rollout.status,
-        percentage: rollout.percentage,
-        reason: reason ?? null,
-        actor,
-      })
-      if (RAISING.includes(event) && hasReached(rollout)) await apply('reach')
-    }
-    for (const event of events) await apply(event)
-    const revision = await bump()
-    if (events.includes('start')) rollout = { ...rollout, startedRevision: revision }
-    await store.update(tx, rollout)
-    return rollout
-  }
-
-  /** Does what is due of one rollout: pauses it for its health, steps it, or completes it. */
-  const attend = (id: string): Promise<void> =>
-    plans.change(async (tx, bump) => {
-      const rollout = await store.lock(tx, id)
-      if (rollout === null || rollout.status !== 'active') return
-      const health = await assignments.healthOf(tx, id, rollout.healthSince)
-      const event = dueEvent(rollout, health, now())
-      if (event === null) return
-      if (event === 'fail_health') {
-        const reason = unhealthyBecause(health) ?? ''
-        const events = rollout.autoRollback ? (['fail_health', 'rollback'] as const) : (['fail_health'] as const)
-        await move(tx, bump, rollout, events, { reason, actor: null })
-      } else if (await plans.isUploaded(targetOf(rollout), tx)) {
-        await move(tx, bump, rollout, [event], { actor: null })
-      } else {
-        // Nobody can have tried a version that is not there: its first devices come first, once it is.
-        const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
-        await store.update(tx, { ...rollout, nextStepAt })
-      }
-    })
-
-  /** Moves every due rollout on. Called by a timer and before reads, so that what is read never lags the clock. */
-  const tick = async (): Promise<void> => {
-    for (;;) {
-      const due = await store.due(database.sql, now(), TICKED_AT_ONCE)
-      for (const id of due) await attend(id)
-      if (due.length < TICKED_AT_ONCE) return
-    }
-  }
+  const { move, attend, tick, reported } = createRolloutMoves({ database, store, plans, assignments, now })
 
   /** The rollout of this model, brought up to the clock; not_found when the caller may not see it. */
   const get = async (
@@ -161,56 +89,71 @@ export const createRolloutsService = (parts: {
     return warnings
   }
 
+  const launch = async (
+    tx: Executor,
+    bump: Bump,
+    model: StoredModel,
+    wanted: Launch,
+    actor: string | null,
+  ): Promise<StoredRollout> => {
+    const pending: StoredRollout = {
+      id: newId(),
+      orgId: model.orgId,
+      modelId: model.id,
+      version: wanted.version,
+      status: 'pending',
+      percentage: wanted.percentage,
+      initialPercentage: wanted.percentage,
+      targetPercentage: wanted.targetPercentage,
+      incrementStep: wanted.incrementStep,
+      stepIntervalSeconds: wanted.stepIntervalSeconds,
+      groupId: wanted.groupId,
+      autoRollback: wanted.autoRollback,
+      reason: null,
+      nextStepAt: null,
+      healthSince: null,
+      startedRevision: null,
+      createdAt: now(),
+      startedAt: null,
+      endedAt: null,
+      updatedAt: now(),
+    }
+    await store.insert(tx, pending)
+    const { percentage, createdAt: at } = pending
+    await plans.record(tx, pending.id, { at, event: 'create', status: 'pending', percentage, reason: null, actor })
+    return wanted.startImmediately ? move(tx, bump, pending, ['start'], { actor }) : pending
+  }
+
   return {
     tick,
+    reported,
     get,
     warningsOf,
-
-    /** Looks after those of these plans that are running rollouts: devices have just reported on them. */
-    async reported(planIds: ReadonlySet<string>): Promise<void> {
-      for (const id of planIds) {
-        const plan = plans.find(id)
-        if (plan?.kind !== 'rollout' || plan.settled) continue
-        if ((await assignments.healthOf(database.sql, id, null)).failed > 0) await attend(id)
-      }
-    },
 
     async create(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
       const group = await groupOf(wanted.group, caller.orgId)
       const version = await pinVersion(model, wanted.version)
-      const pending: StoredRollout = {
-        id: newId(),
-        orgId: model.orgId,
-        modelId: model.id,
-        version,
-        status: 'pending',
-        percentage: wanted.percentage,
-        initialPercentage: wanted.percentage,
-        targetPercentage: wanted.targetPercentage,
-        incrementStep: wanted.incrementStep,
-        stepIntervalSeconds: wanted.stepIntervalSeconds,
-        groupId: group?.id ?? null,
-        autoRollback: wanted.autoRollback,
-        reason: null,
-        nextStepAt: null,
-        healthSince: null,
-        startedRevision: null,
-        createdAt: now(),
-        startedAt: null,
-        endedAt: null,
-        updatedAt: now(),
-      }
-      const actor = caller.keyId
-      const rollout = await plans.change(async (tx, bump) => {
-        await store.insert(tx, pending)
-        const { percentage, createdAt: at } = pending
-        await plans.record(tx, pending.id, { at, event: 'create', status: 'pending', percentage, reason: null, actor })
-        return wanted.startImmediately ? move(tx, bump, pending, ['start'], { actor }) : pending
-      })
+      const rollout = await plans.change((tx, bump) =>
+        launch(tx, bump, model, { ...wanted, version, groupId: group?.id ?? null }, caller.keyId),
+      )
       return { rollout, model }
     },
+
+    /** Inside a transaction of `plans.change`: a rollout of the service's own making. */
+    launch: (tx: Executor, bump: Bump, model: StoredModel, wanted: Launch): Promise<StoredRollout> =>
+      launch(tx, bump, model, wanted, null),
+
+    /** The same for its end. Null when it is gone, or the event has no place in its status any more. */
+    async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {
+      const locked = await store.lock(tx, id)
+      if (locked === null || NEXT[locked.status][event] === undefined) return null
+      return move(tx, bump, locked, [event], { reason, actor: null })
+    },
+
+    /** The rollout as it stands; the service's own look-up, without a caller. */
+    find: (id: string): Promise<StoredRollout | null> => store.find(database.sql, id),
 
     /** What an operator does to a rollout. @throws conflict when it has no place in the rollout's status. */
     async steer(
@@ -248,6 +191,9 @@ export const createRolloutsService = (parts: {
         await bump()
       })
     },
+
+    /** A device group by id or name; null when this organisation (null: any) has none such. */
+    groupNamed: (idOrName: string, orgId: string | null) => store.findGroup(database.sql, idOrName, orgId),
 
     async active(caller: Caller): Promise<StoredRollout[]> {
       await tick()
@@ -287,8 +233,5 @@ export const createRolloutsService = (parts: {
     },
   }
 }
-
-/** After these, a rollout may be at its target. */
-const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage']
 
 export type RolloutsService = ReturnType<typeof createRolloutsService>

@@ -51,8 +51,8 @@ const runs = async (world: World, device: TestDevice): Promise<string[]> => {
 
 const startFleet = async (devices: number, versions = ['1.0.0', '2.0.0'], options = {}) => {
   const world = await startWorld(options)
-  const fleet: TestDevice[] = []
-  for (let n = 0; n < devices; n++) fleet.push(await world.register(`d${n}`))
+  const fleet = [await world.register('d0')]
+  fleet.push(...(await Promise.all(Array.from({ length: devices - 1 }, (_, n) => world.register(`d${n + 1}`)))))
   const { key } = fleet[0]!
   const modelId = await createModel(world, key, 'm', versions)
   return { world, fleet, key, modelId }
@@ -129,33 +129,35 @@ describe('creating a rollout', () => {
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
   })
 
-  it.each([
-    [{ rollout_percentage: 101 }, 'rollout_percentage'],
-    [{ rollout_percentage: -1 }, 'rollout_percentage'],
-    [{ rollout_percentage: 1.5 }, 'rollout_percentage'],
-    [{ rollout_percentage: undefined }, 'rollout_percentage'],
-    [{ target_percentage: 101 }, 'target_percentage'],
-    [{ target_percentage: 9 }, 'target_percentage'],
-    [{ increment_step: 0 }, 'increment_step'],
-    [{ increment_step: 101 }, 'increment_step'],
-    [{ step_interval_minutes: 0 }, 'step_interval_minutes'],
-    [{ version: '' }, 'version'],
-    [{ version: undefined }, 'version'],
-    [{ group: 'nobody' }, 'group'],
-    [{ start_immediately: 'yes' }, 'start_immediately'],
-  ])('with %j is refused, naming %s; for a model that does not exist it is 404', async (body, field) => {
+  it('with fields that cannot be right is refused, naming them; for a model that does not exist it is 404', async () => {
     const { world, key } = await startFleet(1)
-    const answer = await create(world, key, body)
-    expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request', status_code: 400 } })
-    expect((answer.body as { message: string }).message).toContain(field)
-    const wanted = { key, body: { version: '1', rollout_percentage: 10, ...body } }
-    expect((await world.request('POST', '/api/v1/models/ghost/rollouts', wanted)).status).toBe(404)
+    for (const [body, field] of [
+      [{ rollout_percentage: 101 }, 'rollout_percentage'],
+      [{ rollout_percentage: -1 }, 'rollout_percentage'],
+      [{ rollout_percentage: 1.5 }, 'rollout_percentage'],
+      [{ rollout_percentage: undefined }, 'rollout_percentage'],
+      [{ target_percentage: 101 }, 'target_percentage'],
+      [{ target_percentage: 9 }, 'target_percentage'],
+      [{ increment_step: 0 }, 'increment_step'],
+      [{ increment_step: 101 }, 'increment_step'],
+      [{ step_interval_minutes: 0 }, 'step_interval_minutes'],
+      [{ version: '' }, 'version'],
+      [{ version: undefined }, 'version'],
+      [{ group: 'nobody' }, 'group'],
+      [{ start_immediately: 'yes' }, 'start_immediately'],
+    ] as const) {
+      const answer = await create(world, key, body)
+      expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request', status_code: 400 } })
+      expect((answer.body as { message: string }).message).toContain(field)
+      const wanted = { key, body }
+      expect((await world.request('POST', '/api/v1/models/ghost/rollouts', wanted)).status).toBe(404)
+    }
   })
 })
 
 describe('a rollout that runs', () => {
   it('grows by a step each interval while health holds, and completes at its target', async () => {
-    const { world, key, fleet } = await startFleet(2)
+    const { world, key } = await startFleet(1)
     const rollout = await created(world, key, { rollout_percentage: 20, target_percentage: 90, increment_step: 40 })
     const seen: unknown[] = []
     for (let hour = 0; hour < 4; hour++) {
@@ -179,8 +181,6 @@ describe('a rollout that runs', () => {
       ['reach', 'completed', 90],
     ])
     expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [] })
-    const now = await Promise.all(fleet.map((device) => runs(world, device)))
-    expect(now).toEqual(fleet.map(() => expect.any(Array)))
   })
 
   it('takes one step after a standstill, however long that was', async () => {
@@ -324,7 +324,8 @@ describe('an operator', () => {
   })
 
   it('sees which devices a rollout reaches, with what they said', async () => {
-    const { world, key, fleet } = await startFleet(8)
+    // With so many, some are inside whatever the rollout's id is.
+    const { world, key, fleet } = await startFleet(30)
     const rollout = await created(world, key, { rollout_percentage: 50 })
     const inside: string[] = []
     for (const device of fleet) if ((await runs(world, device)).length > 0) inside.push(device.deviceId)
@@ -333,9 +334,10 @@ describe('an operator', () => {
     const said = { state: 'failed', version: '2.0.0', reason: 'no space', reported_at: at, current: true }
     const silent = { state: 'assigned', version: null, reason: null, reported_at: null, current: true }
     const devices = (query = '') => world.request('GET', path(rollout, `/devices${query}`), { key })
-    const all = inside.map((device_id, n) => ({ device_id, ...(n === 0 ? said : silent) }))
-    expect(inside.length).toBeGreaterThan(1)
-    expect((await devices()).body).toEqual({ devices: all, total: all.length, limit: 100, offset: 0 })
+    const expected = inside.map((device_id, n) => ({ device_id, ...(n === 0 ? said : silent) }))
+    const { devices: all, ...envelope } = (await devices()).body as { devices: { device_id: string }[] }
+    expect([...all].sort((a, b) => inside.indexOf(a.device_id) - inside.indexOf(b.device_id))).toEqual(expected)
+    expect(envelope).toEqual({ total: all.length, limit: 100, offset: 0 })
     expect((await devices('?limit=1&offset=1')).body).toEqual({
       devices: [all[1]],
       total: all.length,
@@ -343,7 +345,7 @@ describe('an operator', () => {
       offset: 1,
     })
     await steer(world, key, rollout, 'rollback')
-    expect((await devices()).body).toMatchObject({ devices: [{ ...all[0], current: false }], total: 1 })
+    expect((await devices()).body).toMatchObject({ devices: [{ ...expected[0], current: false }], total: 1 })
   })
 
   it('of another organisation sees none of it', async () => {

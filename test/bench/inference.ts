@@ -4,12 +4,13 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median, pairwise, printTable } from './figures.ts'
 import { type Asked, type Measured, timeChat } from './inference/chat-client.ts'
+import { processorTime } from './inference/cpu-time.ts'
 import { type ModelServer, startLlamaServer, startOurs } from './inference/model-servers.ts'
 
 const ROUNDS = 3
 const SLOTS = 32
 const CONTEXT = 2048
-const ANSWER = 96
+const ANSWER = 64
 const STARTER = fileURLToPath(new URL('../../models/starter.gguf', import.meta.url))
 
 let lastPrompt = 0
@@ -50,7 +51,10 @@ const MEASURES: readonly Measure[] = [
     unit: 'tokens/s',
     goal: '>= 0.97',
     run: async (server) => {
-      const { tokens, first, total } = await timeChat(server.port, server.model, { content: text(4), maxTokens: ANSWER })
+      const { tokens, first, total } = await timeChat(server.port, server.model, {
+        content: text(4),
+        maxTokens: ANSWER,
+      })
       return ((tokens - 1) / (total - first)) * 1000
     },
   },
@@ -87,22 +91,35 @@ const MEASURES: readonly Measure[] = [
   },
 ]
 
-const measureAll = async (servers: readonly ModelServer[]): Promise<Map<Measure, number[][]>> => {
-  const found = new Map<Measure, number[][]>()
-  for (const measure of MEASURES) {
-    const series: number[][] = servers.map(() => [])
-    for (let round = 0; round < ROUNDS + 1; round++) {
-      // The first round warms up; who goes first alternates.
-      const order = [...servers.keys()]
-      if (round % 2 === 1) order.reverse()
-      for (const index of order) {
-        const value = await measure.run(servers[index]!)
-        if (round > 0) series[index]!.push(value)
-      }
+interface Series {
+  readonly values: number[]
+  /** Processor time of each round, in milliseconds. */
+  readonly busy: number[]
+}
+
+const measureOn = async (measure: Measure, servers: readonly ModelServer[]): Promise<Series[]> => {
+  const series: Series[] = servers.map(() => ({ values: [], busy: [] }))
+  for (let round = 0; round < ROUNDS + 1; round++) {
+    // The first round warms up; who goes first alternates.
+    const order = [...servers.keys()]
+    if (round % 2 === 1) order.reverse()
+    for (const index of order) {
+      const server = servers[index]!
+      const before = processorTime(server.process.pid)
+      const value = await measure.run(server)
+      if (round === 0) continue
+      series[index]!.values.push(value)
+      series[index]!.busy.push(processorTime(server.process.pid) - before)
     }
-    found.set(measure, series)
   }
-  return found
+  return series
+}
+
+const rowOf = ({ name, unit, goal }: Measure, [ours, theirs]: readonly Series[]): string[] => {
+  const row = [`${name}, ${unit}`, median(ours!.values).toFixed(1)]
+  if (theirs === undefined) return row
+  const ratio = median(pairwise(ours!.values, theirs.values)).toFixed(2)
+  return [...row, median(theirs.values).toFixed(1), ratio, median(pairwise(ours!.busy, theirs.busy)).toFixed(2), goal]
 }
 
 const benchModel = async (model: string, threads: number, rival: string | undefined): Promise<void> => {
@@ -110,25 +127,24 @@ const benchModel = async (model: string, threads: number, rival: string | undefi
   const servers = [await startOurs(settings)]
   try {
     if (rival !== undefined) servers.push(await startLlamaServer(rival, settings))
-    const found = await measureAll(servers)
+    const rows: string[][] = []
+    for (const measure of MEASURES) {
+      rows.push(rowOf(measure, await measureOn(measure, servers)))
+      // A row takes minutes: it is worth seeing before the table.
+      console.error(rows.at(-1)!.join(' | '))
+    }
     console.log(`\n${basename(model)}, ${threads} thread(s)\n`)
-    printTable(
-      ['', 'ours', ...(rival === undefined ? [] : ['llama-server', 'ratio', 'goal'])],
-      [...found].map(([{ name, unit, goal }, [ours = [], theirs]]) => [
-        `${name}, ${unit}`,
-        median(ours).toFixed(1),
-        ...(theirs === undefined ? [] : [median(theirs).toFixed(1), median(pairwise(ours, theirs)).toFixed(2), goal]),
-      ]),
-    )
+    const peer = rival === undefined ? [] : ['llama-server', 'ratio', 'ratio of processor time', 'goal']
+    printTable(['', 'ours', ...peer], rows)
   } finally {
     await Promise.all(servers.map((server) => server.close()))
   }
 }
 
 export const benchInference = async (): Promise<void> => {
-  const models = process.env['BENCH_MODELS']?.split(',') ?? [STARTER]
-  const threads = Number(process.env['BENCH_THREADS'] ?? 1)
-  const rival = process.env['LLAMA_SERVER']
+  const models = process.env.BENCH_MODELS?.split(',') ?? [STARTER]
+  const threads = Number(process.env.BENCH_THREADS ?? 1)
+  const rival = process.env.LLAMA_SERVER
   if (rival === undefined) console.log('LLAMA_SERVER is not set: only ours is measured.')
   for (const model of models) await benchModel(model, threads, rival)
 }

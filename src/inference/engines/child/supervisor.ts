@@ -105,6 +105,13 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     for (const { id, ...said } of news.happenings) heard.get(id)?.hear(said)
   }
 
+  /** Ends every order that was given and not yet answered. */
+  const bereave = (error: InferenceError): void => {
+    const orphans = [...heard.values()]
+    heard.clear()
+    for (const { died } of orphans) died(error)
+  }
+
   /** `running` is what orders go to; while the process is being replaced, a promise of the next one. */
   let running: Promise<Running<Facts>>
   let pause = FIRST_PAUSE_MS
@@ -121,11 +128,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         options.log(`the engine of ${options.name} ended ${how} and is started again`)
         running = restart()
         running.catch(() => undefined)
-        const orphans = [...heard.values()]
-        heard.clear()
-        for (const { died } of orphans) {
-          died(new InferenceError('engine_failed', `The engine ended ${how} and is started again. Ask once more.`))
-        }
+        bereave(new InferenceError('engine_failed', `The engine ended ${how} and is started again. Ask once more.`))
       })
       return ready
     })
@@ -140,6 +143,9 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         return await startOnce()
       } catch (error) {
         options.log(`the engine of ${options.name} could not be started: ${String(error)}`)
+        // Who waits for it learns why, and is not kept until it can.
+        const reason = error instanceof Error ? error.message : String(error)
+        bereave(new InferenceError('engine_failed', `The engine ended and could not be started again: ${reason}`))
       }
     }
   }
@@ -178,9 +184,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     },
     close: async () => {
       closing = true
-      const gone = [...heard.values()]
-      heard.clear()
-      for (const { died } of gone) died(new InferenceError('engine_failed', 'The engine was closed.'))
+      bereave(new InferenceError('engine_failed', 'The engine was closed.'))
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.disconnect()

@@ -1,4 +1,5 @@
-import { freemem } from 'node:os'
+import { freemem, totalmem } from 'node:os'
+import { InferenceError } from '../../errors.ts'
 import type { Settings } from './settings.ts'
 
 const SHORTEST_CONTEXT = 256
@@ -12,15 +13,23 @@ interface ModelSizes {
 /**
  * How many tokens each slot holds, and how many slots there are. What was asked for is kept; what was not is as large as
  * half of the memory that is free allows.
+ * @throws InferenceError out_of_memory for what this machine cannot hold
  */
 export const planMemory = (
   { contextTokens, slots }: Pick<Settings, 'contextTokens' | 'slots'>,
   { trainContextTokens, cacheBytesPerToken }: ModelSizes,
-  freeBytes: number = freemem(),
+  memory: { readonly free: number; readonly total: number } = { free: freemem(), total: totalmem() },
 ): { readonly contextTokens: number; readonly slots: number } => {
-  if (contextTokens !== null) return { contextTokens, slots }
+  const bytes = (tokens: number): number => tokens * slots * cacheBytesPerToken
+  if (contextTokens !== null) {
+    if (bytes(contextTokens) <= memory.total) return { contextTokens, slots }
+    const gigabytes = (value: number): string => `${(value / 2 ** 30).toFixed(1)} GB`
+    throw new InferenceError(
+      'out_of_memory',
+      `${slots} slots of ${contextTokens} tokens take ${gigabytes(bytes(contextTokens))}, and there are ${gigabytes(memory.total)}. Use fewer slots or a shorter context.`,
+    )
+  }
   let wanted = Math.min(trainContextTokens, USUAL_CONTEXT)
-  while (wanted > SHORTEST_CONTEXT && wanted * slots * cacheBytesPerToken > freeBytes / 2)
-    wanted = Math.ceil(wanted / 2)
+  while (wanted > SHORTEST_CONTEXT && bytes(wanted) > memory.free / 2) wanted = Math.ceil(wanted / 2)
   return { contextTokens: wanted, slots }
 }

@@ -30,6 +30,9 @@ export interface Listener {
 // The batch that computes prompts fastest on processors; larger ones only make the streams beside them wait.
 const BATCH_TOKENS = 512
 
+// More characters than any token has.
+const LONGEST_TOKEN = 512
+
 export const openRunner = async (settings: Settings, listener: Listener): Promise<Runner> => {
   const model = await loadModel(settings.path)
   const plan = planMemory(settings, model)
@@ -66,16 +69,19 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
       memoryBytes: model.weightBytes + context.memoryBytes,
     },
     chat: (id, request) => {
+      const refuse = (what: string): InferenceError =>
+        new InferenceError(
+          'context_length_exceeded',
+          `The messages ${what}, and the context of ${plan.contextTokens} tokens must hold an answer too. Shorten the messages.`,
+          { param: 'messages' },
+        )
+      const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)
+      // To read a book into tokens only to refuse it would stop all streams meanwhile.
+      if (characters > plan.contextTokens * LONGEST_TOKEN) throw refuse(`have ${characters} characters`)
       const prompt = writePrompt(request.messages)
       const room = plan.contextTokens - prompt.length
       // An answer has at least one token.
-      if (room < 1) {
-        throw new InferenceError(
-          'context_length_exceeded',
-          `The messages become ${prompt.length} tokens, and the context of ${plan.contextTokens} tokens must hold an answer too. Shorten the messages.`,
-          { param: 'messages' },
-        )
-      }
+      if (room < 1) throw refuse(`become ${prompt.length} tokens`)
       const { temperature, topP, seed, stop, responseFormat } = request
       scheduler.add({
         id,

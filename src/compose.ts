@@ -13,8 +13,16 @@ import { createAssignmentsService } from './features/assignments/assignments.ser
 import { createDeliveryPlans } from './features/assignments/delivery-plans.service.ts'
 import { createPlansStore } from './features/assignments/plans.store.ts'
 import { createReportsStore } from './features/assignments/reports.store.ts'
+import { createBenchmarksService } from './features/benchmarks/benchmarks.service.ts'
+import { createBenchmarksStore } from './features/benchmarks/benchmarks.store.ts'
+import { createDeploymentsService } from './features/deployments/deployments.service.ts'
+import { createDeploymentsStore } from './features/deployments/deployments.store.ts'
 import { createDevicesService } from './features/devices/devices.service.ts'
 import { createDevicesStore } from './features/devices/devices.store.ts'
+import { createExperimentsService } from './features/experiments/experiments.service.ts'
+import { createExperimentsStore } from './features/experiments/experiments.store.ts'
+import { createObservationsService } from './features/experiments/observations.service.ts'
+import { createObservationsStore } from './features/experiments/observations.store.ts'
 import { createFilesService } from './features/files/files.service.ts'
 import { createFilesStore } from './features/files/files.store.ts'
 import { createGroupsService } from './features/groups/groups.service.ts'
@@ -109,10 +117,12 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   const devices = createDevicesService({ database, store: createDevicesStore(), keys, enrollment, now, newId })
   const changes = createRoundSignal()
   const rolloutsStore = createRolloutsStore()
+  const deploymentsStore = createDeploymentsStore()
+  const experimentsStore = createExperimentsStore()
   const plans = createDeliveryPlans({
     database,
     store: createPlansStore(),
-    sources: [rolloutsStore],
+    sources: [rolloutsStore, deploymentsStore, experimentsStore],
     unboundReachAll: enrollment === 'open',
     changed: () => changes.fire('plans'),
   })
@@ -153,6 +163,23 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     log,
     now,
   })
+  const experiments = createExperimentsService({
+    database,
+    store: experimentsStore,
+    plans,
+    models,
+    groups,
+    now,
+    newId,
+  })
+  const observations = createObservationsService({
+    database,
+    store: createObservationsStore(),
+    experiments,
+    plans,
+    devices,
+    now,
+  })
   const updates = createUpdatesService({
     database,
     store: roundsStore,
@@ -161,6 +188,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     files,
     blobs,
     workers,
+    observations,
     collected: () => void clockwork.wake('aggregation'),
     now,
     newId,
@@ -172,6 +200,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     devices,
     reported: async (planIds) => {
       await rollouts.reported(planIds)
+      await deployments.reported(planIds)
     },
     now,
   })
@@ -182,6 +211,15 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     assignments,
     models,
     devices,
+    now,
+    newId,
+  })
+  const deployments = createDeploymentsService({
+    database,
+    store: deploymentsStore,
+    plans,
+    models,
+    groups,
     now,
     newId,
   })
@@ -198,6 +236,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   const heartbeats = createHeartbeatsService({ database, store: createHeartbeatsStore(), devices, rounds, plans, now })
   const system = createSystemService({ devices, models, rounds })
   const orgs = createOrgsService({ database, store: createOrgsStore(), now })
+  const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
   const rateLimits = createRateLimitsStore()
 
@@ -219,7 +258,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
           await aggregations.run()
         },
       },
-      { name: 'delivery', everyMs: 1000, run: rollouts.tick },
+      { name: 'delivery', everyMs: 1000, run: () => Promise.all([rollouts.tick(), deployments.tick()]) },
       { name: 'policies', everyMs: 5000, run: policies.tick },
       { name: 'watch', everyMs: 500, run: () => Promise.all([rounds.watch(), plans.refresh()]) },
       { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
@@ -260,6 +299,9 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     heartbeats,
     assignments,
     rollouts,
+    deployments,
+    experiments,
+    observations,
     policies,
     models,
     rounds,
@@ -267,6 +309,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     aggregations,
     keys,
     orgs,
+    benchmarks,
     login,
     blobs,
     maxUploadBytes: config.maxUploadBytes,

@@ -2,8 +2,15 @@ import type { BlobStore } from './blobs/blob-store.ts'
 import type { EnrollmentMode } from './domain/access.ts'
 import { assignmentsRoutes } from './features/assignments/assignments.routes.ts'
 import type { AssignmentsService } from './features/assignments/assignments.service.ts'
+import { benchmarksRoutes } from './features/benchmarks/benchmarks.routes.ts'
+import type { BenchmarksService } from './features/benchmarks/benchmarks.service.ts'
+import { deploymentsRoutes } from './features/deployments/deployments.routes.ts'
+import type { DeploymentsService } from './features/deployments/deployments.service.ts'
 import { devicesRoutes } from './features/devices/devices.routes.ts'
 import type { DevicesService } from './features/devices/devices.service.ts'
+import { experimentsRoutes } from './features/experiments/experiments.routes.ts'
+import type { ExperimentsService } from './features/experiments/experiments.service.ts'
+import type { ObservationsService } from './features/experiments/observations.service.ts'
 import { groupsRoutes } from './features/groups/groups.routes.ts'
 import type { GroupsService } from './features/groups/groups.service.ts'
 import { heartbeatsRoutes } from './features/heartbeats/heartbeats.routes.ts'
@@ -38,6 +45,9 @@ export interface Services {
   readonly heartbeats: HeartbeatsService
   readonly assignments: AssignmentsService
   readonly rollouts: RolloutsService
+  readonly deployments: DeploymentsService
+  readonly experiments: ExperimentsService
+  readonly observations: ObservationsService
   readonly policies: PoliciesService
   readonly models: ModelsService
   readonly rounds: RoundsService
@@ -45,6 +55,7 @@ export interface Services {
   readonly aggregations: AggregationsService
   readonly keys: KeysService
   readonly orgs: OrgsService
+  readonly benchmarks: BenchmarksService
   readonly login: LoginService
   readonly blobs: BlobStore
   readonly maxUploadBytes: number
@@ -62,10 +73,13 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   heartbeatsRoutes(app, services.heartbeats, services.devices)
   assignmentsRoutes(app, services.assignments, services.devices)
   rolloutsRoutes(app, services.rollouts, services.assignments, services.models)
+  deploymentsRoutes(app, services.deployments)
+  experimentsRoutes(app, services.experiments, services.observations)
   policiesRoutes(app, services.policies, services.models)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)
+  benchmarksRoutes(app, services.benchmarks)
   loginRoutes(app, services.login, enrollment)
   await app.register(async (scope: App) => {
     await acceptUploads(scope)

@@ -416,6 +416,349 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deploy/prepare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Who would get what; nothing is executed */
+        post: operations["prepareDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/execute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Bring a version to devices, a group or the whole active fleet */
+        post: operations["executeDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: deployments in every state, newest first */
+        get: operations["listDeployments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{deployment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: one deployment, with how many devices are in each state */
+        get: operations["getDeployment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{deployment_id}/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: its targets in the order of their names, with what each reported */
+        get: operations["listDeploymentDevices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{deployment_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: everything that happened to a deployment, oldest first */
+        get: operations["getDeploymentHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{deployment_id}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: give every device what it got before */
+        post: operations["rollbackDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{deployment_id}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: activate more of its targets */
+        post: operations["promoteDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: list experiments, newest first */
+        get: operations["listExperiments"];
+        put?: never;
+        /** Ours: create an experiment as a draft */
+        post: operations["createExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One experiment */
+        get: operations["getExperiment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give the devices of the target groups their variants */
+        post: operations["startExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: give nobody a variant, and take no observations, until it is resumed */
+        post: operations["pauseExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: go on where it was paused; every device has the variant it had */
+        post: operations["resumeExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: end it; its devices get what they got before, its figures stay */
+        post: operations["completeExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: end it without a result; its figures stay */
+        post: operations["cancelExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/assignment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: a device's variant, the same for as long as the experiment exists */
+        get: operations["getExperimentAssignment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/observations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: what devices measured with their variants; one observation, or up to 1,000 */
+        post: operations["addObservations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/analytics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the variants measured, and whether they differ */
+        get: operations["getExperimentAnalytics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: a model's policy */
+        get: operations["getPolicy"];
+        /** Ours: what a finished round learned is tried on a canary, and promoted or rolled back by itself */
+        put: operations["setPolicy"];
+        post?: never;
+        /** Ours: delete it with its decisions; a canary under way stays as it is */
+        delete: operations["deletePolicy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}/policy/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: what the policy decided and why, newest first */
+        get: operations["listDecisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training/rounds/start": {
         parameters: {
             query?: never;
@@ -649,6 +992,24 @@ export interface paths {
         get: operations["getOrg"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: what was shared, newest first */
+        get: operations["listBenchmarks"];
+        put?: never;
+        /** Ours: share what a model reached on some machine; kept without saying whose it was */
+        post: operations["shareBenchmark"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4159,6 +4520,2540 @@ export interface operations {
             };
         };
     };
+    prepareDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name or id of a model of the catalog */
+                    model_name: string;
+                    /** @description A version of it, or latest */
+                    model_version: string;
+                    devices?: string[];
+                    /** @description Name (ours: or id) of a group */
+                    group?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description At least one target was resolved */
+                        ok: boolean;
+                        target_count: number;
+                        resolved_targets: string[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    executeDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name or id of a model of the catalog */
+                    model_name: string;
+                    /** @description A version of it, or latest */
+                    model_version: string;
+                    devices?: string[];
+                    /** @description Name (ours: or id) of a group */
+                    group?: string;
+                    /** @description Percentage of targets to activate; 100 when absent */
+                    rollout_percentage?: number;
+                    /**
+                     * @description Ours: canary when absent
+                     * @enum {string}
+                     */
+                    strategy?: "canary" | "immediate" | "blue_green";
+                    /** @description Ours: a week when absent */
+                    deadline_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        deployment_id: string;
+                        /** @enum {string} */
+                        status: "started" | "completed" | "failed" | "rolled_back";
+                        target_count: number;
+                        activated_count: number;
+                        /** @description Ours */
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listDeployments: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                model_name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deployments: {
+                            /** Format: uuid */
+                            deployment_id: string;
+                            org_id: string | null;
+                            model_name: string;
+                            model_version: string;
+                            model_id: string | null;
+                            /** @enum {string} */
+                            status: "started" | "completed" | "failed" | "rolled_back";
+                            /** @enum {string} */
+                            strategy: "canary" | "immediate" | "blue_green";
+                            rollout_percentage: number;
+                            target_count: number;
+                            activated_count: number;
+                            reason: string | null;
+                            switched_at: string | null;
+                            deadline_at: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            ended_at: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        deployment_id: string;
+                        org_id: string | null;
+                        model_name: string;
+                        model_version: string;
+                        model_id: string | null;
+                        /** @enum {string} */
+                        status: "started" | "completed" | "failed" | "rolled_back";
+                        /** @enum {string} */
+                        strategy: "canary" | "immediate" | "blue_green";
+                        rollout_percentage: number;
+                        target_count: number;
+                        activated_count: number;
+                        reason: string | null;
+                        switched_at: string | null;
+                        deadline_at: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        ended_at: string | null;
+                        /** @description How many activated devices are in each state */
+                        devices: {
+                            [key: string]: number;
+                        };
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listDeploymentDevices: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        devices: {
+                            device_id: string;
+                            activated: boolean;
+                            /**
+                             * @description waiting: not activated yet; assigned: activated, and it has not said anything yet
+                             * @enum {string}
+                             */
+                            state: "waiting" | "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
+                            version: string | null;
+                            reason: string | null;
+                            reported_at: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getDeploymentHistory: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        events: {
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            at: string;
+                            event: string;
+                            /** @description After the event */
+                            status: string;
+                            percentage: number | null;
+                            reason: string | null;
+                            actor: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rollbackDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        deployment_id: string;
+                        org_id: string | null;
+                        model_name: string;
+                        model_version: string;
+                        model_id: string | null;
+                        /** @enum {string} */
+                        status: "started" | "completed" | "failed" | "rolled_back";
+                        /** @enum {string} */
+                        strategy: "canary" | "immediate" | "blue_green";
+                        rollout_percentage: number;
+                        target_count: number;
+                        activated_count: number;
+                        reason: string | null;
+                        switched_at: string | null;
+                        deadline_at: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        ended_at: string | null;
+                        /** @description How many activated devices are in each state */
+                        devices: {
+                            [key: string]: number;
+                        };
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    promoteDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description More than it is at */
+                    rollout_percentage: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        deployment_id: string;
+                        org_id: string | null;
+                        model_name: string;
+                        model_version: string;
+                        model_id: string | null;
+                        /** @enum {string} */
+                        status: "started" | "completed" | "failed" | "rolled_back";
+                        /** @enum {string} */
+                        strategy: "canary" | "immediate" | "blue_green";
+                        rollout_percentage: number;
+                        target_count: number;
+                        activated_count: number;
+                        reason: string | null;
+                        switched_at: string | null;
+                        deadline_at: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        ended_at: string | null;
+                        /** @description How many activated devices are in each state */
+                        devices: {
+                            [key: string]: number;
+                        };
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listExperiments: {
+        parameters: {
+            query?: {
+                status?: "draft" | "running" | "paused" | "completed" | "cancelled";
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        experiments: {
+                            /** Format: uuid */
+                            id: string;
+                            org_id: string | null;
+                            name: string;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                            variants: {
+                                name: string;
+                                /** Format: uuid */
+                                model_id: string;
+                                version: string;
+                                /** @description The share of devices; all of them sum to 1 */
+                                allocation: number;
+                            }[];
+                            target_groups: string[];
+                            primary_metric: string;
+                            confidence_level: number;
+                            reason: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            started_at: string | null;
+                            ended_at: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Unique in the organisation */
+                    name: string;
+                    /** @description All others are compared with the first */
+                    variants: {
+                        name: string;
+                        /** @description Id or name of a model */
+                        model_id: string;
+                        /** @description The share of devices; all of them sum to 1 */
+                        allocation: number;
+                        /** @description Ours: a version of the model. When absent, its highest at this moment, else its first to come */
+                        version?: string;
+                    }[];
+                    /** @description Ids of device groups; all devices when empty */
+                    target_groups?: string[];
+                    /** @description Ours: what is compared; accuracy when absent */
+                    primary_metric?: string;
+                    /** @description Ours: between 0 and 1; 0.95 when absent */
+                    confidence_level?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            version: string;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                        }[];
+                        target_groups: string[];
+                        primary_metric: string;
+                        confidence_level: number;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            version: string;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                        }[];
+                        target_groups: string[];
+                        primary_metric: string;
+                        confidence_level: number;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    startExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        started_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    pauseExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            version: string;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                        }[];
+                        target_groups: string[];
+                        primary_metric: string;
+                        confidence_level: number;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            version: string;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                        }[];
+                        target_groups: string[];
+                        primary_metric: string;
+                        confidence_level: number;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    completeExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            version: string;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                        }[];
+                        target_groups: string[];
+                        primary_metric: string;
+                        confidence_level: number;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    cancelExperiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            version: string;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                        }[];
+                        target_groups: string[];
+                        primary_metric: string;
+                        confidence_level: number;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getExperimentAssignment: {
+        parameters: {
+            query?: {
+                /** @description The device asked about; the one that owns the key when absent */
+                device_id?: string;
+            };
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        experiment_id: string;
+                        device_id: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variant: string | null;
+                        model_id: string | null;
+                        version: string | null;
+                        /** @description Whether the device is given the variant now */
+                        assigned: boolean;
+                        reason: string | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    addObservations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    device_id?: string;
+                    /** @description What the device measured, e.g. accuracy and loss */
+                    metrics?: {
+                        [key: string]: number;
+                    };
+                    /** @description Many at once, instead of device_id and metrics */
+                    observations?: {
+                        device_id: string;
+                        /** @description What the device measured, e.g. accuracy and loss */
+                        metrics: {
+                            [key: string]: number;
+                        };
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        experiment_id: string;
+                        accepted: number;
+                        skipped: {
+                            device_id: string;
+                            reason: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getExperimentAnalytics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        experiment_id: string;
+                        /** @enum {string} */
+                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
+                        variants: {
+                            name: string;
+                            /** @description Devices that reported anything */
+                            sample_size: number;
+                            accuracy: number | null;
+                            loss: number | null;
+                            /** @description The share of devices; all of them sum to 1 */
+                            allocation: number;
+                            metrics: {
+                                [key: string]: {
+                                    devices: number;
+                                    observations: number;
+                                    /** @description Of the devices' means */
+                                    mean: number;
+                                    std_dev: number | null;
+                                };
+                            };
+                        }[];
+                        p_value: number | null;
+                        significant: boolean;
+                        confidence_level: number;
+                        primary_metric: string;
+                        comparisons: {
+                            variant: string;
+                            baseline: string;
+                            difference: number | null;
+                            t_statistic: number | null;
+                            degrees_of_freedom: number | null;
+                            p_value: number | null;
+                            adjusted_p_value: number | null;
+                            effect_size: number | null;
+                            confidence_interval: {
+                                lower: number;
+                                upper: number;
+                                level: number;
+                            } | null;
+                            always_valid_interval: {
+                                lower: number;
+                                upper: number;
+                                level: number;
+                            } | null;
+                            /** @description Whether the always-valid interval leaves zero out */
+                            decided: boolean;
+                        }[];
+                        sample_ratio: {
+                            chi_square_statistic: number;
+                            degrees_of_freedom: number;
+                            p_value: number;
+                            /** @description p below 0.001: the comparisons are not to be trusted */
+                            mismatch: boolean;
+                        } | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        model_id: string;
+                        org_id: string | null;
+                        enabled: boolean;
+                        canary_percentage: number;
+                        canary_group_id: string | null;
+                        observe_minutes: number;
+                        min_reports: number;
+                        max_accuracy_drop: number;
+                        max_loss_increase: number;
+                        confidence_level: number;
+                        increment_step: number;
+                        step_interval_minutes: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description false when absent: nothing happens by itself */
+                    enabled?: boolean;
+                    /** @description 10 when absent */
+                    canary_percentage?: number;
+                    /** @description Id or name of a device group; the fleet when absent */
+                    canary_group?: string;
+                    /** @description 60 when absent; then it goes back */
+                    observe_minutes?: number;
+                    /** @description Devices on either side that must have measured for a conclusion before the time; 20 when absent */
+                    min_reports?: number;
+                    /** @description How much lower the mean accuracy may be; 0.02 when absent */
+                    max_accuracy_drop?: number;
+                    /** @description How much higher the mean loss may be, as a share of the current version's; 0.05 when absent */
+                    max_loss_increase?: number;
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description The promotion's, as in rollouts; 10 when absent */
+                    increment_step?: number;
+                    /** @description 60 when absent */
+                    step_interval_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        model_id: string;
+                        org_id: string | null;
+                        enabled: boolean;
+                        canary_percentage: number;
+                        canary_group_id: string | null;
+                        observe_minutes: number;
+                        min_reports: number;
+                        max_accuracy_drop: number;
+                        max_loss_increase: number;
+                        confidence_level: number;
+                        increment_step: number;
+                        step_interval_minutes: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deletePolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        model_id: string;
+                        org_id: string | null;
+                        enabled: boolean;
+                        canary_percentage: number;
+                        canary_group_id: string | null;
+                        observe_minutes: number;
+                        min_reports: number;
+                        max_accuracy_drop: number;
+                        max_loss_increase: number;
+                        confidence_level: number;
+                        increment_step: number;
+                        step_interval_minutes: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listDecisions: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        decisions: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            round_id: string;
+                            round_number: number;
+                            /** Format: uuid */
+                            aggregate_model_id: string;
+                            /** @description The aggregate's number among the versions of the policy's model */
+                            version: string;
+                            /** @enum {string} */
+                            status: "observing" | "promoted" | "rolled_back";
+                            reason: string | null;
+                            canary_rollout_id: string | null;
+                            promotion_rollout_id: string | null;
+                            comparisons: {
+                                /** @enum {string} */
+                                metric: "accuracy" | "loss";
+                                canary: {
+                                    devices: number;
+                                    mean: number | null;
+                                };
+                                current: {
+                                    devices: number;
+                                    mean: number | null;
+                                };
+                                interval: {
+                                    lower: number;
+                                    upper: number;
+                                } | null;
+                                margin: number;
+                                /** @enum {string} */
+                                finding: "no_worse" | "worse" | "unclear";
+                            }[];
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            decided_at: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     startRound: {
         parameters: {
             query?: never;
@@ -5514,6 +8409,254 @@ export interface operations {
             };
             /** @description The resource does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listBenchmarks: {
+        parameters: {
+            query?: {
+                engine?: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        benchmarks: {
+                            /** Format: uuid */
+                            id: string;
+                            /** @description of the program that measured */
+                            svc_version: string;
+                            /** @description such as linux */
+                            os: string;
+                            /** @description such as arm64 */
+                            arch: string;
+                            /** @description as the processor calls itself */
+                            cpu_model: string;
+                            cpu_cores: number;
+                            /** @description of the machine */
+                            memory_gb: number;
+                            /** @enum {string} */
+                            engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                            model_architecture: string | null;
+                            model_parameters: number | null;
+                            model_quantization: string | null;
+                            model_megabytes: number;
+                            iterations: number;
+                            max_tokens: number;
+                            first_token_ms_p50: number;
+                            first_token_ms_p90: number;
+                            first_token_ms_p99: number;
+                            tokens_per_second_p50: number;
+                            /** @description reached by 90 % of the runs */
+                            tokens_per_second_p90: number;
+                            tokens_per_second_p99: number;
+                            total_ms_p50: number;
+                            total_ms_p90: number;
+                            total_ms_p99: number;
+                            /** @description that the loaded model takes */
+                            memory_megabytes: number;
+                            /**
+                             * Format: date
+                             * @description the day, in UTC
+                             */
+                            reported_on: string;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    shareBenchmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description of the program that measured */
+                    svc_version: string;
+                    /** @description such as linux */
+                    os: string;
+                    /** @description such as arm64 */
+                    arch: string;
+                    /** @description as the processor calls itself */
+                    cpu_model: string;
+                    cpu_cores: number;
+                    /** @description of the machine */
+                    memory_gb: number;
+                    /** @enum {string} */
+                    engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                    model_architecture: string | null;
+                    model_parameters: number | null;
+                    model_quantization: string | null;
+                    model_megabytes: number;
+                    iterations: number;
+                    max_tokens: number;
+                    first_token_ms_p50: number;
+                    first_token_ms_p90: number;
+                    first_token_ms_p99: number;
+                    tokens_per_second_p50: number;
+                    /** @description reached by 90 % of the runs */
+                    tokens_per_second_p90: number;
+                    tokens_per_second_p99: number;
+                    total_ms_p50: number;
+                    total_ms_p90: number;
+                    total_ms_p99: number;
+                    /** @description that the loaded model takes */
+                    memory_megabytes: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** @description of the program that measured */
+                        svc_version: string;
+                        /** @description such as linux */
+                        os: string;
+                        /** @description such as arm64 */
+                        arch: string;
+                        /** @description as the processor calls itself */
+                        cpu_model: string;
+                        cpu_cores: number;
+                        /** @description of the machine */
+                        memory_gb: number;
+                        /** @enum {string} */
+                        engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                        model_architecture: string | null;
+                        model_parameters: number | null;
+                        model_quantization: string | null;
+                        model_megabytes: number;
+                        iterations: number;
+                        max_tokens: number;
+                        first_token_ms_p50: number;
+                        first_token_ms_p90: number;
+                        first_token_ms_p99: number;
+                        tokens_per_second_p50: number;
+                        /** @description reached by 90 % of the runs */
+                        tokens_per_second_p90: number;
+                        tokens_per_second_p99: number;
+                        total_ms_p50: number;
+                        total_ms_p90: number;
+                        total_ms_p99: number;
+                        /** @description that the loaded model takes */
+                        memory_megabytes: number;
+                        /**
+                         * Format: date
+                         * @description the day, in UTC
+                         */
+                        reported_on: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };

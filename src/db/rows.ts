@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { BenchmarkTables } from './benchmark-rows.ts'
 import type { DeliveryTables } from './delivery-rows.ts'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
@@ -156,7 +157,7 @@ export interface RateCountRow {
   counted_at: Date
 }
 
-export interface Tables extends DeliveryTables {
+export interface Tables extends DeliveryTables, BenchmarkTables {
   orgs: OrgRow
   devices: DeviceRow
   device_counts: DeviceCountRow

@@ -1,17 +1,6 @@
-import type { Client } from 'openapi-fetch'
 import type { SharedReport } from '../../inference/benchmark/shared-report.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-
-/** The endpoint as openapi.json will have it. */
-interface BenchmarkPaths {
-  '/api/v1/benchmarks': {
-    post: {
-      requestBody: { content: { 'application/json': SharedReport } }
-      responses: { 201: { content: { 'application/json': { readonly id: string } } } }
-    }
-  }
-}
 
 /** Whether a report will be sent, and where; the reason why not otherwise. */
 export type Sharing = { readonly to: string } | { readonly not: string }
@@ -32,9 +21,7 @@ export const shareBenchmark = async (session: Session, to: string, report: Share
   for (const [name, value] of Object.entries(report)) out.note(`  ${name}: ${JSON.stringify(value)}`)
   try {
     const connection = await session.signedIn({ apiBase: to })
-    await connection.ask((client) =>
-      (client as unknown as Client<BenchmarkPaths>).POST('/api/v1/benchmarks', { body: report }),
-    )
+    await connection.ask((client) => client.POST('/api/v1/benchmarks', { body: report }))
     return true
   } catch (error) {
     if (!(error instanceof Failure)) throw error

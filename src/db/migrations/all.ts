@@ -1,5 +1,6 @@
 import { foundation } from './0001-foundation.ts'
+import { benchmarks } from './0002-benchmarks.ts'
 import { delivery } from './0003-delivery.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
-export const MIGRATIONS = [foundation, delivery] as const
+export const MIGRATIONS = [foundation, benchmarks, delivery] as const

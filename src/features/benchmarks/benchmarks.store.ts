@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { BenchmarkTables } from '../../db/benchmark-rows.ts'
 import type { Executor } from '../../db/open.ts'
 
 export interface StoredBenchmark<Report> {
@@ -9,11 +8,9 @@ export interface StoredBenchmark<Report> {
   readonly reportedOn: string
 }
 
-const tables = (db: Executor) => db.withTables<Pick<BenchmarkTables, 'benchmarks'>>()
-
 export const createBenchmarksStore = <Report extends { readonly engine: string }>() => ({
   async insert(db: Executor, { id, report, reportedOn }: StoredBenchmark<Report>): Promise<void> {
-    await tables(db)
+    await db
       .insertInto('benchmarks')
       .values({
         id,
@@ -30,9 +27,7 @@ export const createBenchmarksStore = <Report extends { readonly engine: string }
     page: { readonly engine: string | null; readonly limit: number; readonly offset: number },
   ): Promise<{ readonly total: number; readonly benchmarks: readonly StoredBenchmark<Report>[] }> {
     const { engine, limit, offset } = page
-    const wanted = tables(db)
-      .selectFrom('benchmarks')
-      .$if(engine !== null, (query) => query.where('engine', '=', engine!))
+    const wanted = db.selectFrom('benchmarks').$if(engine !== null, (query) => query.where('engine', '=', engine!))
     const { total } = await wanted.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
     const rows = await wanted
       .select(['id', 'report', sql<string>`to_char(reported_on, 'YYYY-MM-DD')`.as('day')])

@@ -99,7 +99,9 @@ export const createModelsStore = () => ({
     if (filter.isBaseline !== undefined) conditions.push(sql<boolean>`m.is_baseline = ${filter.isBaseline}`)
     const where = sql.join(conditions, sql` and `)
     const { rows } = await sql<ListedRow>`
-      ${select} where ${where} order by m.created_at desc, m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(db)
+      ${select} where ${where} order by m.created_at desc, m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
+      db,
+    )
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from models m where ${where}`.execute(db)
     return { models: rows.map(fromListedRow), total: totals[0]!.total }

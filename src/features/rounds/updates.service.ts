@@ -6,6 +6,7 @@ import type { Caller } from '../../domain/access.ts'
 import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
 import { dueEvent, nextStatus } from '../../domain/round.ts'
 import type { Layout } from '../../tensors/layout.ts'
+import type { ObservationsService } from '../experiments/observations.service.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ParticipantsStore, StoredUpdate } from './participants.store.ts'
 
@@ -30,12 +31,13 @@ export const createUpdatesService = (parts: {
   readonly files: FilesService
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly observations: Pick<ObservationsService, 'observeUpdate'>
   /** Called when a round has closed its doors, so that its aggregation need not wait for a timer. */
   readonly collected: () => void
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, participants, rounds, files, blobs, workers, collected, now, newId } = parts
+  const { database, store, participants, rounds, files, blobs, workers, observations, collected, now, newId } = parts
   const layouts = new LRUCache<string, { layout: Layout | null }>({ max: 16 })
 
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
@@ -117,6 +119,15 @@ export const createUpdatesService = (parts: {
           { roundId: round.id, deviceId: accepted.deviceId, state: 'delivered', reason: null },
           now(),
         )
+        if (round.globalModelId !== null && round.globalModelVersion !== null) {
+          await observations.observeUpdate(tx, {
+            deviceId: accepted.deviceId,
+            modelId: round.globalModelId,
+            version: round.globalModelVersion,
+            accuracy: accepted.localAccuracy,
+            loss: accepted.localLoss,
+          })
+        }
         return { update: accepted, closed: await count(tx, round, part.fetchedAt === null) }
       })
       if (update === null) {

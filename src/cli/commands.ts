@@ -3,6 +3,12 @@ import type { CommandEntry, CommandGroup } from './command.ts'
 /** Every command there is, in the order of the interface's table; our own come last. */
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   { name: 'run', summary: 'ask a model on this machine', load: () => import('./inference/run.command.ts') },
+  { name: 'embed', summary: 'turn a text into a vector', load: () => import('./inference/embed.command.ts') },
+  {
+    name: 'transcribe',
+    summary: 'write down what a recording says',
+    load: () => import('./inference/transcribe.command.ts'),
+  },
   { name: 'serve', summary: 'serve models in the style of OpenAI', load: () => import('./inference/serve.command.ts') },
   {
     name: 'benchmark',
@@ -70,5 +76,14 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     name: 'calibrate',
     summary: 'find out which of your prompts a smaller model can answer',
     load: () => import('./inference/calibrate.command.ts'),
+  },
+  {
+    name: 'engines',
+    summary: 'see, get and remove what runs models',
+    commands: [
+      { name: 'list', summary: 'list engines and how to get them', load: () => import('./engines/list.command.ts') },
+      { name: 'install', summary: 'install an optional one', load: () => import('./engines/install.command.ts') },
+      { name: 'remove', summary: 'remove it again', load: () => import('./engines/remove.command.ts') },
+    ],
   },
 ]

@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { allEngines } from '../../inference/engines/installed-engines.ts'
+import { partState } from '../../inference/parts/installed-part.ts'
+import { enginesFolder, installLine, PARTS } from '../../inference/parts/part.ts'
+import { sizeWords } from '../models/sizes.ts'
+import { jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface Row {
+  readonly name: string
+  readonly state: 'installed' | 'missing' | 'damaged'
+  /** Of optional parts: what they take, or will take. */
+  readonly size: number | null
+  readonly where: string | null
+  readonly install: string
+}
+
+/** Engines and the optional parts that are no engines of their own. */
+const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
+  const folder = enginesFolder(io.env)
+  const parts = await Promise.all(
+    PARTS.map(async (part): Promise<Row> => {
+      const found = await partState(part, folder)
+      const expected = part.megabytes * 1e6
+      return {
+        name: part.names.join(', '),
+        state: found.state,
+        size: found.state === 'installed' ? found.bytes : expected,
+        where: found.state === 'missing' ? null : found.folder,
+        install: installLine(part),
+      }
+    }),
+  )
+  const known = new Set(PARTS.flatMap(({ names }) => names))
+  const others = (await allEngines(io.env)).filter(({ name }) => !known.has(name))
+  const engines = others.map(
+    ({ name, installed, where, install }): Row => ({
+      name,
+      state: installed ? 'installed' : 'missing',
+      size: null,
+      where,
+      install,
+    }),
+  )
+  const [llama, ...programs] = engines
+  return [llama!, ...parts, ...programs]
+}
+
+export const define = (command: Command, session: Session): void => {
+  command.addOption(jsonOption()).action(async ({ json }: { readonly json?: true }) => {
+    const rows = await rowsOf(session)
+    if (json) return session.out.json({ engines: rows })
+    session.out.table(
+      ['ENGINE', 'STATE', 'SIZE', 'WHERE, OR HOW TO GET IT'],
+      rows.map(({ name, state, size, where, install }) => [
+        name,
+        state,
+        size === null ? null : `${state === 'installed' ? '' : 'about '}${sizeWords(size)}`,
+        state === 'installed' ? where : install,
+      ]),
+    )
+  })
+}

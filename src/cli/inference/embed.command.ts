@@ -1,0 +1,53 @@
+import type { Command } from 'commander'
+import type { Engine } from '../../inference/engine.ts'
+import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { engineOption } from './inference-options.ts'
+import { deliver, outputOption } from './output-file.ts'
+
+interface EmbedOptions {
+  readonly engine: string
+  readonly output?: string
+}
+
+const ADVICE =
+  'Name the folder of an embedding model as ONNX, such as one of sentence-transformers with onnx/model.onnx.'
+
+const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
+  model: engine.model.name,
+  engine: engine.name,
+  tokens,
+  dimensions: vector.length,
+  embedding: Array.from(vector),
+})
+
+const embed = async (session: Session, model: string, text: string, options: EmbedOptions): Promise<void> => {
+  const signal = session.io.signal ?? new AbortController().signal
+  const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
+  const chosen = await chooseModelAndEngine(session, model, options.engine)
+  const { format } = chosen.file
+  if (format !== 'onnx') {
+    throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}; embeddings are made of ONNX models here.`, {
+      advice: ADVICE,
+    })
+  }
+  const engine = await openChosen(session, chosen, { cacheMegabytes: 0, log: () => undefined })
+  try {
+    if (engine.embed === undefined) throw new Failure(`The model '${model}' makes no embeddings.`, { advice: ADVICE })
+    const { vectors, tokens } = await engine.embed([text], signal)
+    const answer = presented(engine, vectors[0]!, tokens)
+    await deliver(session, JSON.stringify(answer, null, options.output === undefined ? 2 : 0), options.output)
+  } finally {
+    await engine.close()
+  }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model>', 'name of a model, name:variant, or a path')
+    .argument('<text>', 'what becomes a vector')
+    .addOption(engineOption())
+    .addOption(outputOption('a JSON file'))
+    .action((model: string, text: string, options: EmbedOptions) => embed(session, model, text, options))
+}

@@ -1,0 +1,103 @@
+import { mkdir, readFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { testEngines } from '../../inference/parts/test-engines.fixture.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+const start = async (engines: string | null = testEngines) => {
+  const home = await emptyFolder()
+  await mkdir(home, { recursive: true })
+  if (engines !== null) await symlink(engines, join(home, 'engines'))
+  return { home, svc: (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home } }) }
+}
+
+const WHISPER = 'test/fixtures/models/tiny-whisper'
+const BERT = 'test/fixtures/models/tiny-bert'
+const RECORDING = 'test/fixtures/audio/one-two-three.wav'
+
+describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onnxruntime)', () => {
+  it('transcribe prints what a recording says', async () => {
+    const { svc } = await start()
+    expect(await svc('transcribe', RECORDING, '-m', WHISPER)).toEqual({
+      exitCode: 0,
+      stdout: 'one two three\n',
+      stderr: '',
+    })
+  })
+
+  it('transcribe writes subtitles and JSON where the file is called so', async () => {
+    const { home, svc } = await start()
+    const path = join(home, 'said.json')
+    const ran = await svc('transcribe', RECORDING, '-m', WHISPER, '--language', 'en', '-o', path)
+    expect(ran).toEqual({ exitCode: 0, stdout: '', stderr: `Written to ${path}.\n` })
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({
+      task: 'transcribe',
+      language: 'en',
+      duration: 0.8,
+      text: 'one two three',
+      segments: [{ id: 0, start: 0, end: 0.8, text: 'one two three' }],
+    })
+  })
+
+  it('embed prints a vector, or writes it to a file', async () => {
+    const { home, svc } = await start()
+    const printed = JSON.parse((await svc('embed', BERT, 'the sky')).stdout)
+    expect(printed).toEqual({
+      model: 'tiny-bert',
+      engine: 'onnxruntime',
+      tokens: 4,
+      dimensions: 64,
+      embedding: expect.any(Array),
+    })
+    expect(Math.hypot(...printed.embedding)).toBeCloseTo(1, 5)
+    const path = join(home, 'vector.json')
+    await svc('embed', BERT, 'the sky', '--output', path)
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(printed)
+  })
+
+  it('a model of another kind is told apart', async () => {
+    const { svc } = await start()
+    expect((await svc('embed', WHISPER, 'the sky')).stderr).toMatch(/^svc: The model '.*' makes no embeddings\.\n/)
+    expect((await svc('transcribe', RECORDING, '-m', BERT)).stderr).toMatch(/^svc: The model '.*' hears nothing\.\n/)
+  })
+})
+
+it('a Whisper model that is not there is asked for', async () => {
+  const { svc } = await start(null)
+  const { exitCode, stderr } = await svc('transcribe', RECORDING)
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^svc: There is no model 'whisper-base'\./)
+  expect(stderr).toContain('\nGive the folder of a Whisper model as ONNX with --model: ')
+})
+
+it('a model that cannot embed says which can', async () => {
+  const { svc } = await start(null)
+  expect(await svc('embed', 'starter', 'the sky')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      "svc: 'starter' is a GGUF file; embeddings are made of ONNX models here.\n" +
+      'Name the folder of an embedding model as ONNX, such as one of sentence-transformers with onnx/model.onnx.\n',
+  })
+})
+
+it('without onnxruntime it is said how to get it', async () => {
+  const { svc } = await start(null)
+  const { exitCode, stderr } = await svc('embed', BERT, 'the sky')
+  expect(exitCode).toBe(1)
+  expect(stderr).toContain('onnxruntime is not installed. Install it: svc engines install onnxruntime')
+})
+
+it('a recording that is none, or not there, or a language that is none, is refused', async () => {
+  const { home, svc } = await start(null)
+  expect([
+    (await svc('transcribe', 'package.json', '-m', WHISPER)).stderr,
+    (await svc('transcribe', join(home, 'nothing.wav'))).stderr,
+    (await svc('transcribe', RECORDING, '--language', 'English')).exitCode,
+  ]).toEqual([
+    expect.stringMatching(/^svc: .*onnxruntime/s),
+    `svc: Cannot use ${join(home, 'nothing.wav')}: it does not exist.\n`,
+    2,
+  ])
+})

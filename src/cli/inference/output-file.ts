@@ -1,0 +1,16 @@
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Option } from 'commander'
+import type { Session } from '../session.ts'
+
+export const outputOption = (what: string): Option => new Option('-o, --output <file>', `${what} (default: stdout)`)
+
+/** Prints a text, or writes it to the file that was named. */
+export const deliver = async ({ io, out }: Session, text: string, file: string | undefined): Promise<void> => {
+  if (file === undefined) return out.line(text)
+  const path = resolve(io.cwd, file)
+  await writeFile(path, `${text}\n`).catch((error: NodeJS.ErrnoException) => {
+    throw Object.assign(error, { path })
+  })
+  out.note(`Written to ${path}.`)
+}

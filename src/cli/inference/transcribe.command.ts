@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises'
+import { extname, resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { SAMPLE_RATE } from '../../inference/audio/sound.ts'
+import type { Transcription } from '../../inference/engine.ts'
+import { InferenceError } from '../../inference/errors.ts'
+import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
+import { TRANSCRIPT_FORMATS, type TranscriptFormat } from '../../inference/server/transcript-formats.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
+import { deliver, outputOption } from './output-file.ts'
+
+interface TranscribeOptions {
+  readonly model: string
+  readonly language: string | null
+  readonly output?: string
+}
+
+const ADVICE =
+  'Give the folder of a Whisper model as ONNX with --model: config.json, generation_config.json, preprocessor_config.json ' +
+  'and tokenizer.json, and under onnx/ encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
+
+/** A transcript in the form that the file's ending asks for; text for all others. */
+const FORMAT_OF_ENDING: Readonly<Record<string, TranscriptFormat>> = {
+  '.json': 'verbose_json',
+  '.srt': 'srt',
+  '.vtt': 'vtt',
+}
+
+const parseLanguage = (text: string): string | null => {
+  if (text === 'auto') return null
+  if (/^[a-z]{2,3}$/i.test(text)) return text.toLowerCase()
+  throw new InvalidArgumentError("It must be 'auto' or a code such as en or de.")
+}
+
+const choose = async (session: Session, model: string): Promise<ChosenModel> => {
+  const chosen = await chooseModelAndEngine(session, model, 'auto').catch((error: unknown) => {
+    const isMissing = error instanceof InferenceError && error.code === 'model_not_found'
+    throw isMissing ? new Failure(error.message, { advice: ADVICE, cause: error }) : error
+  })
+  const { format } = chosen.file
+  if (format === 'onnx') return chosen
+  throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}, which hears nothing.`, { advice: ADVICE })
+}
+
+const present = (transcription: Transcription, samples: number, output: string | undefined): string => {
+  const format = FORMAT_OF_ENDING[extname(output ?? '').toLowerCase()] ?? 'text'
+  return TRANSCRIPT_FORMATS[format](transcription, samples / SAMPLE_RATE).body.trimEnd()
+}
+
+const transcribe = async (session: Session, file: string, options: TranscribeOptions): Promise<void> => {
+  const { io } = session
+  const signal = io.signal ?? new AbortController().signal
+  const path = resolve(io.cwd, file)
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw Object.assign(error, { path })
+  })
+  const chosen = await choose(session, options.model)
+  const { decodeAudio } = await import('../../inference/audio/decode.ts')
+  const samples = await decodeAudio(bytes, { env: io.env, signal })
+  const engine = await openChosen(session, chosen, { cacheMegabytes: 0, log: () => undefined })
+  try {
+    if (engine.transcribe === undefined) {
+      throw new Failure(`The model '${options.model}' hears nothing.`, { advice: ADVICE })
+    }
+    const transcription = await engine.transcribe(samples, options.language, signal)
+    await deliver(session, present(transcription, samples.length, options.output), options.output)
+  } finally {
+    await engine.close()
+  }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<file>', 'a recording: WAV, MP3, FLAC, and others where ffmpeg is installed')
+    .option('-m, --model <model>', 'a Whisper model: its name, name:variant, or a path', 'whisper-base')
+    .addOption(
+      new Option('--language <code>', 'what is spoken, such as en (default: auto, the model finds out)')
+        .argParser(parseLanguage)
+        .default(null, 'auto'),
+    )
+    .addOption(outputOption('a text file; .json, .srt and .vtt also say when'))
+    .action((file: string, options: TranscribeOptions) => transcribe(session, file, options))
+}

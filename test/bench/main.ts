@@ -4,6 +4,7 @@ import { benchAssignments } from './assignments.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
+import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchTransfers } from './transfers.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -12,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   transfers: benchTransfers,
   'fleet-size': benchFleetSize,
   assignments: benchAssignments,
+  'rollout-fleet': benchRolloutFleet,
   inference: benchInference,
 }
 

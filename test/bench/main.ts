@@ -1,9 +1,12 @@
 // `npm run bench` runs all benchmarks one after another, `npm run bench -- heartbeats transfers` only those named.
 import { benchAggregation } from './aggregation.ts'
 import { benchAssignments } from './assignments.ts'
+import { benchCompression } from './compression.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
+import { benchRouting } from './routing.ts'
+import { benchSpeculation } from './speculation.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchTransfers } from './transfers.ts'
 
@@ -15,6 +18,9 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,
   inference: benchInference,
+  speculation: benchSpeculation,
+  routing: benchRouting,
+  compression: benchCompression,
 }
 
 const named = process.argv.slice(2)

@@ -10,6 +10,8 @@ const addon = await loadAddon()
 /** What only tests ask of the addon. */
 interface Facts {
   getAllArchs(): string[]
+  getIsArchRecurrent(architecture: string): boolean | undefined
+  getIsArchHybrid(architecture: string): boolean | undefined
   getBlockSizeForGgmlType(type: number): number | undefined
   getTypeSizeForGgmlType(type: number): number | undefined
 }
@@ -17,7 +19,7 @@ interface Facts {
 const facts = (): string => {
   const more = addon as typeof addon & Facts
   const names = more.getAllArchs().filter((name) => name !== '(unknown)')
-  const keepState = names.filter((name) => addon.getIsArchRecurrent(name) || addon.getIsArchHybrid(name))
+  const keepState = names.filter((name) => more.getIsArchRecurrent(name) || more.getIsArchHybrid(name))
   const types = Array.from({ length: 64 }, (_, type) => {
     const elements = more.getBlockSizeForGgmlType(type)
     return elements ? [elements, more.getTypeSizeForGgmlType(type)] : [0, 0]

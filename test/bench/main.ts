@@ -5,9 +5,9 @@ import { benchCompression } from './compression.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
+import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchRouting } from './routing.ts'
 import { benchSpeculation } from './speculation.ts'
-import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchTransfers } from './transfers.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {

@@ -53,7 +53,8 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
     firstToken: null,
     tokenize: (text) => Uint32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
   })
-  const detokenize = (tokens: readonly number[]): string => tokenizer.decode(tokens, { skip_special_tokens: true })
+  const detokenize = (tokens: readonly number[]): string =>
+    tokens.length === 0 ? '' : tokenizer.decode(tokens, { skip_special_tokens: true })
 
   const chat: Chatter['chat'] = async (request, signal, tell) => {
     assertPossible(request)

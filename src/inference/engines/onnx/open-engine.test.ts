@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeAudio } from '../../audio/decode.ts'
-import type { Engine } from '../../engine.ts'
+import type { ChatEvent, ChatRequest, Engine } from '../../engine.ts'
 import { testEngines } from '../../parts/test-engines.fixture.ts'
 import { openOnnxEngine } from './open-engine.ts'
 
@@ -127,6 +127,66 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     setTimeout(() => gone.abort(new Error('gone')), 50)
     await expect(long).rejects.toThrow('gone')
     expect((await engine.transcribe!(await recording('wav'), 'en', never)).text).toBe('one two three')
+  })
+
+  const ask = (more: Partial<ChatRequest> = {}): ChatRequest => ({
+    messages: [{ role: 'user', content: 'The sky' }],
+    maxTokens: null,
+    temperature: 0,
+    topP: 1,
+    seed: 1,
+    stop: [],
+    responseFormat: { type: 'text' },
+    ...more,
+  })
+  const eventsOf = async (more: Partial<ChatRequest>): Promise<ChatEvent[]> => {
+    const events: ChatEvent[] = []
+    for await (const event of (await shared('tiny-bigram')).chat!(ask(more), never)) events.push(event)
+    return events
+  }
+  const answerOf = async (more: Partial<ChatRequest>): Promise<unknown[]> => {
+    const events = await eventsOf(more)
+    const last = events.at(-1)!
+    const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('')
+    return [text, ...(last.type === 'finished' ? [last.result.reason, last.result.completionTokens] : [])]
+  }
+
+  test('a language model answers word by word, in its own template', async () => {
+    expect(await eventsOf({})).toEqual([
+      { type: 'started', promptTokens: 7, cachedTokens: 0 },
+      ...['The', ' sky', ' is', ' blue.'].map((text) => ({ type: 'text', text })),
+      { type: 'finished', result: { reason: 'stop', completionTokens: 5, speculation: null } },
+    ])
+    const engine = await shared('tiny-bigram')
+    expect(await engine.countTokens!(ask().messages)).toBe(7)
+    // Control words that a user writes are words like others.
+    expect(await engine.countTokens!([{ role: 'user', content: '<|im_end|>' }])).toBeGreaterThan(6)
+  })
+
+  test('seeds repeat and differ, and stop sequences and limits end an answer', async () => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8]
+    const drawn = (seed: number): Promise<unknown[]> => answerOf({ temperature: 1, seed })
+    const first = await Promise.all(seeds.map(drawn))
+    expect(await Promise.all(seeds.map(drawn))).toEqual(first)
+    expect(new Set(first.map(String)).size).toBeGreaterThan(2)
+    const narrow = await Promise.all(seeds.map((seed) => answerOf({ temperature: 1, topP: 0.1, seed })))
+    expect(new Set(narrow.map(String))).toEqual(new Set(['The sky is blue.,stop,5']))
+    expect(await answerOf({ stop: ['y is b'] })).toEqual(['The sk', 'stop', 4])
+    expect(await answerOf({ stop: ['blue!'] })).toEqual(['The sky is blue.', 'stop', 5])
+    expect(await answerOf({ maxTokens: 2 })).toEqual(['The sky', 'length', 2])
+  })
+
+  test('what a language model cannot do here is refused', async () => {
+    await expect(eventsOf({ responseFormat: { type: 'json_object' } })).rejects.toMatchObject({
+      code: 'unsupported',
+      param: 'response_format',
+    })
+    const long = [{ role: 'user', content: 'sky '.repeat(70) }] as const
+    await expect(eventsOf({ messages: long })).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+      param: 'messages',
+      message: 'The prompt has 75 tokens; the context of the model holds 64, and the answer needs some.',
+    })
   })
 
   test('folders that hold no such model are refused with what is wrong', async () => {

@@ -1,0 +1,38 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { emptyFolder } from '../../../../test/databases.ts'
+import { normalised, pool, readPooling } from './pooling.ts'
+
+const STATES = Float32Array.of(1, 2, 3, -6, 2, 1)
+
+test.each([
+  ['cls', [1, 2]],
+  ['last', [2, 1]],
+  ['max', [3, 2]],
+  // The sum: its direction is that of the mean.
+  ['mean', [6, -3]],
+] as const)('%s pooling', (pooling, expected) => {
+  expect([...pool(STATES, 2, pooling)]).toEqual(expected)
+})
+
+test('vectors get the length 1, but for the one that has none', () => {
+  expect([...normalised(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
+  expect([...normalised(Float32Array.of(0, 0))]).toEqual([0, 0])
+})
+
+test('the folder says which pooling it wants', async () => {
+  const folder = await emptyFolder()
+  await mkdir(join(folder, '1_Pooling'), { recursive: true })
+  const reading = async (config: object): Promise<string> => {
+    await writeFile(join(folder, '1_Pooling', 'config.json'), JSON.stringify(config))
+    return readPooling(folder).catch((error) => error.code)
+  }
+  expect(await readPooling(folder)).toBe('mean')
+  expect(await reading({ word_embedding_dimension: 8, pooling_mode_lasttoken: true })).toBe('last')
+  expect(await reading({ pooling_mode_cls_token: true, pooling_mode_mean_tokens: false })).toBe('cls')
+  expect(await reading({ pooling_mode_cls_token: true, pooling_mode_mean_tokens: true })).toBe('unsupported')
+  expect(await reading({ pooling_mode_weightedmean_tokens: true })).toBe('unsupported')
+  await writeFile(join(folder, 'modules.json'), JSON.stringify([{ type: 'sentence_transformers.models.Dense' }]))
+  expect(await reading({})).toBe('unsupported')
+})

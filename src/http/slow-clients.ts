@@ -67,7 +67,8 @@ export const dropSlowClients = (app: App, inFlight: InFlight, patience: Patience
 
 /** Reads on after an answer that came before the end of its request's body; to be called when the answer is over. */
 export const linger = ({ raw, socket }: FastifyRequest, ms: number): void => {
-  if (raw.complete || socket.destroyed) return
+  // A request that came without a connection (`inject`) has a socket that is none.
+  if (raw.complete || socket.destroyed || !('destroy' in socket)) return
   raw.unpipe()
   raw.resume()
   const timer = setTimeout(() => {

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const ARGS = [
@@ -44,12 +44,10 @@ export const hasBrowser = (): boolean => program !== null
 
 let running: Promise<Browser> | null = null
 
-afterAll(async () => {
-  await (await running)?.close()
-})
-
-const launch = (): Promise<Browser> => {
+/** One for each test process, which takes it along when it ends. */
+const launch = async (): Promise<Browser> => {
   if (program === null) throw new Error('There is no browser.')
+  if (running !== null && !(await running).isConnected()) running = null
   return (running ??= chromium.launch({ executablePath: program, args: ARGS, timeout: 60_000 }))
 }
 
@@ -60,7 +58,7 @@ export interface Tab {
   readonly complaints: readonly string[]
 }
 
-/** A page in a profile of its own, closed when the test ends. The browser itself is one for each test file. */
+/** A page in a profile of its own, closed when the test ends. */
 export const openTab = async (): Promise<Tab> => {
   const context = await (await launch()).newContext()
   onTestFinished(() => context.close())

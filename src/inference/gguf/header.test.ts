@@ -42,7 +42,7 @@ it('reads the starter model', async () => {
     path: STARTER,
     fileBytes: 1_513_856,
     architecture: 'llama',
-    modelName: 'tiny-test',
+    modelName: 'Tributary starter',
     parameters: 2_623_744,
     vocabulary: 1024,
     recurrent: false,

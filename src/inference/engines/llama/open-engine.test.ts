@@ -231,5 +231,5 @@ test('prompts that begin alike are computed once', async () => {
   const shares = many.map(cachedOf).sort((a, b) => a! - b!)
   expect(shares[1]).toBe(shares[3])
   expect(shares[1]).toBeGreaterThan(promptTokens - 8)
-  expect(cached.figures()).toMatchObject({ prefix_cache_hits_total: expect.any(Number), slots_busy: 0 })
+  await expect.poll(cached.figures).toMatchObject({ prefix_cache_hits_total: expect.any(Number), slots_busy: 0 })
 })

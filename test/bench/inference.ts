@@ -7,7 +7,7 @@ import { type Asked, type Measured, timeChat } from './inference/chat-client.ts'
 import { processorTime } from './inference/cpu-time.ts'
 import { type ModelServer, startLlamaServer, startOurs } from './inference/model-servers.ts'
 
-const ROUNDS = 3
+const ROUNDS = 5
 const SLOTS = 32
 const CONTEXT = 2048
 const ANSWER = 64

@@ -10,7 +10,6 @@ const LARGEST_READING = 1e100
 
 const Status = OneOf(EXPERIMENT_STATUSES)
 const Allocation = Type.Number({ minimum: 0, maximum: 1, description: 'The share of devices; all of them sum to 1' })
-const MetricName = Type.String({ minLength: 1, maxLength: 100 })
 const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 
 export const CreateExperimentBody = Type.Object({
@@ -86,7 +85,10 @@ export const Placement = Type.Object({
   reason: Nullable(Type.String({ description: 'Why not' })),
 })
 
-const Metrics = Type.Record(MetricName, Type.Number({ minimum: -LARGEST_READING, maximum: LARGEST_READING }), {
+// As the key of a record a name is known by its pattern alone.
+const MetricKey = Type.String({ pattern: '^.{1,100}$' })
+const Metrics = Type.Record(MetricKey, Type.Number({ minimum: -LARGEST_READING, maximum: LARGEST_READING }), {
+  additionalProperties: false,
   minProperties: 1,
   maxProperties: 100,
   description: 'What the device measured, e.g. accuracy and loss',

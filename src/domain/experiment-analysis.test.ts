@@ -18,12 +18,12 @@ const sample = (
 const analyse = (...variants: VariantSample[]) =>
   analyseExperiment({ variants, primaryMetric: 'accuracy', confidenceLevel: 0.95 })
 
-// Student's sleep data, with R's t.test of the two groups.
+// Student's sleep data. Expected values are those of SciPy 1.17 (ttest_ind without equal variances, chisquare).
 const drug1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2]
 const drug2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 
 describe('the analysis of an experiment', () => {
-  it("is Welch's test of every variant against the first, with the values of R", () => {
+  it("is Welch's test of every variant against the first, with the values of SciPy", () => {
     const { pValue, significant, comparisons, sampleRatio, warnings } = analyse(
       sample('drug 2', 0.5, drug2),
       sample('drug 1', 0.5, drug1),
@@ -154,7 +154,7 @@ describe('the analysis of an experiment', () => {
 })
 
 describe("Holm's adjustment", () => {
-  it('has the values of p.adjust(c(.01, .04, .03, .005), "holm")', () => {
+  it('multiplies the smallest by their number, the next by one less, and never falls', () => {
     expect(holmAdjusted([0.01, 0.04, 0.03, 0.005])).toEqual([0.03, 0.06, 0.06, 0.02])
   })
 

@@ -269,9 +269,9 @@ describe('an experiment', () => {
 describe('the devices of an experiment', () => {
   it('are given their variants while it runs, in the target groups alone, and lose them when it does not', async () => {
     const { ask, send, createHalves, variantOf, fleet } = await openLab()
-    await fleet(20)
+    await fleet(30)
     const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
-    const inside = Array.from({ length: 16 }, (_, n) => `d${n}`)
+    const inside = Array.from({ length: 28 }, (_, n) => `d${n}`)
     await send('POST', `/device-groups/${group.id}/devices`, { device_ids: inside })
     const { id } = await createHalves({ target_groups: [group.id] })
     const given = async (deviceId: string) =>
@@ -287,11 +287,11 @@ describe('the devices of an experiment', () => {
       expect(await given(deviceId)).toEqual([[id, variant === 'control' ? 'old' : 'new', variant]])
     }
     expect(variants).toEqual(new Set(['control', 'treatment']))
-    expect(await given('d19')).toEqual([])
-    await send('POST', `/device-groups/${group.id}/devices/d19`)
-    expect(await given('d19')).toHaveLength(1)
-    await send('DELETE', `/device-groups/${group.id}/devices/d19`)
-    expect(await given('d19')).toEqual([])
+    expect(await given('d29')).toEqual([])
+    await send('POST', `/device-groups/${group.id}/devices/d29`)
+    expect(await given('d29')).toHaveLength(1)
+    await send('DELETE', `/device-groups/${group.id}/devices/d29`)
+    expect(await given('d29')).toEqual([])
     await ask('POST', `/${id}/pause`)
     expect(await given('d0')).toEqual([])
     await ask('POST', `/${id}/resume`)

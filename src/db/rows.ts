@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { BenchmarkTables } from './benchmark-rows.ts'
 import type { DeliveryTables } from './delivery-rows.ts'
+import type { RoundTrainingColumns, TrainingTables, UpdateTrainingColumns } from './training-rows.ts'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
 // counts fit 2^53), timestamps as Date, jsonb as parsed values. Written values of jsonb columns are JSON text.
@@ -91,7 +92,7 @@ export interface ModelVersionRow {
   uploaded_at: Date
 }
 
-export interface RoundRow {
+export interface RoundRow extends RoundTrainingColumns {
   id: string
   org_id: string | null
   round_number: number
@@ -137,7 +138,7 @@ export interface RoundParticipantRow {
   failure_reason: string | null
 }
 
-export interface UpdateRow {
+export interface UpdateRow extends UpdateTrainingColumns {
   id: string
   round_id: string
   device_id: string
@@ -157,7 +158,7 @@ export interface RateCountRow {
   counted_at: Date
 }
 
-export interface Tables extends DeliveryTables, BenchmarkTables {
+export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables {
   orgs: OrgRow
   devices: DeviceRow
   device_counts: DeviceCountRow

@@ -28,6 +28,10 @@ const unreferencedSince = (before: Date) => sql`
   b.touched_at < ${before}
   and not exists (select 1 from model_versions v where v.sha256 = b.sha256)
   and not exists (select 1 from updates u where u.sha256 = b.sha256)
-  and not exists (select 1 from rounds r where r.global_sha256 = b.sha256 or r.aggregated_sha256 = b.sha256)`
+  and not exists (select 1 from updates u where u.control_sha256 = b.sha256)
+  and not exists (select 1 from training_jobs j where j.state_sha256 = b.sha256)
+  and not exists (select 1 from training_jobs j where j.control_sha256 = b.sha256)
+  and not exists (select 1 from rounds r where b.sha256 in (r.global_sha256, r.aggregated_sha256, r.state_sha256,
+    r.control_sha256))`
 
 export type FilesStore = ReturnType<typeof createFilesStore>

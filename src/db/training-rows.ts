@@ -1,0 +1,147 @@
+import type { ColumnType, Generated } from 'kysely'
+
+// Row types of 0004-training, in the manner of rows.ts.
+type Json<T> = ColumnType<T, string, string>
+
+export interface FederationRow {
+  id: string
+  ordinal: Generated<number>
+  name: string
+  description: string
+  org_id: string
+  status: string
+  created_at: Date
+}
+
+export interface FederationMemberRow {
+  federation_id: string
+  org_id: string
+  /** owner or member */
+  role: string
+  /** invited or active */
+  status: string
+  invited_at: Date | null
+  joined_at: Date | null
+}
+
+export interface FederationModelRow {
+  federation_id: string
+  model_id: string
+  shared_at: Date
+}
+
+export interface PrivacyBudgetRow {
+  federation_id: string
+  total_epsilon: number
+  total_delta: number
+  updated_at: Date
+}
+
+export interface PrivacyLedgerRow {
+  id: string
+  ordinal: Generated<number>
+  federation_id: string
+  round_id: string
+  job_id: string | null
+  /** reserved, settled or released */
+  status: string
+  noise_multiplier: number
+  sample_rate: number
+  steps: number
+  clip_norm: number | null
+  epsilon_after: number | null
+  accountant: string | null
+  reserved_at: Date
+  settled_at: Date | null
+}
+
+export interface AnalyticsQueryRow {
+  id: string
+  ordinal: Generated<number>
+  federation_id: string
+  org_id: string | null
+  query_type: string
+  variable: string
+  request: Json<Record<string, unknown>>
+  status: string
+  result: Json<Record<string, unknown>> | null
+  reason: string | null
+  created_at: Date
+}
+
+export interface TrainingJobRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  name: string | null
+  status: string
+  settings: Json<Record<string, unknown>>
+  model_id: string | null
+  latest_model_id: string | null
+  group_id: string | null
+  federation_id: string | null
+  rounds_completed: Generated<number>
+  rounds_failed_in_a_row: Generated<number>
+  state_sha256: string | null
+  control_sha256: string | null
+  clip_norm: number | null
+  reason: string | null
+  waiting_until: Date | null
+  stop_requested: Generated<boolean>
+  created_at: Date
+  started_at: Date | null
+  ended_at: Date | null
+}
+
+/** What the migration adds to rounds. */
+export interface RoundTrainingColumns {
+  job_id: string | null
+  group_id: string | null
+  federation_id: string | null
+  wanted_updates: number | null
+  state_sha256: string | null
+  control_sha256: string | null
+  privacy: Json<Record<string, unknown>> | null
+  noise_seed: string | null
+  accuracy: number | null
+  loss: number | null
+  screening: Json<readonly Record<string, unknown>[]> | null
+  secure: Json<Record<string, unknown>> | null
+}
+
+/** What the migration adds to updates. */
+export interface UpdateTrainingColumns {
+  control_sha256: string | null
+  base_round_id: string | null
+  staleness: number | null
+}
+
+export interface SecureRoundRow {
+  round_id: string
+  status: string
+  settings: Json<Record<string, unknown>>
+  cohort: Json<Record<string, unknown>>
+  deadline_at: Date
+  reason: string | null
+}
+
+export interface SecureMessageRow {
+  round_id: string
+  device_id: string
+  /** keys, shares, masked or unmask */
+  step: string
+  message: Json<Record<string, unknown>>
+  received_at: Date
+}
+
+export interface TrainingTables {
+  federations: FederationRow
+  federation_members: FederationMemberRow
+  federation_models: FederationModelRow
+  privacy_budgets: PrivacyBudgetRow
+  privacy_ledger: PrivacyLedgerRow
+  analytics_queries: AnalyticsQueryRow
+  training_jobs: TrainingJobRow
+  secure_rounds: SecureRoundRow
+  secure_messages: SecureMessageRow
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import {
+  requirePrivacyAllowed,
+  requireSecureAggregationAllowed,
+  STRATEGY_NAMES,
+  strategySettings,
+} from './strategy-settings.ts'
+
+describe('the settings of a strategy', () => {
+  it('are fedavg when nothing is said', () => {
+    expect(strategySettings()).toEqual({ name: 'fedavg', options: {} })
+  })
+
+  it.each([
+    ['fedavg', {}],
+    ['fedprox', { mu: 0.01 }],
+    ['scaffold', { server_learning_rate: 1 }],
+    ['krum', { byzantine: 1, keep: 1 }],
+    ['multikrum', { byzantine: 1, keep: 0 }],
+    ['fedmedian', {}],
+    ['fedtrimmedavg', { trim: 0.2 }],
+    ['fedopt', { variant: 'yogi', server_learning_rate: 0.1, beta1: 0.9, beta2: 0.99, tau: 0.001 }],
+    ['fedadam', { form: 'paper', server_learning_rate: 0.1, beta1: 0.9, beta2: 0.99, tau: 0.001 }],
+    ['ditto', { lambda: 0.1 }],
+    ['fedbuff', { buffer: 10, server_learning_rate: 1, staleness_exponent: 0.5, max_staleness: 50 }],
+  ])('of %s have defaults', (name, options) => {
+    expect(strategySettings(name)).toEqual({ name, options })
+  })
+
+  it('take defaults that belong to the variant', () => {
+    expect(strategySettings('fedopt', { variant: 'momentum' }).options).toMatchObject({ server_learning_rate: 1 })
+    expect(strategySettings('fedopt', { variant: 'adagrad' }).options).toMatchObject({ beta1: 0 })
+    expect(strategySettings('fedopt', { variant: 'adagrad', beta1: 0.5 }).options).toMatchObject({ beta1: 0.5 })
+  })
+
+  it.each([
+    ['sgd', {}, `strategy 'sgd' is not one that this service knows. Use one of: ${STRATEGY_NAMES.join(', ')}.`],
+    ['toString', {}, /not one that this service knows/],
+    ['fedavg', { mu: 1 }, 'strategy_options.mu is no option of fedavg, which has none.'],
+    ['krum', { trim: 0.2 }, 'strategy_options.trim is no option of krum, which has: byzantine, keep.'],
+    ['fedtrimmedavg', { trim: 0.5 }, 'strategy_options.trim must be a number of at least 0 and below 0.5. It is 0.5.'],
+    ['fedtrimmedavg', { trim: '0.2' }, /It is '0.2'/],
+    ['krum', { byzantine: 1.5 }, /byzantine must be a whole number of at least 0/],
+    ['scaffold', { server_learning_rate: 0 }, /must be a number above 0/],
+    ['fedprox', { mu: Number.NaN }, /It is NaN/],
+    [
+      'fedopt',
+      { variant: 'sgd' },
+      "strategy_options.variant must be one of: momentum, adagrad, yogi, adam. It is 'sgd'.",
+    ],
+  ])('of %s with %j are refused by name', (name, options, message) => {
+    expect(() => strategySettings(name, options)).toThrow(message)
+  })
+})
+
+describe('what a strategy goes together with', () => {
+  const allowedBy = (check: (name: (typeof STRATEGY_NAMES)[number]) => void) =>
+    STRATEGY_NAMES.filter((name) => {
+      try {
+        check(name)
+        return true
+      } catch {
+        return false
+      }
+    })
+
+  it('is privacy where the aggregate is a mean of updates', () => {
+    expect(allowedBy(requirePrivacyAllowed)).toEqual(['fedavg', 'fedprox', 'fedopt', 'fedadam', 'ditto'])
+    expect(() => requirePrivacyAllowed('krum')).toThrow(/Use fedavg, fedprox, fedopt, fedadam, ditto\.$/)
+  })
+
+  it('is secure aggregation where a sum is enough', () => {
+    expect(allowedBy(requireSecureAggregationAllowed)).toEqual(['fedavg', 'fedprox', 'fedopt', 'fedadam', 'ditto'])
+    expect(() => requireSecureAggregationAllowed('fedmedian')).toThrow(/only their sum/)
+  })
+})

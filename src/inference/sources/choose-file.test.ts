@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { chooseFile } from './choose-file.ts'
+
+const of = (...paths: string[]) => paths.map((path, index) => ({ path, bytes: index + 1 }))
+const chosen = (paths: string[], wanted: string | null = null) => {
+  const { file, note } = chooseFile('org/tiny', of(...paths), wanted)
+  return [file.path, note]
+}
+
+it('GGUF goes before all others, and of its quantizations Q4_K_M, then the nearest to four bits', () => {
+  expect([
+    chosen(['README.md', 'model.safetensors', 'tiny.gguf']),
+    chosen(['tiny-Q8_0.gguf', 'tiny-Q4_K_M.gguf', 'tiny-Q4_0.gguf', 'mmproj-f16.gguf']),
+    chosen(['tiny-Q6_K.gguf', 'tiny-Q3_K_S.gguf', 'tiny-F16.gguf']),
+    chosen(['tiny-Q4_K_M.gguf', 'tiny-Q8_0-00001-of-00002.gguf', 'tiny-Q8_0-00002-of-00002.gguf']),
+  ]).toEqual([
+    ['tiny.gguf', null],
+    ['tiny-Q4_K_M.gguf', 'Of 3 GGUF files, tiny-Q4_K_M.gguf is taken.'],
+    ['tiny-Q3_K_S.gguf', 'Of 3 GGUF files, tiny-Q3_K_S.gguf is taken.'],
+    ['tiny-Q4_K_M.gguf', null],
+  ])
+})
+
+it('without GGUF it is safetensors, ONNX, PyTorch, Keras, TFLite or a pickle, in this order', () => {
+  const kinds = ['model.safetensors', 'onnx/model.onnx', 'pytorch_model.bin', 'model.h5', 'a.tflite', 'm.pkl']
+  expect(kinds.map((_, from) => chosen(['config.json', 'vocab.bin', ...kinds.slice(from)])[0])).toEqual(kinds)
+  expect(chosen(['onnx/model_int8.onnx', 'onnx/model.onnx'])).toEqual([
+    'onnx/model.onnx',
+    'Of 2 ONNX files, onnx/model.onnx is taken.',
+  ])
+})
+
+it('a file is named by its path, or a GGUF file by its quantization', () => {
+  const files = ['a-Q4_0.gguf', 'a-Q8_0.gguf', 'sub/b.onnx']
+  expect([chosen(files, 'sub/b.onnx'), chosen(files, 'q8_0')]).toEqual([
+    ['sub/b.onnx', null],
+    ['a-Q8_0.gguf', null],
+  ])
+  expect(() => chosen(files, 'c.onnx')).toThrow("org/tiny holds no file 'c.onnx'.")
+})
+
+it('several that could be meant are listed instead of guessed', () => {
+  expect(() => chosen(['small-Q4_0.gguf', 'large-Q4_0.gguf'])).toThrow(
+    'org/tiny holds several GGUF files: large-Q4_0.gguf, small-Q4_0.gguf.',
+  )
+  expect(() => chosen(['a.pt', 'b.pt'])).toThrow('org/tiny holds several PyTorch files: a.pt, b.pt.')
+})
+
+it('a model in pieces, and a repository without a model, are told as such', () => {
+  expect(() => chosen(['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'])).toThrow(
+    'org/tiny has its model in 2 pieces, and a version is one file.',
+  )
+  expect(() => chosen(['README.md'])).toThrow('org/tiny holds no model file that is known.')
+})

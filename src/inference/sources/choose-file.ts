@@ -1,0 +1,108 @@
+import { bitsOf, normalVariant, variantInName } from '../models/variant.ts'
+import { SourceError } from './source-error.ts'
+
+/** A file of a repository, as its list tells. */
+export interface ListedFile {
+  readonly path: string
+  readonly bytes: number
+}
+
+const LISTED_IN_AN_ERROR = 12
+
+const isGguf = ({ path }: ListedFile): boolean => /\.gguf$/i.test(path) && !/mmproj/i.test(path)
+
+/** A piece of a model that was cut up: `-00002-of-00005`. */
+const isPiece = ({ path }: ListedFile): boolean => /-\d{5}-of-\d{5}\./.test(path)
+
+/** What may be a model, best first: GGUF runs anywhere here, then weights without a program in them, then the others. */
+const KINDS: readonly { readonly name: string; readonly ending: RegExp; readonly usual: RegExp }[] = [
+  { name: 'safetensors', ending: /\.safetensors$/i, usual: /^model\.safetensors$/ },
+  { name: 'ONNX', ending: /\.onnx$/i, usual: /^(onnx\/)?model\.onnx$/ },
+  { name: 'PyTorch', ending: /(\.(pt|pth)|(^|\/)pytorch_model\.bin)$/i, usual: /^pytorch_model\.bin$/ },
+  { name: 'Keras', ending: /\.(h5|keras)$/i, usual: /^(tf_model\.h5|model\.keras)$/ },
+  { name: 'TFLite', ending: /\.tflite$/i, usual: /^model\.tflite$/ },
+  { name: 'scikit-learn or XGBoost', ending: /\.(pkl|joblib|ubj)$/i, usual: /^(sklearn_model|model)\.\w+$/ },
+]
+
+const named = (files: readonly ListedFile[]): string => {
+  const paths = files.map(({ path }) => path).sort()
+  const more = paths.length - LISTED_IN_AN_ERROR
+  return paths.slice(0, LISTED_IN_AN_ERROR).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+/** Four bits first, as everywhere in this house; then K_M before its neighbours, then what is nearest to four bits. */
+const rank = ({ path }: ListedFile): readonly [number, number] => {
+  const variant = variantInName(path.split('/').at(-1)!) ?? ''
+  const usual = ['q4_k_m', 'q4_0', 'q4_k_s', 'q4_1', 'iq4_xs', 'q5_k_m', 'q8_0'].indexOf(variant)
+  return [usual < 0 ? 99 : usual, Math.abs((bitsOf(variant) ?? 99) - 4)]
+}
+
+const withoutVariant = ({ path }: ListedFile): string => {
+  const variant = variantInName(path.split('/').at(-1)!)
+  const plain = path.toLowerCase().replaceAll('-', '_')
+  return variant === null ? plain : plain.replace(variant, '')
+}
+
+const oneOfSeveral = (repo: string, what: string, files: readonly ListedFile[]): SourceError =>
+  new SourceError(`${repo} holds several ${what} files: ${named(files)}.`, {
+    advice: `Name one: hf:${repo}:<file>`,
+  })
+
+const chooseGguf = (repo: string, files: readonly ListedFile[]): ListedFile => {
+  const quantized = files.filter(({ path }) => variantInName(path.split('/').at(-1)!) !== null)
+  const models = new Set(files.map(withoutVariant))
+  if (files.length > 1 && (models.size > 1 || quantized.length < files.length)) {
+    throw oneOfSeveral(repo, 'GGUF', files)
+  }
+  return [...files].sort((one, other) => {
+    const [a, b] = [rank(one), rank(other)]
+    return a[0] - b[0] || a[1] - b[1] || one.bytes - other.bytes
+  })[0]!
+}
+
+const chooseNamed = (repo: string, files: readonly ListedFile[], wanted: string): ListedFile => {
+  const exact = files.find(({ path }) => path === wanted)
+  if (exact !== undefined) return exact
+  const fitting = files
+    .filter(isGguf)
+    .filter((file) => normalVariant(variantInName(file.path.split('/').at(-1)!) ?? '') === normalVariant(wanted))
+  if (fitting.length > 1) throw oneOfSeveral(repo, wanted, fitting)
+  if (fitting[0] !== undefined) return fitting[0]
+  throw new SourceError(`${repo} holds no file '${wanted}'.`, { advice: `It holds ${named(files)}.` })
+}
+
+/**
+ * The file of a repository that is its model, and a note where there was a choice.
+ * @throws SourceError that lists the candidates when none goes before the others, or there is none
+ */
+export const chooseFile = (
+  repo: string,
+  files: readonly ListedFile[],
+  wanted: string | null,
+): { readonly file: ListedFile; readonly note: string | null } => {
+  if (wanted !== null) return { file: chooseNamed(repo, files, wanted), note: null }
+  const ggufs = files.filter(isGguf)
+  const whole = ggufs.filter((file) => !isPiece(file))
+  if (whole.length > 0) {
+    const file = chooseGguf(repo, whole)
+    const others = whole.filter((other) => other !== file)
+    return { file, note: others.length === 0 ? null : `Of ${whole.length} GGUF files, ${file.path} is taken.` }
+  }
+  for (const { name, ending, usual } of KINDS) {
+    const all = files.filter(({ path }) => ending.test(path))
+    const fitting = all.filter((file) => !isPiece(file))
+    const file = fitting.length === 1 ? fitting[0] : fitting.find(({ path }) => usual.test(path))
+    if (file !== undefined)
+      return { file, note: fitting.length > 1 ? `Of ${fitting.length} ${name} files, ${file.path} is taken.` : null }
+    if (fitting.length > 1) throw oneOfSeveral(repo, name, fitting)
+  }
+  const pieces = files.filter(isPiece)
+  if (pieces.length > 0) {
+    throw new SourceError(`${repo} has its model in ${pieces.length} pieces, and a version is one file.`, {
+      advice: 'Take a repository that has it in one piece, such as a smaller quantization.',
+    })
+  }
+  throw new SourceError(`${repo} holds no model file that is known.`, {
+    advice: files.length === 0 ? 'It is empty.' : `It holds ${named(files)}.`,
+  })
+}

@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type DownloadOptions, downloadFile } from './download-file.ts'
+import { findOnHuggingFace } from './hugging-face.ts'
+import type { ModelSource } from './model-source.ts'
+import { findInOllamaRegistry } from './ollama-registry.ts'
+import type { FoundFile } from './remote-file.ts'
+import { Interruption, SourceError } from './source-error.ts'
+
+const HUGGING_FACE = 'https://huggingface.co'
+const OLLAMA = 'https://registry.ollama.ai'
+const LOOKS = 3
+const FIRST_WAIT_MS = 500
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const addressIn = (env: Environment, name: string, usual: string): URL => {
+  const text = env[name]?.trim() || usual
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
+    throw new SourceError(`${name} is no web address: '${text.replace(/\/\/[^/@]*@/, '//')}'.`, {
+      advice: `It must look like ${usual}.`,
+    })
+  }
+  return url
+}
+
+/**
+ * Finds what a name such as `hf:org/model` stands for; HF_ENDPOINT, HF_TOKEN and OLLAMA_REGISTRY are looked at.
+ * @throws SourceError when it cannot be had
+ */
+export const findModelFile = async (source: ModelSource, env: Environment, signal: AbortSignal): Promise<FoundFile> => {
+  const find = (): Promise<FoundFile> =>
+    source.kind === 'hf'
+      ? findOnHuggingFace(source, {
+          endpoint: addressIn(env, 'HF_ENDPOINT', HUGGING_FACE),
+          token: env.HF_TOKEN?.trim() || null,
+          signal,
+        })
+      : findInOllamaRegistry(source, { registry: addressIn(env, 'OLLAMA_REGISTRY', OLLAMA), signal })
+  for (let looks = 1; ; looks++) {
+    try {
+      return await find()
+    } catch (error) {
+      if (!(error instanceof Interruption)) throw error
+      if (looks === LOOKS) {
+        const from = source.kind === 'hf' ? 'Hugging Face' : "Ollama's registry"
+        throw new SourceError(`${from} cannot be asked: ${error.message}.`, {
+          cause: error,
+          advice: 'Try again later.',
+        })
+      }
+      await sleep(error.waitMs ?? FIRST_WAIT_MS * looks, undefined, { signal })
+    }
+  }
+}
+
+/** Brings a found file into a folder under its own name. @throws SourceError */
+export const fetchModelFile = async (found: FoundFile, folder: string, options: DownloadOptions): Promise<string> => {
+  const path = join(folder, found.fileName)
+  await downloadFile(found, path, options)
+  return path
+}

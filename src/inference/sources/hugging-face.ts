@@ -1,0 +1,157 @@
+import { chooseFile, type ListedFile } from './choose-file.ts'
+import { follow, plainEtag } from './follow.ts'
+import type { HuggingFaceSource } from './model-source.ts'
+import { type Digest, type FoundFile, safeFileName } from './remote-file.ts'
+import { SourceError } from './source-error.ts'
+
+// The protocol is that of huggingface_hub: the tree of a revision, and resolve addresses whose answers carry
+// x-repo-commit, x-linked-etag and x-linked-size, and send large files to another host.
+// https://huggingface.co/docs/huggingface_hub/package_reference/file_download
+
+export interface HuggingFaceSettings {
+  /** HF_ENDPOINT. */
+  readonly endpoint: URL
+  /** HF_TOKEN. Sent to that host only. */
+  readonly token: string | null
+  readonly signal: AbortSignal
+}
+
+const MOST_PAGES = 50
+const MOST_TREE_BYTES = 32 * 1024 ** 2
+
+interface TreeFile extends ListedFile {
+  readonly digest: Digest | null
+}
+
+const encoded = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+
+const isHex = (text: unknown, digits: number): text is string =>
+  typeof text === 'string' && text.length === digits && /^[0-9a-f]+$/.test(text)
+
+const fileIn = (value: unknown): TreeFile[] => {
+  const { type, path, size, oid, lfs } = (value ?? {}) as Readonly<Record<string, unknown>>
+  // A path that climbs would be another address than it looks.
+  if (type !== 'file' || typeof path !== 'string' || /(^|\/)\.{0,2}(\/|$)/.test(path)) return []
+  const linked = (lfs ?? {}) as Readonly<Record<string, unknown>>
+  const bytes = typeof linked.size === 'number' ? linked.size : typeof size === 'number' ? size : 0
+  if (isHex(linked.oid, 64)) return [{ path, bytes, digest: { algorithm: 'sha256', hex: linked.oid } }]
+  return [{ path, bytes, digest: isHex(oid, 40) && lfs === undefined ? { algorithm: 'git-blob', hex: oid } : null }]
+}
+
+/** What Hugging Face means by a refusal: its words are in x-error-code and x-error-message. */
+const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSettings) => {
+  const { repo, revision } = source
+  return async (response: Response): Promise<SourceError> => {
+    await response.body?.cancel()
+    const code = response.headers.get('x-error-code')
+    const page = new URL(repo, endpoint).href
+    const { status } = response
+    if (code === 'GatedRepo' || (status === 403 && code === null)) {
+      const then = token === null ? 'then set HF_TOKEN to a key of yours' : 'with the account that HF_TOKEN belongs to'
+      return new SourceError(`${repo} is gated: its owners decide who may have it.`, {
+        advice: `Ask for access at ${page}, ${then}.`,
+      })
+    }
+    if (status === 401 || status === 403) {
+      return token === null
+        ? new SourceError(`${repo} does not exist at ${endpoint.host}, or is not for everybody.`, {
+            advice: 'Check its name. If it is private or gated, set HF_TOKEN to a key that may read it.',
+          })
+        : new SourceError(`${endpoint.host} does not let the key in HF_TOKEN read ${repo}.`, {
+            advice: 'Check the name of the model, and the key.',
+          })
+    }
+    if (status === 404) {
+      const what = { RevisionNotFound: `revision '${revision}'`, EntryNotFound: 'file of that name' }[code ?? '']
+      return new SourceError(
+        what === undefined ? `${endpoint.host} has no model ${repo}.` : `${repo} has no ${what}.`,
+        { advice: `See ${page}` },
+      )
+    }
+    return new SourceError(`${endpoint.host} answered ${status} about ${repo}.`, { advice: 'Try again later.' })
+  }
+}
+
+const boundedJson = async (response: Response): Promise<unknown> => {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += part.length
+    if (size > MOST_TREE_BYTES) throw new SourceError('The list of files is longer than any that is read.')
+    parts.push(part)
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
+const nextPage = (response: Response): string | null =>
+  /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1] ?? null
+
+/**
+ * Finds the model file of a repository.
+ * @throws SourceError when there is none, several, or it may not be read; Interruption when nothing answers
+ */
+export const findOnHuggingFace = async (
+  source: HuggingFaceSource,
+  settings: HuggingFaceSettings,
+): Promise<FoundFile> => {
+  const { repo, revision } = source
+  const { endpoint, token, signal } = settings
+  const ownHeaders: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
+  const refusal = refusalOf(source, settings)
+  const at = (path: string): URL => new URL(`${endpoint.href.replace(/\/$/, '')}/${path}`)
+
+  const files: TreeFile[] = []
+  let page: URL | null = at(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`)
+  for (let pages = 0; page !== null; pages++) {
+    if (pages === MOST_PAGES) throw new SourceError(`${repo} holds more files than are read.`)
+    const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
+    if (!response.ok) throw await refusal(response)
+    const next = nextPage(response)
+    const listed = await boundedJson(response)
+    if (!Array.isArray(listed)) throw new SourceError(`What answers at ${endpoint.href} is no Hugging Face.`)
+    files.push(...listed.flatMap(fileIn))
+    page = next === null ? null : new URL(next, page)
+    if (page !== null && page.origin !== endpoint.origin) page = null
+  }
+
+  const { file, note } = chooseFile(repo, files, source.file)
+  const { response: head } = await follow(at(`${repo}/resolve/${encodeURIComponent(revision)}/${encoded(file.path)}`), {
+    method: 'HEAD',
+    ownHeaders,
+    signal,
+    leaveHost: false,
+  })
+  const isFound = head.ok || (head.status >= 300 && head.status < 400)
+  if (!isFound) throw await refusal(head)
+  const etag = plainEtag(head.headers.get('x-linked-etag') ?? head.headers.get('etag'))
+  const size = Number(head.headers.get('x-linked-size') ?? head.headers.get('content-length') ?? Number.NaN)
+  const commit = head.headers.get('x-repo-commit')
+  const listed = (file as TreeFile).digest
+  // The list may be a moment older than what is fetched now.
+  const digest: Digest | null = isHex(etag, 64)
+    ? { algorithm: 'sha256', hex: etag }
+    : isHex(etag, 40)
+      ? { algorithm: 'git-blob', hex: etag }
+      : listed
+  if (digest === null) {
+    throw new SourceError(
+      `${endpoint.host} does not say what the bytes of ${file.path} are, so they cannot be checked.`,
+    )
+  }
+  return {
+    label: `hf:${repo}:${file.path}`,
+    // By the commit: what a branch points at may move while a large file is on its way.
+    url: at(`${repo}/resolve/${encodeURIComponent(isHex(commit, 40) ? commit : revision)}/${encoded(file.path)}`),
+    ownHeaders: async () => ownHeaders,
+    etag,
+    size: Number.isSafeInteger(size) ? size : file.bytes > 0 ? file.bytes : null,
+    digest,
+    refusal,
+    fileName: safeFileName(file.path),
+    notes: note === null ? [] : [note],
+  }
+}

@@ -1,0 +1,54 @@
+import { SourceError } from './source-error.ts'
+
+/** A model of a Hugging Face repository; `file` is a path in it, or a word for a quantization such as Q4_K_M. */
+export interface HuggingFaceSource {
+  readonly kind: 'hf'
+  readonly repo: string
+  readonly revision: string
+  readonly file: string | null
+}
+
+export interface OllamaSource {
+  readonly kind: 'ollama'
+  readonly namespace: string
+  readonly name: string
+  readonly tag: string
+}
+
+export type ModelSource = HuggingFaceSource | OllamaSource
+
+const HUGGING_FACE = /^(?<repo>[\w.-]+(?:\/[\w.-]+)?)(?:@(?<revision>[^:@]+))?(?::(?<file>.+))?$/
+const OLLAMA = /^(?:(?<namespace>[\w.-]+)\/)?(?<name>[\w.-]+)(?::(?<tag>[\w.-]+))?$/
+
+/** Parts that would climb when they stand in an address. */
+const climbs = (text: string): boolean => text.split('/').some((part) => part === '' || part === '.' || part === '..')
+
+/** Whether a word names a model of another place: `hf:…` or `ollama:…`. */
+export const isModelSource = (text: string): boolean => /^(hf|ollama):/i.test(text)
+
+/**
+ * `hf:org/model@revision:file` or `ollama:namespace/name:tag`; all but the name may be left out.
+ * @throws SourceError that says how such a name looks.
+ */
+export const parseModelSource = (text: string): ModelSource => {
+  const [, scheme, rest] = /^(hf|ollama):(.*)$/is.exec(text) ?? []
+  if (scheme?.toLowerCase() === 'hf') {
+    const { repo, revision, file } = HUGGING_FACE.exec(rest!)?.groups ?? {}
+    if (repo !== undefined && ![repo, revision ?? 'main', file ?? 'any'].some(climbs)) {
+      return { kind: 'hf', repo, revision: revision ?? 'main', file: file ?? null }
+    }
+  }
+  if (scheme?.toLowerCase() === 'ollama') {
+    const { namespace, name, tag } = OLLAMA.exec(rest!)?.groups ?? {}
+    if (name !== undefined && ![namespace ?? 'library', name, tag ?? 'latest'].some(climbs)) {
+      return { kind: 'ollama', namespace: namespace ?? 'library', name, tag: tag ?? 'latest' }
+    }
+  }
+  throw new SourceError(`'${text.slice(0, 200)}' names no model.`, {
+    advice: 'Such names look like hf:org/model, hf:org/model@revision:file.gguf, ollama:name or ollama:name:tag.',
+  })
+}
+
+/** A name for what this is, to file it under: the last part of the repository, or the name that Ollama has. */
+export const plainNameOf = (source: ModelSource): string =>
+  source.kind === 'ollama' ? source.name : source.repo.split('/').at(-1)!

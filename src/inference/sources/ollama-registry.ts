@@ -1,0 +1,167 @@
+import { follow } from './follow.ts'
+import type { OllamaSource } from './model-source.ts'
+import { type FoundFile, safeFileName } from './remote-file.ts'
+import { SourceError } from './source-error.ts'
+
+// A docker registry (https://distribution.github.io/distribution/spec/api/), whose layers have Ollama's media types.
+
+const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
+const MODEL_LAYER = 'application/vnd.ollama.image.model'
+const MOST_MANIFEST_BYTES = 4 * 1024 ** 2
+/** Tokens last five minutes there. */
+const TOKEN_MS = 60_000
+
+export interface OllamaSettings {
+  /** OLLAMA_REGISTRY. */
+  readonly registry: URL
+  readonly signal: AbortSignal
+}
+
+interface Layer {
+  readonly mediaType: string
+  readonly digest: string
+  readonly size: number
+}
+
+const textOf = async (response: Response): Promise<string> => {
+  const length = Number(response.headers.get('content-length') ?? 0)
+  if (length > MOST_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(part, { stream: true })
+    if (text.length > MOST_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
+  }
+  return text
+}
+
+const parsed = (text: string): Readonly<Record<string, unknown>> | null => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+const isLayer = (value: unknown): value is Layer => {
+  const { mediaType, digest, size } = (value ?? {}) as Readonly<Record<string, unknown>>
+  return typeof mediaType === 'string' && typeof digest === 'string' && Number.isSafeInteger(size)
+}
+
+/** `Bearer realm="https://…",service="…",scope="…"`: where a token for this is to be had. */
+const challengeOf = (response: Response): URL | null => {
+  const header = response.headers.get('www-authenticate') ?? ''
+  if (!/^bearer /i.test(header)) return null
+  const fields = new Map(
+    [...header.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name!.toLowerCase(), value!]),
+  )
+  const realm = fields.get('realm')
+  if (realm === undefined || !URL.canParse(realm)) return null
+  const url = new URL(realm)
+  for (const name of ['service', 'scope']) {
+    const value = fields.get(name)
+    if (value !== undefined) url.searchParams.set(name, value)
+  }
+  return url
+}
+
+/** Keeps a token for one model, and gets another when it has grown old. */
+const createTokens = ({ registry, signal }: OllamaSettings) => {
+  let realm: URL | null = null
+  let token: { readonly text: string; readonly since: number } | null = null
+  const headers = async (): Promise<Readonly<Record<string, string>>> => {
+    if (realm === null) return {}
+    if (token === null || performance.now() - token.since > TOKEN_MS) {
+      const { response } = await follow(realm, { signal })
+      const answer = response.ok ? parsed(await textOf(response)) : null
+      const text = answer?.token ?? answer?.access_token
+      if (typeof text !== 'string') {
+        throw new SourceError(`${realm.host} gives no token for this model.`, { advice: 'It may be private.' })
+      }
+      token = { text, since: performance.now() }
+    }
+    return { authorization: `Bearer ${token.text}` }
+  }
+  return {
+    headers,
+    /** Whether there is a token to try with, after an answer of 401. */
+    challenged(response: Response): boolean {
+      const asked = realm === null ? challengeOf(response) : null
+      if (asked === null || (asked.protocol !== 'https:' && registry.protocol === 'https:')) return false
+      realm = asked
+      return true
+    },
+  }
+}
+
+/**
+ * Finds the weights of a model in Ollama's registry.
+ * @throws SourceError when there are none or they may not be read; Interruption when nothing answers
+ */
+export const findInOllamaRegistry = async (source: OllamaSource, settings: OllamaSettings): Promise<FoundFile> => {
+  const { namespace, name, tag } = source
+  const { registry, signal } = settings
+  const label = `ollama:${namespace === 'library' ? '' : `${namespace}/`}${name}:${tag}`
+  const at = (path: string): URL =>
+    new URL(
+      `${registry.href.replace(/\/$/, '')}/v2/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/${path}`,
+    )
+  const tokens = createTokens(settings)
+
+  const refusal = async (response: Response): Promise<SourceError> => {
+    await response.body?.cancel()
+    if (response.status === 404) {
+      return new SourceError(`${registry.host} has no model ${label}.`, { advice: 'Check its name and its tag.' })
+    }
+    if (response.status === 401 || response.status === 403) {
+      return new SourceError(`${registry.host} does not give ${label} to everybody.`, {
+        advice: 'Fetch it with Ollama where you are signed in, then push the file.',
+      })
+    }
+    return new SourceError(`${registry.host} answered ${response.status} about ${label}.`, {
+      advice: 'Try again later.',
+    })
+  }
+
+  const askForManifest = async (): Promise<Response> =>
+    (
+      await follow(at(`manifests/${encodeURIComponent(tag)}`), {
+        headers: { accept: MANIFEST },
+        ownHeaders: await tokens.headers(),
+        signal,
+      })
+    ).response
+  let response = await askForManifest()
+  if (response.status === 401 && tokens.challenged(response)) {
+    await response.body?.cancel()
+    response = await askForManifest()
+  }
+  if (!response.ok) throw await refusal(response)
+
+  const layers = parsed(await textOf(response))?.layers
+  if (!Array.isArray(layers)) throw new SourceError(`What answers at ${registry.href} is no registry of Ollama.`)
+  const models = layers.filter(isLayer).filter(({ mediaType }) => mediaType === MODEL_LAYER)
+  const [model] = models
+  if (model === undefined || models.length > 1) {
+    throw new SourceError(`${label} has its weights in ${models.length} files; one is what can be taken.`)
+  }
+  const hex = /^sha256:([0-9a-f]{64})$/.exec(model.digest)?.[1]
+  if (hex === undefined) throw new SourceError(`The manifest of ${label} names no sha256 of its weights.`)
+  const others = layers
+    .filter(isLayer)
+    .filter((layer) => layer !== model)
+    .map(({ mediaType }) => mediaType.split('.').at(-1)!)
+  const besides = [...new Set(others)].filter((kind) => kind === 'adapter' || kind === 'projector')
+  return {
+    label,
+    url: at(`blobs/sha256:${hex}`),
+    ownHeaders: tokens.headers,
+    etag: null,
+    size: model.size,
+    digest: { algorithm: 'sha256', hex },
+    refusal,
+    fileName: safeFileName(`${name}-${tag}.gguf`),
+    notes: besides.length === 0 ? [] : [`Only the weights are taken, not the ${besides.join(' and the ')}.`],
+  }
+}

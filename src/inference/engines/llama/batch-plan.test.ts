@@ -35,9 +35,11 @@ const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: nu
     apart: () => more.apart ?? false,
   }).map(({ sequence, position, tokens, answers }) => [sequence, position, tokens.length, [...answers]])
 
-test('a prompt is read in pieces, and answered at its end', () => {
-  expect(plan([{ slot: 0, choice: choice(1, 20, 0) }])).toEqual([[0, 0, 16, []]])
-  expect(plan([{ slot: 0, choice: choice(1, 20, 16) }])).toEqual([[0, 16, 4, [3]]])
+test('a prompt is read in the fewest equal pieces, and answered at its end', () => {
+  expect(plan([{ slot: 0, choice: choice(1, 20, 0) }])).toEqual([[0, 0, 10, []]])
+  expect(plan([{ slot: 0, choice: choice(1, 20, 10) }])).toEqual([[0, 10, 10, [9]]])
+  expect(plan([{ slot: 0, choice: choice(1, 33, 0) }])).toEqual([[0, 0, 11, []]])
+  expect(plan([{ slot: 0, choice: choice(1, 16, 0) }])).toEqual([[0, 0, 16, [15]]])
 })
 
 test('beside streams a prompt takes only its share, and stands apart from them', () => {
@@ -49,7 +51,7 @@ test('beside streams a prompt takes only its share, and stands apart from them',
   expect(plan(occupied)).toEqual([
     [0, 4, 1, [0]],
     [2, 9, 1, [0]],
-    [1, 0, 8, []],
+    [1, 0, 7, []],
   ])
   // After slots 0 and 1 the prompt in slot 2 would be taken together with them, and cut after one token.
   const next = [
@@ -64,11 +66,23 @@ test('the oldest prompt is read first, whatever its slot', () => {
   const occupied = [
     { slot: 0, choice: choice(9, 20, 0) },
     { slot: 1, choice: choice(4, 10, 0) },
+    { slot: 2, choice: choice(12, 3, 0) },
   ]
-  expect(plan(occupied)).toEqual([
-    [0, 0, 6, []],
+  // The piece of 10 that the next one is due does not fit beside it, and nothing younger overtakes it.
+  expect(plan(occupied)).toEqual([[1, 0, 10, [9]]])
+  expect(plan(occupied.slice(1))).toEqual([
     [1, 0, 10, [9]],
+    [2, 0, 3, [2]],
   ])
+})
+
+test('a batch that is full of streams reads no prompt', () => {
+  const occupied = [
+    { slot: 0, choice: choice(1, 5, 4) },
+    { slot: 1, choice: choice(2, 5, 4) },
+    { slot: 2, choice: choice(3, 20, 0) },
+  ]
+  expect(plan(occupied, { batch: 2 }).map(([slot]) => slot)).toEqual([0, 1])
 })
 
 test('guesses are checked behind the next token, and never take the place of another stream', () => {

@@ -56,6 +56,12 @@ const inOrder = (writing: readonly PlannedPart[], prompts: readonly PlannedPart[
 }
 
 /**
+ * How much of a prompt to compute at once: all of it where it fits, else one of the fewest equal parts. A short rest costs as
+ * much as a far longer one: 570 tokens in 256 + 256 + 58 took 8 % more processor time than in three times 190.
+ */
+const evenShare = (tokens: number, room: number): number => Math.ceil(tokens / Math.max(1, Math.ceil(tokens / room)))
+
+/**
  * What the next batch computes: the next token of every choice that is writing, with the guesses at those that follow; then as
  * much of the prompts as still fits, the oldest first.
  */
@@ -70,11 +76,14 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
   }
   if (limits.apart(parts.length)) parts.reverse()
   if (parts.length > 0) room = Math.min(room, limits.promptTokens)
+  const whole = room
   const prompts: PlannedPart[] = []
   const reading = occupied.filter((each) => !isWriting(each)).sort((a, b) => a.choice.id - b.choice.id)
   for (const each of reading) {
-    const count = Math.min(room, missing(each))
-    if (count > 0) prompts.push(chunk(each, count))
+    const count = evenShare(missing(each), whole)
+    // A part that is squeezed in makes the next one shorter; it waits for a batch of its own.
+    if (count === 0 || count > room) break
+    prompts.push(chunk(each, count))
     room -= count
   }
   return inOrder(

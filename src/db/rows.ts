@@ -136,6 +136,8 @@ export interface RoundParticipantRow {
   fetched_at: Date | null
   reported_at: Date | null
   failure_reason: string | null
+  /** The earlier round whose model it still trains from (asynchronous jobs). */
+  base_round_id: string | null
 }
 
 export interface UpdateRow extends UpdateTrainingColumns {

@@ -85,6 +85,7 @@ export interface TrainingJobRow {
   state_sha256: string | null
   control_sha256: string | null
   clip_norm: number | null
+  ended_by: string | null
   reason: string | null
   waiting_until: Date | null
   stop_requested: Generated<boolean>

@@ -96,6 +96,8 @@ export const training = {
       control_sha256 text references blobs (sha256),
       -- The bound on updates that adaptive clipping has reached.
       clip_norm double precision,
+      -- How it ended, as a word and as a sentence.
+      ended_by text,
       reason text,
       -- Until when the next round may wait for devices or its turn.
       waiting_until timestamptz,
@@ -134,6 +136,8 @@ export const training = {
       -- The round whose model it was trained from, where that is an earlier one (asynchronous jobs).
       add column base_round_id uuid,
       add column staleness integer`,
+    // An asynchronous round goes on with those that still train from an earlier round's model.
+    `alter table round_participants add column base_round_id uuid`,
     `create index updates_by_control on updates (control_sha256) where control_sha256 is not null`,
     `create index updates_by_device on updates (device_id, created_at)`,
 

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { nextHeartbeatSeconds } from './pace.ts'
+
+/** A linear congruential sequence (Numerical Recipes): the same in every run. */
+const sequence = () => {
+  let state = 1
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const idle = { wanted: false, heldSeconds: 0 }
+
+describe('the pace of heartbeats', () => {
+  it('spreads 100,000 devices that came in the same second, and keeps them spread', () => {
+    const random = sequence()
+    const due = Float64Array.from({ length: 100_000 }, () => nextHeartbeatSeconds({ ...idle, fleet: 100_000, random }))
+    const perSecond = new Uint32Array(700)
+    for (let device = 0; device < due.length; device++) {
+      for (let at = due[device]!; at < 700; at += nextHeartbeatSeconds({ ...idle, fleet: 100_000, random })) {
+        perSecond[at]!++
+      }
+    }
+    // A thousand a second on average; right after the stampede, when all are spread over half to one and a half
+    // intervals, at most one in a hundred seconds' worth more.
+    expect(Math.max(...perSecond)).toBeLessThan(2000)
+    const later = perSecond.slice(400)
+    expect(Math.max(...later)).toBeLessThan(1300)
+    expect(Math.min(...later)).toBeGreaterThan(750)
+  })
+
+  it('is twenty seconds for small fleets, five while training waits for devices', () => {
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 10, random: () => 0.5 })).toBe(20)
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 10, wanted: true, random: () => 0.5 })).toBe(5)
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 50_000, wanted: true, random: () => 0.5 })).toBe(50)
+  })
+
+  it('never lets a device seem gone, however large the fleet', () => {
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 1e9, random: () => 0.999999 })).toBe(210)
+  })
+
+  it('counts the time that the answer was held', () => {
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 10, heldSeconds: 15, random: () => 0.5 })).toBe(5)
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 10, heldSeconds: 25, random: () => 0.5 })).toBe(1)
+  })
+})

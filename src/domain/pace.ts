@@ -1,0 +1,31 @@
+import type { Random } from './sampling.ts'
+
+/** Heartbeats that the whole fleet should come to per second: a third of what one process answers on a small machine. */
+const CHECK_INS_PER_SECOND = 1000
+/** A device that is silent for five minutes is no longer active (decision "Devices"); one lost heartbeat must not do that. */
+const LONGEST_SECONDS = 140
+const SHORTEST_SECONDS = 20
+/** Where training waits for devices, and there are few enough of them to ask. */
+const EAGER_SECONDS = 5
+
+export interface PaceOptions {
+  /** Devices that send heartbeats. */
+  readonly fleet: number
+  /** Training in the device's reach waits for devices, or is about to. */
+  readonly wanted: boolean
+  /** How long the answer was held for the device (long polling): that time has passed already. */
+  readonly heldSeconds: number
+  readonly random: Random
+}
+
+/**
+ * After how many seconds, a whole number, a device should send its next heartbeat: on average fleet / 1000, within 20 and
+ * 140 s, and uniformly spread over half to one and a half of that, so that devices which came at the same moment do not
+ * come together again (pace steering: Bonawitz et al. 2019, section 2.3). Sooner when training wants devices, as far as
+ * a fleet of that size allows.
+ */
+export const nextHeartbeatSeconds = ({ fleet, wanted, heldSeconds, random }: PaceOptions): number => {
+  const bearable = fleet / CHECK_INS_PER_SECOND
+  const mean = Math.min(LONGEST_SECONDS, Math.max(wanted ? EAGER_SECONDS : SHORTEST_SECONDS, bearable))
+  return Math.max(1, Math.round(mean * (0.5 + random()) - heldSeconds))
+}

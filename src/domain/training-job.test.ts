@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { strategySettings } from './strategy-settings.ts'
+import {
+  afterCompletedRound,
+  afterFailedRound,
+  hasConverged,
+  type JobEvent,
+  type JobStatus,
+  NEXT,
+  nextJobStatus,
+  roundSizes,
+} from './training-job.ts'
+
+const EVENTS: readonly JobEvent[] = ['begin', 'finish', 'give_up', 'stop']
+
+describe('the states of a training job', () => {
+  const table: [JobStatus, JobEvent, JobStatus][] = [
+    ['pending', 'begin', 'running'],
+    ['pending', 'finish', 'completed'],
+    ['pending', 'give_up', 'failed'],
+    ['pending', 'stop', 'stopped'],
+    ['running', 'begin', 'running'],
+    ['running', 'finish', 'completed'],
+    ['running', 'give_up', 'failed'],
+    ['running', 'stop', 'stopped'],
+  ]
+
+  it.each(table)('%s, when it is to %s, becomes %s', (status, event, next) => {
+    expect(nextJobStatus(status, event)).toBe(next)
+  })
+
+  it('have no other ways', () => {
+    const allowed = new Set(table.map(([status, event]) => `${status} ${event}`))
+    for (const status of Object.keys(NEXT) as JobStatus[]) {
+      for (const event of EVENTS) {
+        if (allowed.has(`${status} ${event}`)) continue
+        expect(() => nextJobStatus(status, event)).toThrow(`A training job that is ${status} cannot`)
+      }
+    }
+  })
+})
+
+describe('the sizes of a round', () => {
+  const sizes = { minDevices: 2, targetDevices: 10, overSelection: 1 }
+
+  it('are the target, and more than that with over-selection', () => {
+    const strategy = strategySettings('fedavg')
+    expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, wanted: 10, selected: 10 })
+    expect(roundSizes({ strategy, ...sizes, overSelection: 1.1 })).toEqual({ minDevices: 2, wanted: 10, selected: 11 })
+    expect(roundSizes({ strategy, ...sizes, overSelection: 1.31 })).toEqual({ minDevices: 2, wanted: 10, selected: 14 })
+  })
+
+  it('of an asynchronous job close at its buffer', () => {
+    const strategy = strategySettings('fedbuff', { buffer: 3 })
+    expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, wanted: 3, selected: 10 })
+    expect(() => roundSizes({ strategy, ...sizes, minDevices: 4 })).toThrow(
+      'min_devices (4) must not exceed strategy_options.buffer (3)',
+    )
+  })
+
+  it('do not contradict each other', () => {
+    expect(() => roundSizes({ strategy: strategySettings(), ...sizes, minDevices: 11 })).toThrow(
+      'min_devices (11) must not exceed target_devices (10)',
+    )
+  })
+})
+
+describe('a job that watches its loss', () => {
+  const rule = { lossImprovementBelow: 0.01, patience: 2 }
+
+  it.each([
+    [[], false],
+    [[1, 0.999], false],
+    [[1, 0.999, 0.998], true],
+    [[1, 0.999, 0.98], false],
+    [[1, 0.5, 0.7, 0.6], true],
+    [[1, null, 0.999, null, 0.998], true],
+    [[1, null, null, null], false],
+  ])('with %j has converged: %s', (losses, converged) => {
+    expect(hasConverged(losses, rule)).toBe(converged)
+  })
+})
+
+describe('a job after a round', () => {
+  const settings = { rounds: 5, stopWhen: { lossImprovementBelow: 0.1, patience: 1 } }
+
+  it('is completed with its last round, or when it has converged', () => {
+    expect(afterCompletedRound({ settings, roundsCompleted: 3, losses: [3, 2, 1] })).toBeNull()
+    expect(afterCompletedRound({ settings, roundsCompleted: 5, losses: [5, 4, 3, 2, 1] })).toEqual({
+      event: 'finish',
+      endedBy: 'rounds_done',
+      reason: 'All 5 rounds asked for are completed.',
+    })
+    expect(afterCompletedRound({ settings, roundsCompleted: 3, losses: [3, 2, 1.95] })).toEqual({
+      event: 'finish',
+      endedBy: 'converged',
+      reason: 'The last round made the loss better by less than 0.1.',
+    })
+  })
+
+  it('gives up when three in a row have failed', () => {
+    expect([1, 2].map((failed) => afterFailedRound(failed, 'too few'))).toEqual([null, null])
+    expect(afterFailedRound(3, 'too few')).toEqual({
+      event: 'give_up',
+      endedBy: 'rounds_failed',
+      reason: '3 rounds failed one after another. The last: too few',
+    })
+  })
+})

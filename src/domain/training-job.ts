@@ -1,0 +1,173 @@
+import { badRequest, conflict } from './errors.ts'
+import { STRATEGY_RULES, type StrategySettings } from './strategy-settings.ts'
+
+/** `pending` until its first round has begun. The last three are where every job ends, always with a reason. */
+export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'
+
+/** `begin` is the start of a round, the first or a later one. */
+export type JobEvent = 'begin' | 'finish' | 'give_up' | 'stop'
+
+/** All of it is ours: the interface names jobs only through the `train` command. */
+export const NEXT: Readonly<Record<JobStatus, Readonly<Partial<Record<JobEvent, JobStatus>>>>> = {
+  // A budget may be spent by others before the first round: that is an ending like any other.
+  pending: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
+  running: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
+  completed: {},
+  failed: {},
+  stopped: {},
+}
+
+const VERB: Readonly<Record<JobEvent, string>> = {
+  begin: 'begin a round',
+  finish: 'be completed',
+  give_up: 'fail',
+  stop: 'be stopped',
+}
+
+/** The status after `event`, or a conflict that says where the job stands. */
+export const nextJobStatus = (status: JobStatus, event: JobEvent): JobStatus => {
+  const next = NEXT[status][event]
+  if (next === undefined) throw conflict(`A training job that is ${status} cannot ${VERB[event]}.`)
+  return next
+}
+
+/** Why a job ended, as a word for programs. */
+export type EndedBy =
+  | 'rounds_done'
+  | 'converged'
+  | 'budget_spent'
+  | 'rounds_failed'
+  | 'no_devices'
+  | 'cannot_start'
+  | 'stopped'
+
+/** How a job ends: the event, the word for it, and a sentence for people. */
+export interface Ending {
+  readonly event: Exclude<JobEvent, 'begin'>
+  readonly endedBy: EndedBy
+  readonly reason: string
+}
+
+/** Converged: over the last `patience` rounds the best loss has not become better by `lossImprovementBelow` or more. */
+export interface StopRule {
+  readonly lossImprovementBelow: number
+  readonly patience: number
+}
+
+export interface JobPrivacy {
+  readonly noiseMultiplier: number
+  readonly clipNorm: number
+  readonly adaptiveClip: boolean
+}
+
+/** What was asked for, whole, with defaults filled in. Kept with the job as JSON. */
+export interface JobSettings {
+  readonly strategy: StrategySettings
+  readonly rounds: number
+  readonly minDevices: number
+  /** How many updates a round wants; of an asynchronous job: how many devices train at the same time. */
+  readonly targetDevices: number
+  /** So many times the target are selected, because some never deliver. */
+  readonly overSelection: number
+  readonly timeoutSeconds: number
+  /** How long, once min_devices updates are in, the rest is waited for; null: what follows from the timeout. */
+  readonly reportWindowSeconds: number | null
+  /** How long a round that could start waits for min_devices active devices. */
+  readonly waitForDevicesSeconds: number
+  readonly hyperparameters: Readonly<Record<string, unknown>>
+  readonly privacy: JobPrivacy | null
+  readonly secureAggregation: { readonly threshold: number } | null
+  readonly stopWhen: StopRule | null
+}
+
+export const JOB_ROUNDS = { min: 1, max: 10_000, default: 10 } as const
+export const MIN_DEVICES_DEFAULT = 2
+export const WAIT_FOR_DEVICES_SECONDS = { min: 1, max: 7 * 24 * 3600, default: 3600 } as const
+export const OVER_SELECTION = { min: 1, max: 10, default: 1 } as const
+/** So many failed rounds in a row end a job. */
+export const FAILED_ROUNDS_ALLOWED = 3
+
+/** How many devices a round selects, and how many updates close it. */
+export interface RoundSizes {
+  readonly minDevices: number
+  readonly selected: number
+  readonly wanted: number
+}
+
+/**
+ * A job's round sizes. Over-selection selects ceil(target * factor) and closes at the target (Bonawitz et al. 2019,
+ * "Towards Federated Learning at Scale", section 4.2). An asynchronous job's rounds close at its buffer's size.
+ * @throws bad_request naming the field where the sizes contradict each other.
+ */
+export const roundSizes = (
+  settings: Pick<JobSettings, 'strategy' | 'minDevices' | 'targetDevices' | 'overSelection'>,
+): RoundSizes => {
+  const { strategy, minDevices, targetDevices, overSelection } = settings
+  const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
+  const wanted = isAsynchronous ? Number(strategy.options.buffer) : targetDevices
+  if (minDevices > wanted) {
+    throw badRequest(
+      `min_devices (${minDevices}) must not exceed ${isAsynchronous ? 'strategy_options.buffer' : 'target_devices'} ` +
+        `(${wanted}): a round closes when so many updates are in.`,
+    )
+  }
+  // 10 * 1.1 is a little more than 11 in floating point.
+  return { minDevices, wanted, selected: Math.ceil(targetDevices * overSelection - 1e-9) }
+}
+
+/** Whether the losses of a job's completed rounds, oldest first, have stopped getting better. Rounds without a loss say nothing. */
+export const hasConverged = (losses: readonly (number | null)[], rule: StopRule): boolean => {
+  const known = losses.filter((loss) => loss !== null)
+  if (known.length <= rule.patience) return false
+  const before = Math.min(...known.slice(0, -rule.patience))
+  const lately = Math.min(...known.slice(-rule.patience))
+  return before - lately < rule.lossImprovementBelow
+}
+
+/** The parts of a job that decide what a completed round means for it. */
+export interface JobProgress {
+  readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen'>
+  /** This round included. */
+  readonly roundsCompleted: number
+  /** Of the completed rounds, oldest first. */
+  readonly losses: readonly (number | null)[]
+}
+
+/** How the job ends now that a round is completed; null: it goes on. */
+export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {
+  if (roundsCompleted >= settings.rounds) {
+    const rounds = settings.rounds === 1 ? 'The one round' : `All ${settings.rounds} rounds`
+    return {
+      event: 'finish',
+      endedBy: 'rounds_done',
+      reason: `${rounds} asked for ${settings.rounds === 1 ? 'is' : 'are'} completed.`,
+    }
+  }
+  const rule = settings.stopWhen
+  if (rule === null || !hasConverged(losses, rule)) return null
+  const span = rule.patience === 1 ? 'The last round' : `The last ${rule.patience} rounds`
+  return {
+    event: 'finish',
+    endedBy: 'converged',
+    reason: `${span} made the loss better by less than ${rule.lossImprovementBelow}.`,
+  }
+}
+
+/** How the job ends after so many failed rounds in a row, the last of them for `reason`; null: it tries again. */
+export const afterFailedRound = (failedInARow: number, reason: string): Ending | null =>
+  failedInARow < FAILED_ROUNDS_ALLOWED
+    ? null
+    : {
+        event: 'give_up',
+        endedBy: 'rounds_failed',
+        reason: `${failedInARow} rounds failed one after another. The last: ${reason}`,
+      }
+
+/** The end of waiting for devices that did not come. */
+export const noDevices = (active: number, settings: JobSettings): Ending => ({
+  event: 'give_up',
+  endedBy: 'no_devices',
+  reason:
+    `Waited ${settings.waitForDevicesSeconds} s for at least ${settings.minDevices} active devices; ` +
+    `there ${active === 1 ? 'was 1' : `were ${active}`}.`,
+})

@@ -16,6 +16,8 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     load: () => import('./inference/benchmark.command.ts'),
   },
   { name: 'login', summary: 'sign in to a service', load: () => import('./login/login.command.ts') },
+  { name: 'push', summary: 'bring a model into the catalog', load: () => import('./delivery/push.command.ts') },
+  { name: 'pull', summary: 'fetch a model from the catalog', load: () => import('./delivery/pull.command.ts') },
   {
     name: 'list',
     summary: 'list what there is on this machine',
@@ -28,6 +30,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     summary: 'find inference servers on the local network',
     load: () => import('./network/scan.command.ts'),
   },
+  { name: 'dashboard', summary: 'open the dashboard', load: () => import('./delivery/dashboard.command.ts') },
   { name: 'init', summary: 'create an organisation and work in it', load: () => import('./org/init.command.ts') },
   { name: 'org', summary: "show the organisation's settings", load: () => import('./org/org.command.ts') },
   {

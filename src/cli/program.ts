@@ -65,6 +65,8 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       .version(packageVersion(), '--version', 'print the version')
       .helpOption('-h, --help', 'show help')
       .helpCommand(false)
+      // Behind a command, --version is that command's: `svc push m.onnx --version 1.0.0`.
+      .enablePositionalOptions()
       .addHelpText('after', NOTES)
       .exitOverride()
       .configureOutput({

@@ -1,0 +1,38 @@
+import { ApiError } from '../../client/client.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+
+export type ModelDetail = Awaited<ReturnType<typeof modelNamed>>
+export type ListedVersion = ModelDetail['versions'][number]
+
+/** The answer, or null when the service says that there is no such thing. */
+export const orNull = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'not_found') return null
+    throw error
+  }
+}
+
+/** A model with its versions, by name or id. @throws Failure */
+export const modelNamed = (connection: Connection, nameOrId: string) =>
+  connection.ask((client) => client.GET('/api/v1/models/{model_id}', { params: { path: { model_id: nameOrId } } }))
+
+/** A version by its label, its number, or `latest`; null when the model has none such. */
+export const versionNamed = ({ versions }: ModelDetail, text: string): ListedVersion | null => {
+  if (text === 'latest') return [...versions].sort((one, other) => other.version - one.version)[0] ?? null
+  const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null
+  return versions.find(({ version, version_label }) => version === number || version_label === text) ?? null
+}
+
+/** @throws Failure that lists the versions there are. */
+export const requireVersion = (model: ModelDetail, name: string, text: string): ListedVersion => {
+  const found = versionNamed(model, text)
+  if (found !== null) return found
+  const labels = model.versions.map(({ version_label }) => version_label)
+  throw new Failure(`Model '${name}' has no version ${text}.`, {
+    advice:
+      labels.length === 0 ? 'It has none yet. Push one with: svc push' : `It has ${labels.slice(-20).join(', ')}.`,
+  })
+}

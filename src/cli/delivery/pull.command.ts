@@ -1,0 +1,54 @@
+import { type Command, Option } from 'commander'
+import type { DownloadFormat } from '../../domain/model.ts'
+import { sizeWords } from '../models/sizes.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface PullCommandOptions extends DataOptions {
+  readonly version: string
+  readonly format?: DownloadFormat
+  readonly output: string
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<name>', 'a model of the catalog, by name or id')
+    .option('-v, --version <version>', 'a version of it, or latest', 'latest')
+    .addOption(
+      new Option('--format <format>', 'a converted form (default: as it was uploaded)').choices([
+        'onnx',
+        'coreml',
+        'tflite',
+      ]),
+    )
+    .option('-o, --output <path>', 'a folder, or the path of the file', '.')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (name: string, { version: wanted, format, output, json, apiBase }: PullCommandOptions) => {
+      const { out } = session
+      const connection = await session.signedIn({ apiBase })
+      const { modelNamed, requireVersion } = await import('./catalog.ts')
+      const model = await modelNamed(connection, name)
+      const version = requireVersion(model, name, wanted)
+      const { pull } = await import('./pull.ts')
+      const pulled = await pull({ connection, modelId: model.id, version, format, output }, session)
+      if (pulled.wasThere) out.note('It was there already.')
+      if (json) {
+        return out.json({
+          model_id: model.id,
+          version: version.version,
+          version_label: version.version_label,
+          path: pulled.path,
+          model_size_bytes: pulled.bytes,
+          model_hash: `sha256:${pulled.sha256}`,
+          already_there: pulled.wasThere,
+        })
+      }
+      out.fields([
+        ['File', pulled.path],
+        ['Version', version.version_label],
+        ['Size', sizeWords(pulled.bytes)],
+        ['Hash', `sha256:${pulled.sha256}`],
+      ])
+    })
+}

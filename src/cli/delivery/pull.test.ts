@@ -1,0 +1,154 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { formOf, startWorld } from '../../../test/world.ts'
+import { sha256Of, someBytes } from '../../inference/sources/loopback-hub.fixture.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const start = async () => {
+  const world = await startWorld()
+  const { key } = await world.register('operator')
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  for (const [seed, label] of [
+    [1, '1.4.0'],
+    [2, '1.5.0'],
+  ] as const) {
+    await world.request('POST', '/api/v1/models/net/versions/upload', {
+      key,
+      body: formOf(someBytes(80_000, seed), { version_label: label }, 'w.onnx'),
+    })
+  }
+  const cwd = await emptyFolder()
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  return { world, cwd, env, svc: (...argv: string[]) => runInProcess(argv, { env, cwd }) }
+}
+
+it('pulls the latest version, one by its label, and one by its number; into a folder or to a path', async () => {
+  const { cwd, svc } = await start()
+  await mkdir(join(cwd, 'here'))
+  expect(await svc('pull', 'net')).toEqual({
+    exitCode: 0,
+    stdout: `File:     ${join(cwd, 'net-v2.onnx')}\nVersion:  1.5.0\nSize:     80 kB\nHash:     sha256:${sha256Of(someBytes(80_000, 2))}\n`,
+    stderr: '',
+  })
+  await svc('pull', 'net', '-v', '1.4.0', '-o', 'here')
+  await svc('pull', 'net', '--version', '1', '--output', 'new/')
+  await svc('pull', 'net', '--version', '1.5.0', '--output', 'mine.onnx')
+  const paths = ['net-v2.onnx', 'here/net-v1.onnx', 'new/net-v1.onnx', 'mine.onnx']
+  expect(await Promise.all(paths.map(async (path) => sha256Of(await readFile(join(cwd, path)))))).toEqual(
+    [2, 1, 1, 2].map((seed) => sha256Of(someBytes(80_000, seed))),
+  )
+  expect((await readdir(cwd)).sort()).toEqual(['here', 'mine.onnx', 'net-v2.onnx', 'new'])
+})
+
+it('what is there with the same bytes is a success, and what is something else is left alone', async () => {
+  const { cwd, svc } = await start()
+  await svc('pull', 'net')
+  const again = await svc('pull', 'net', '--json')
+  expect([again.exitCode, again.stderr, JSON.parse(again.stdout)]).toEqual([
+    0,
+    'It was there already.\n',
+    {
+      model_id: expect.any(String),
+      version: 2,
+      version_label: '1.5.0',
+      path: join(cwd, 'net-v2.onnx'),
+      model_size_bytes: 80_000,
+      model_hash: `sha256:${sha256Of(someBytes(80_000, 2))}`,
+      already_there: true,
+    },
+  ])
+  await writeFile(join(cwd, 'net-v2.onnx'), 'mine')
+  expect(await svc('pull', 'net')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `svc: ${join(cwd, 'net-v2.onnx')} exists and is something else: it is left as it is.\nMove it away, or give --output another place.\n`,
+  })
+  expect(await readFile(join(cwd, 'net-v2.onnx'), 'utf8')).toBe('mine')
+})
+
+it('an unknown model, version or format is told; a format that nobody knows is wrong usage', async () => {
+  const { cwd, svc } = await start()
+  expect([
+    await svc('pull', 'other'),
+    await svc('pull', 'net', '-v', '9.0.0'),
+    await svc('pull', 'net', '--format', 'coreml'),
+    await svc('pull', 'net', '--format', 'zip'),
+    await svc('pull'),
+  ]).toEqual([
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'other' does not exist") },
+    { exitCode: 1, stdout: '', stderr: "svc: Model 'net' has no version 9.0.0.\nIt has 1.4.0, 1.5.0.\n" },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("'coreml' does not exist") },
+    { exitCode: 2, stdout: '', stderr: expect.stringContaining('--format') },
+    { exitCode: 2, stdout: '', stderr: expect.stringContaining("'name'") },
+  ])
+  expect(await readdir(cwd)).toEqual([])
+})
+
+it('a connection that breaks is continued; wrong bytes are refused, and nothing of them stays', async () => {
+  const { world, env, cwd } = await start()
+  const ranges: (string | undefined)[] = []
+  let spoil = false
+  const server = createServer((incoming, outgoing) => {
+    const onward = httpRequest(
+      `${world.baseUrl}${incoming.url}`,
+      { method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers)
+        const isWhole = incoming.url!.endsWith('/download') && incoming.headers.range !== 'bytes=0-0'
+        if (isWhole) ranges.push(incoming.headers.range)
+        if (isWhole && spoil)
+          answer.on('data', (piece: Buffer) => outgoing.write(piece.fill(0))).on('end', () => outgoing.end())
+        else if (isWhole && ranges.length === 1)
+          answer.once('data', (piece: Buffer) => outgoing.write(piece, () => outgoing.destroy()))
+        else answer.pipe(outgoing)
+      },
+    )
+    incoming.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const SERVICE_API_BASE = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const svc = (...argv: string[]) => runInProcess(argv, { env: { ...env, SERVICE_API_BASE }, cwd })
+  expect(await svc('pull', 'net')).toMatchObject({ exitCode: 0, stderr: '' })
+  expect([sha256Of(await readFile(join(cwd, 'net-v2.onnx'))), ranges.length]).toEqual([
+    sha256Of(someBytes(80_000, 2)),
+    2,
+  ])
+  spoil = true
+  expect(await svc('pull', 'net', '-v', '1.4.0')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('arrives with the sha256'),
+  })
+  expect(await readdir(cwd)).toEqual(['net-v2.onnx'])
+})
+
+it('dashboard prints the address and opens it: that of the service, or SERVICE_DASHBOARD_URL', async () => {
+  const opened: string[] = []
+  const svc = async (env: Record<string, string>, ...argv: string[]) =>
+    runInProcess(['dashboard', ...argv], {
+      env: { SERVICE_HOME: await emptyFolder(), ...env },
+      openBrowser: (address) => opened.push(address),
+    })
+  expect([
+    await svc({}),
+    await svc({ SERVICE_DASHBOARD_URL: 'https://fleet.example/' }),
+    await svc({ SERVICE_DASHBOARD_URL: 'https://fleet.example' }, '--api-base', 'http://10.0.0.1:8000', '--no-open'),
+    await svc({ SERVICE_DASHBOARD_URL: 'fleet' }),
+  ]).toEqual([
+    { exitCode: 0, stdout: 'http://127.0.0.1:8000/\n', stderr: '' },
+    { exitCode: 0, stdout: 'https://fleet.example/\n', stderr: '' },
+    { exitCode: 0, stdout: 'http://10.0.0.1:8000/\n', stderr: '' },
+    { exitCode: 2, stdout: '', stderr: expect.stringContaining('SERVICE_DASHBOARD_URL') },
+  ])
+  expect(opened).toEqual(['http://127.0.0.1:8000/', 'https://fleet.example/'])
+})

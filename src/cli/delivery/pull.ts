@@ -1,0 +1,103 @@
+import { stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { ApiError } from '../../client/client.ts'
+import type { DownloadFormat } from '../../domain/model.ts'
+import { digestOf, downloadFile } from '../../inference/sources/download-file.ts'
+import { type Asked, follow, plainEtag } from '../../inference/sources/follow.ts'
+import { type RemoteFile, safeFileName } from '../../inference/sources/remote-file.ts'
+import { Interruption, SourceError } from '../../inference/sources/source-error.ts'
+import { type Connection, toFailure, unreachable } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import type { ListedVersion } from './catalog.ts'
+import { showProgress } from './progress.ts'
+
+export interface PullOptions {
+  readonly connection: Connection
+  readonly modelId: string
+  readonly version: ListedVersion
+  readonly format: DownloadFormat | undefined
+  /** A folder, or the path of the file. */
+  readonly output: string
+}
+
+export interface Pulled {
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly wasThere: boolean
+}
+
+/** A folder that exists, or ends like one, gets the file under the name that the service gives; else it is the file. */
+const targetOf = async (output: string, cwd: string, fileName: string): Promise<string> => {
+  const path = resolve(cwd, output)
+  const isFolder = /[/\\]$/.test(output) || (await stat(path).catch(() => null))?.isDirectory() === true
+  return isFolder ? join(path, fileName) : path
+}
+
+/** Whether it is there already. @throws Failure when something else is. */
+const isThere = async (target: string, bytes: number, sha256: string): Promise<boolean> => {
+  const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (found === null) return false
+  const same = found.isFile() && found.size === bytes && (await digestOf(target, 'sha256')) === sha256
+  if (same) return true
+  throw new Failure(`${target} exists and is something else: it is left as it is.`, {
+    advice: 'Move it away, or give --output another place.',
+  })
+}
+
+/** Brings a version's file here: continued where an earlier pull stopped, checked by hash, and in place only when whole. */
+export const pull = async (options: PullOptions, session: Session): Promise<Pulled> => {
+  const { connection, version, format } = options
+  const { io } = session
+  const { baseUrl } = connection
+  const signal = io.signal ?? new AbortController().signal
+  const access = await session.apiKey(baseUrl)
+  const ownHeaders = { authorization: `Bearer ${access?.key}` }
+  const url = new URL(`${baseUrl}/api/v1/models/${options.modelId}/versions/${version.version}/download`)
+  if (format !== undefined) url.searchParams.set('format', format)
+  const refusal = async (response: Response): Promise<Failure> => {
+    const body: unknown = await response.json().catch(() => null)
+    return toFailure(new ApiError(response.status, body), { baseUrl, keySource: access?.source })
+  }
+
+  // A byte of it, because an answer to HEAD could not say what is wrong.
+  const asked: Asked = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
+  const { response } = await follow(url, asked).catch((error: unknown) => {
+    if (error instanceof Interruption) throw unreachable(baseUrl, error.message, error)
+    throw error
+  })
+  if (!response.ok) throw await refusal(response)
+  await response.body?.cancel()
+  const size = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN)
+  const sha256 = /^sha256:([0-9a-f]{64})$/.exec(response.headers.get('x-model-hash') ?? '')?.[1]
+  if (sha256 === undefined || !Number.isSafeInteger(size)) {
+    throw new Failure(`${baseUrl} does not say what the bytes of this file are. Is the address right?`)
+  }
+  const named = /filename="([^"]*)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? ''
+  const target = await targetOf(options.output, io.cwd, safeFileName(named))
+  if (await isThere(target, size, sha256)) return { path: target, bytes: size, sha256, wasThere: true }
+
+  const remote: RemoteFile = {
+    label: basename(target),
+    url,
+    ownHeaders: async () => ownHeaders,
+    etag: plainEtag(response.headers.get('etag')),
+    size,
+    digest: { algorithm: 'sha256', hex: sha256 },
+    refusal,
+  }
+  const bar = showProgress(io, `Pulling ${basename(target)}`)
+  try {
+    await downloadFile(remote, target, { signal, progress: bar.update })
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
+  } finally {
+    bar.end()
+  }
+  return { path: target, bytes: size, sha256, wasThere: false }
+}

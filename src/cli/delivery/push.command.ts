@@ -1,0 +1,87 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isUuid, requireSemantic } from '../../domain/model.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import { sizeWords } from '../models/sizes.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface PushCommandOptions extends DataOptions {
+  readonly version: string
+  readonly modelId?: string
+  readonly quantize?: string
+  readonly qualityThreshold?: number
+}
+
+const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
+
+const parseVersion = (text: string): string => {
+  try {
+    requireSemantic(text)
+    return text
+  } catch {
+    throw new InvalidArgumentError('It must be a semantic version such as 1.4.0.')
+  }
+}
+
+const parseThreshold = (text: string): number => {
+  const share = Number(text)
+  if (text.trim() !== '' && share >= 0 && share <= 1) return share
+  throw new InvalidArgumentError('It must be a number from 0.0 to 1.0.')
+}
+
+const requireNoQuantizing = ({ quantize, qualityThreshold }: PushCommandOptions): void => {
+  if (quantize !== undefined) {
+    throw new Failure(`Quantizing (${quantize}) is not available yet: nothing was pushed.`, {
+      advice:
+        'Leave out --quantize to push the file as it is. Many models of Hugging Face are there quantized already.',
+    })
+  }
+  if (qualityThreshold !== undefined) {
+    throw wrongUsage('--quality-threshold is about what --quantize loses, and there is no --quantize.')
+  }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument(
+      '[source]',
+      'a file, a model of this machine, hf:<org>/<model> or ollama:<name> (default: the model file in this folder)',
+    )
+    .requiredOption('-v, --version <version>', 'semantic version that it gets, such as 1.4.0', parseVersion)
+    .option('-m, --model-id <model>', 'name (or id) of the model in the catalog (default: from the name of the file)')
+    .addOption(new Option('-q, --quantize <method>', 'quantize it first').choices(METHODS))
+    .option('--quality-threshold <share>', 'least quality that quantizing may leave, 0.0 to 1.0', parseThreshold)
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (source: string | undefined, options: PushCommandOptions) => {
+      const { out } = session
+      requireNoQuantizing(options)
+      const { requireModelName, whatToPush } = await import('./what-to-push.ts')
+      const { modelId } = options
+      if (modelId !== undefined && !isUuid(modelId)) requireModelName(modelId, '--model-id')
+      const connection = await session.signedIn({ apiBase: options.apiBase })
+      const pushed = await whatToPush(source, session)
+      const model = modelId ?? requireModelName(pushed.name, 'file')
+      const { push } = await import('./push.ts')
+      const done = await push(pushed, { connection, model, version: options.version }, session)
+      for (const warning of done.warnings) out.note(warning)
+      if (done.wasThere) out.note('These bytes are there under this version already.')
+      const { version } = done
+      if (options.json) {
+        return out.json({
+          model_id: done.model.id,
+          model_name: done.model.name,
+          ...version,
+          already_there: done.wasThere,
+        })
+      }
+      out.fields([
+        ['Model', done.model.name],
+        ['Model id', done.model.id],
+        ['Version', `${version.version_label} (number ${version.version})`],
+        ['Format', version.format],
+        ['Size', sizeWords(version.model_size_bytes)],
+        ['Hash', version.model_hash],
+      ])
+    })
+}

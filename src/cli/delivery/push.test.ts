@@ -1,0 +1,259 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld, type World } from '../../../test/world.ts'
+import { someBytes, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const hashOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+
+const start = async () => {
+  const world = await startWorld()
+  const { key } = await world.register('operator')
+  const cwd = await emptyFolder()
+  const home = await emptyFolder()
+  const env = { SERVICE_HOME: home, SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  const svc = (...argv: string[]) => runInProcess(argv, { env, cwd })
+  const catalog = async () => {
+    const { body } = await world.request('GET', '/api/v1/models', { key })
+    return (body as { models: { name: string; framework: string; model_hash: string }[] }).models
+  }
+  return { world, key, cwd, home, env, svc, catalog }
+}
+
+it('a file becomes a version of a model that is named after it, which is made', async () => {
+  const { cwd, svc, catalog } = await start()
+  const bytes = someBytes(5000)
+  await writeFile(join(cwd, 'my net-v2.h5'), bytes)
+  const { stdout, ...rest } = await svc('push', 'my net-v2.h5', '--version', '1.2.0')
+  expect(rest).toEqual({ exitCode: 0, stderr: '' })
+  const id = /^Model id: +(\S+)$/m.exec(stdout)![1]
+  expect(stdout).toBe(
+    `Model:     my_net-v2\nModel id:  ${id}\nVersion:   1.2.0 (number 1)\nFormat:    tensorflow\nSize:      5 kB\nHash:      ${hashOf(bytes)}\n`,
+  )
+  expect(await catalog()).toMatchObject([{ name: 'my_net-v2', framework: 'tensorflow', model_hash: hashOf(bytes) }])
+})
+
+it('the only model file of the folder is meant when none is named, and --model-id names the model', async () => {
+  const { cwd, svc, catalog } = await start()
+  expect(await svc('push', '-v', '1.0.0')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('no model file in this folder'),
+  })
+  await writeFile(join(cwd, 'notes.txt'), 'nothing')
+  await writeFile(join(cwd, 'a.onnx'), someBytes(100))
+  expect(await svc('push', '-v', '1.0.0', '-m', 'net')).toMatchObject({ exitCode: 0 })
+  await writeFile(join(cwd, 'b.onnx'), someBytes(100))
+  expect(await svc('push', '-v', '2.0.0')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('There are several model files in this folder: a.onnx, b.onnx.'),
+  })
+  expect((await catalog()).map(({ name }) => name)).toEqual(['net'])
+})
+
+it('the same bytes again are a success that sends nothing; other bytes under that version are refused', async () => {
+  const { world, key, cwd, svc } = await start()
+  await writeFile(join(cwd, 'net.onnx'), someBytes(100))
+  const first = JSON.parse((await svc('push', 'net.onnx', '-v', '1.0.0', '--json')).stdout)
+  const again = await svc('push', 'net.onnx', '-v', '1.0.0', '--json')
+  expect([again.exitCode, again.stderr, JSON.parse(again.stdout)]).toEqual([
+    0,
+    'These bytes are there under this version already.\n',
+    {
+      model_id: first.model_id,
+      model_name: 'net',
+      version: 1,
+      version_label: '1.0.0',
+      format: 'onnx',
+      model_size_bytes: 100,
+      model_hash: hashOf(someBytes(100)),
+      uploaded_at: '2026-01-01T00:00:00.000Z',
+      already_there: true,
+    },
+  ])
+  await writeFile(join(cwd, 'net.onnx'), someBytes(100, 2))
+  expect(await svc('push', 'net.onnx', '-v', '1.0.0')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      "svc: Version 1.0.0 of 'net' exists with other bytes.\nA version never changes once it is there. Give this one another --version.\n",
+  })
+  const { body } = await world.request('GET', '/api/v1/models/net', { key })
+  expect((body as { versions: unknown[] }).versions).toHaveLength(1)
+})
+
+it('what cannot be right is wrong usage, and names the option', async () => {
+  const { cwd, svc, catalog } = await start()
+  await writeFile(join(cwd, 'net.onnx'), someBytes(100))
+  await writeFile(join(cwd, '___.onnx'), someBytes(100))
+  const cases: readonly (readonly [argv: readonly string[], said: string])[] = [
+    [['net.onnx'], '--version <version>'],
+    [['net.onnx', '-v', 'v1.0.0'], 'It must be a semantic version such as 1.4.0.'],
+    [['net.onnx', '-v', '1.0'], '--version'],
+    [['net.onnx', '-v', '1.0.0', '-q', 'int3'], '--quantize'],
+    [['net.onnx', '-v', '1.0.0', '--quality-threshold', '1.5'], 'from 0.0 to 1.0'],
+    [['net.onnx', '-v', '1.0.0', '--quality-threshold', '0.9'], '--quality-threshold'],
+    [['net.onnx', '-v', '1.0.0', '-m', 'a/b'], "--model-id 'a/b' cannot be the name of a model."],
+    [['___.onnx', '-v', '1.0.0'], '--model-id'],
+  ]
+  for (const [argv, said] of cases) {
+    expect(await svc('push', ...argv), argv.join(' ')).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: expect.stringContaining(said),
+    })
+  }
+  expect(await catalog()).toEqual([])
+})
+
+it('what cannot be done fails with the reason: quantizing, no such file or model, an empty file, no key', async () => {
+  const { cwd, env, svc } = await start()
+  await writeFile(join(cwd, 'net.onnx'), someBytes(100))
+  await writeFile(join(cwd, 'empty.onnx'), '')
+  const failed = async (...argv: string[]) => {
+    const { exitCode, stderr } = await svc('push', ...argv)
+    return [exitCode, stderr.split('\n')[0]]
+  }
+  expect([
+    await failed('net.onnx', '-v', '1.0.0', '-q', 'int8'),
+    await failed('other.onnx', '-v', '1.0.0'),
+    await failed('other', '-v', '1.0.0'),
+    await failed('empty.onnx', '-v', '1.0.0'),
+    await failed('net.onnx', '-v', '1.0.0', '-m', '00000000-0000-4000-8000-000000000000'),
+    await failed('hf:a/b/c', '-v', '1.0.0'),
+  ]).toEqual([
+    [1, 'svc: Quantizing (int8) is not available yet: nothing was pushed.'],
+    [1, 'svc: There is no file other.onnx.'],
+    [1, "svc: There is no file and no model 'other' here."],
+    [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],
+    [1, 'svc: There is no model with the id 00000000-0000-4000-8000-000000000000.'],
+    [1, "svc: 'hf:a/b/c' names no model."],
+  ])
+  const { SERVICE_API_KEY: _, ...keyless } = env
+  expect(await runInProcess(['push', 'net.onnx', '-v', '1.0.0'], { env: keyless, cwd })).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('you are not signed in'),
+  })
+})
+
+it('a model of Hugging Face and one of Ollama are downloaded, pushed, and not kept', async () => {
+  const { env, cwd, home, catalog } = await start()
+  const weights = someBytes(50_000)
+  const hub = await startHub({
+    'tiny-Q4_0.gguf': { bytes: weights, large: true },
+    'tiny-Q8_0.gguf': { bytes: someBytes(9), large: true },
+  })
+  hub.cuts.push(20_000)
+  const registry = await startRegistry(someBytes(40_000, 3))
+  const svc = (...argv: string[]) =>
+    runInProcess(argv, { env: { ...env, HF_ENDPOINT: hub.endpoint, OLLAMA_REGISTRY: registry.address }, cwd })
+  expect([
+    await svc('push', 'hf:org/tiny', '-v', '1.0.0'),
+    await svc('push', 'ollama:tiny', '-v', '2.0.0', '-m', 'other'),
+  ]).toMatchObject([
+    { exitCode: 0, stderr: 'Of 2 GGUF files, tiny-Q4_0.gguf is taken.\n' },
+    { exitCode: 0, stderr: '' },
+  ])
+  expect((await catalog()).map(({ name, model_hash }) => [name, model_hash])).toEqual([
+    ['other', hashOf(someBytes(40_000, 3))],
+    ['tiny', hashOf(weights)],
+  ])
+  expect(await readdir(join(home, 'downloads'))).toEqual([])
+  const refused = await svc('push', 'hf:org/none', '-v', '1.0.0')
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    `svc: ${new URL(hub.endpoint).host} has no model org/none.\nSee ${hub.endpoint}/org/none\n`,
+  ])
+})
+
+it('a model of this machine is pushed by its name', async () => {
+  const { cwd, home, svc, catalog } = await start()
+  await mkdir(join(home, 'models'), { recursive: true })
+  await writeFile(join(cwd, 'in.gguf'), 'GGUF and more')
+  const { addModel } = await import('../../inference/models/change-models.ts')
+  await addModel(home, { name: 'mine:q8_0', path: join(cwd, 'in.gguf') })
+  expect(await svc('push', 'mine', '-v', '1.0.0')).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(await catalog()).toMatchObject([{ name: 'mine', model_hash: hashOf(Buffer.from('GGUF and more')) }])
+})
+
+/** Stands between svc and the service: breaks uploads off, or loses their answers. */
+const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'busy')[]): Promise<string> => {
+  const server = createServer((incoming, outgoing) => {
+    const isUpload = incoming.method === 'POST' && incoming.url!.endsWith('/upload')
+    const trouble = isUpload ? troubles.shift() : undefined
+    if (trouble === 'busy') {
+      incoming.resume().on('end', () => outgoing.writeHead(503, { 'retry-after': '0' }).end())
+      return
+    }
+    if (trouble === 'cut') {
+      incoming.once('data', () => incoming.destroy())
+      return
+    }
+    const onward = httpRequest(
+      `${world.baseUrl}${incoming.url}`,
+      { method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        if (trouble === 'lose-answer') return outgoing.destroy()
+        outgoing.writeHead(answer.statusCode!, answer.headers)
+        answer.pipe(outgoing)
+      },
+    )
+    incoming.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+it('an upload that breaks off is tried again, also when the version was stored and only the answer was lost', async () => {
+  const { world, key, env, cwd } = await start()
+  const bytes = someBytes(3_000_000)
+  await writeFile(join(cwd, 'net.onnx'), bytes)
+  for (const [label, troubles] of [
+    ['1.0.0', ['cut', 'busy']],
+    ['2.0.0', ['lose-answer']],
+  ] as const) {
+    const SERVICE_API_BASE = await startTroubled(world, [...troubles])
+    const { exitCode, stderr } = await runInProcess(['push', 'net.onnx', '-v', label], {
+      env: { ...env, SERVICE_API_BASE },
+      cwd,
+    })
+    expect([exitCode, stderr.match(/Trying again/g)?.length]).toEqual([0, troubles.length])
+  }
+  const { body } = await world.request('GET', '/api/v1/models/net', { key })
+  const { versions } = body as { versions: { version_label: string; model_hash: string }[] }
+  expect(versions.map(({ version_label, model_hash }) => [version_label, model_hash])).toEqual([
+    ['1.0.0', hashOf(bytes)],
+    ['2.0.0', hashOf(bytes)],
+  ])
+})
+
+it('on a terminal a bar shows how far it is', async () => {
+  const { env, cwd } = await start()
+  await writeFile(join(cwd, 'net.onnx'), someBytes(1_000_000))
+  const { run } = await import('../program.ts')
+  let shown = ''
+  const stderr = { isTTY: true, write: (text: string) => void (shown += text) }
+  expect(await run(['push', 'net.onnx', '-v', '1.0.0'], { env, cwd, stdout: { write: () => undefined }, stderr })).toBe(
+    0,
+  )
+  expect(shown).toContain(`Pushing net.onnx ${'█'.repeat(24)} 100 % of 1.0 MB`)
+})
+
+it('a version that was pushed is pulled again, byte for byte', async () => {
+  const { cwd, svc } = await start()
+  await writeFile(join(cwd, 'net.onnx'), someBytes(70_000))
+  await svc('push', 'net.onnx', '-v', '1.0.0')
+  expect(await svc('pull', 'net')).toMatchObject({ exitCode: 0, stderr: '' })
+  expect((await readFile(join(cwd, 'net-v1.onnx'))).equals(someBytes(70_000))).toBe(true)
+})

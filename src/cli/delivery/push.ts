@@ -1,0 +1,164 @@
+import { rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../client/client.ts'
+import { extensionOf, type Framework, isUuid } from '../../domain/model.ts'
+import { digestOf } from '../../inference/sources/download-file.ts'
+import { Interruption } from '../../inference/sources/source-error.ts'
+import { type Connection, toFailure } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { type ListedVersion, type ModelDetail, modelNamed, orNull, versionNamed } from './catalog.ts'
+import { showProgress } from './progress.ts'
+import { type Answer, uploadOnce } from './upload.ts'
+import type { Pushed } from './what-to-push.ts'
+
+export interface PushOptions {
+  readonly connection: Connection
+  /** Name or id of the model. */
+  readonly model: string
+  /** A semantic version. */
+  readonly version: string
+  readonly stallMs?: number
+}
+
+export interface Outcome {
+  readonly model: ModelDetail
+  readonly version: ListedVersion
+  /** The same bytes were there under that label already. */
+  readonly wasThere: boolean
+  readonly warnings: readonly string[]
+}
+
+const TRIES = 5
+const FIRST_WAIT_MS = 500
+const STALL_MS = 120_000
+
+const FRAMEWORK_OF_ENDING: Readonly<Record<string, Framework>> = {
+  h5: 'tensorflow',
+  keras: 'tensorflow',
+  tflite: 'tensorflow',
+  pkl: 'sklearn',
+  joblib: 'sklearn',
+  ubj: 'xgboost',
+}
+
+/** The model of that name, made now if there is none. */
+const findOrCreate = async (connection: Connection, name: string, fileName: string): Promise<ModelDetail> => {
+  const found = await orNull(modelNamed(connection, name))
+  if (found !== null) return found
+  if (isUuid(name))
+    throw new Failure(`There is no model with the id ${name}.`, { advice: 'Leave it out, or give a name.' })
+  const framework = FRAMEWORK_OF_ENDING[extensionOf(fileName)] ?? 'pytorch'
+  try {
+    await connection.ask((client) => client.POST('/api/v1/models', { body: { name, framework } }))
+  } catch (error) {
+    const isTaken = error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'conflict'
+    if (!isTaken) throw error
+    // Somebody else has just made it.
+  }
+  return modelNamed(connection, name)
+}
+
+/** The version of that label, when it has these bytes. @throws Failure when it has others. */
+const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedVersion | null => {
+  const found = versionNamed(model, label)
+  if (found === null || found.version_label !== label) return null
+  if (found.model_hash === `sha256:${sha256}`) return found
+  throw new Failure(`Version ${label} of '${model.name ?? model.id}' exists with other bytes.`, {
+    advice: 'A version never changes once it is there. Give this one another --version.',
+  })
+}
+
+/**
+ * Sends the file as a version, from the start again when the connection breaks. A label that has the same bytes already is
+ * a success, so a push whose answer was lost can be repeated.
+ */
+export const push = async (pushed: Pushed, options: PushOptions, session: Session): Promise<Outcome> => {
+  const { connection, version: label } = options
+  const { io, out } = session
+  const signal = io.signal ?? new AbortController().signal
+  const { size: bytes } = await stat(pushed.path)
+  if (bytes === 0) throw new Failure(`${pushed.path} is empty: a version needs weights.`)
+  const sha256 = await digestOf(pushed.path, 'sha256')
+  const name = options.model
+  let model = await findOrCreate(connection, name, pushed.fileName)
+  const before = sameVersion(model, label, sha256)
+  const access = await session.apiKey(connection.baseUrl)
+  if (access === null) throw new Failure('The key is gone.', { advice: 'Sign in again: svc login' })
+  const outcome = (version: ListedVersion, wasThere: boolean, warnings: readonly string[] = []): Outcome => ({
+    model,
+    version,
+    wasThere,
+    warnings,
+  })
+
+  const send = async (): Promise<Answer> => {
+    const bar = showProgress(io, `Pushing ${pushed.fileName}`)
+    try {
+      return await uploadOnce({
+        url: new URL(`${connection.baseUrl}/api/v1/models/${model.id}/versions/upload`),
+        key: access.key,
+        path: pushed.path,
+        bytes,
+        fileName: pushed.fileName,
+        fields: { version_label: label, ...(pushed.description && { description: pushed.description.slice(0, 1000) }) },
+        signal,
+        progress: bar.update,
+        stallMs: options.stallMs ?? STALL_MS,
+      })
+    } finally {
+      bar.end()
+    }
+  }
+
+  const sendUntilAnswered = async (): Promise<Outcome> => {
+    for (let tries = 1; ; tries++) {
+      let failure: Failure
+      let waitMs = FIRST_WAIT_MS * 2 ** (tries - 1)
+      try {
+        const { status, body, retryAfterMs } = await send()
+        if (status === 201) {
+          const { warnings, ...version } = body as ListedVersion & { readonly warnings: readonly string[] }
+          if (version.model_hash === `sha256:${sha256}`) return outcome(version, false, warnings)
+          throw new Failure(`The service stored ${version.model_hash} instead of sha256:${sha256}.`, {
+            advice: `The file changed while it was being sent. Push it under another --version; ${label} has the wrong bytes.`,
+          })
+        }
+        failure = toFailure(new ApiError(status, body), { baseUrl: connection.baseUrl, keySource: access.source })
+        // The answer to an earlier try may have been lost.
+        if (status === 409) return outcome(await sameOrThrow(failure), true)
+        if (status !== 429 && status < 500) throw failure
+        waitMs = retryAfterMs ?? waitMs
+      } catch (error) {
+        if (!(error instanceof Interruption)) throw error
+        failure = new Failure(`The upload to ${connection.baseUrl} failed: ${error.message}.`, {
+          advice: 'Push it again: a version is there whole or not at all.',
+          cause: error,
+        })
+      }
+      if (tries === TRIES) throw failure
+      out.note(`${failure.message} Trying again.`)
+      await sleep(waitMs, undefined, { signal })
+      const found = await sameNow().catch((error: unknown) => {
+        // The service may still be away; the next try shows.
+        if (error instanceof Failure && error.cause instanceof ApiError) throw error
+        return null
+      })
+      if (found !== null) return outcome(found, true)
+    }
+  }
+  const sameNow = async (): Promise<ListedVersion | null> => {
+    model = await modelNamed(connection, model.id)
+    return sameVersion(model, label, sha256)
+  }
+  const sameOrThrow = async (failure: Failure): Promise<ListedVersion> => {
+    const found = await sameNow()
+    if (found === null) throw failure
+    return found
+  }
+
+  const done = before === null ? await sendUntilAnswered() : outcome(before, true)
+  if (pushed.isOurs) await rm(dirname(pushed.path), { recursive: true, force: true })
+  return done
+}

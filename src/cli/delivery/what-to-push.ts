@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { MODEL_NAME } from '../../domain/model.ts'
+import { InferenceError } from '../../inference/errors.ts'
+import { findModel } from '../../inference/models/model-folder.ts'
+import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
+import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
+import { SourceError } from '../../inference/sources/source-error.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { showProgress } from './progress.ts'
+
+/** A file to push, and what is known of it. */
+export interface Pushed {
+  readonly path: string
+  readonly fileName: string
+  /** What it would be called in the catalog if nobody named it. */
+  readonly name: string
+  /** Kept with the version: where it came from. */
+  readonly description: string
+  /** A downloaded file may go once it is in the catalog. */
+  readonly isOurs: boolean
+}
+
+const ENDINGS = /\.(pt|pth|bin|h5|keras|pkl|joblib|onnx|ubj|tflite|mlmodel|safetensors|gguf|npz|npy)$/i
+
+/** `My Model-v2.onnx` -> `My_Model-v2`: what the catalog takes for a name. */
+const nameFor = (text: string): string =>
+  text
+    .replace(ENDINGS, '')
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 128)
+
+const theOneIn = async (folder: string, shown: string): Promise<string> => {
+  const found = (await readdir(folder, { withFileTypes: true }))
+    .filter((entry) => entry.isFile() && ENDINGS.test(entry.name))
+    .map(({ name }) => name)
+    .sort()
+  if (found.length === 1) return join(folder, found[0]!)
+  throw wrongUsage(
+    found.length === 0
+      ? `There is no model file in ${shown}.`
+      : `There are several model files in ${shown}: ${found.slice(0, 10).join(', ')}${found.length > 10 ? ', …' : ''}.`,
+    'Name what to push: svc push <file> --version 1.0.0',
+  )
+}
+
+const fromSource = async (text: string, { io, home, out }: Session): Promise<Pushed> => {
+  const signal = io.signal ?? new AbortController().signal
+  try {
+    const source = parseModelSource(text)
+    const found = await findModelFile(source, io.env, signal)
+    for (const note of found.notes) out.note(note)
+    // A folder for each file, so that an interrupted download is found again.
+    const mark = createHash('sha256').update(`${found.label} ${found.digest.hex}`).digest('hex').slice(0, 16)
+    const bar = showProgress(io, `Downloading ${found.fileName}`)
+    try {
+      const folder = join(home.folder, 'downloads', mark)
+      const path = await fetchModelFile(found, folder, { signal, progress: bar.update })
+      const { fileName, label } = found
+      return { path, fileName, name: nameFor(plainNameOf(source)), description: `From ${label}`, isOurs: true }
+    } finally {
+      bar.end()
+    }
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
+  }
+}
+
+const fileAt = (path: string): Pushed => ({
+  path,
+  fileName: basename(path),
+  name: nameFor(basename(path)),
+  description: '',
+  isOurs: false,
+})
+
+/**
+ * The file that a word stands for: a path, `hf:…` or `ollama:…` (downloaded first), or a model of this machine. Without a
+ * word, the one model file of this folder.
+ * @throws Failure
+ */
+export const whatToPush = async (text: string | undefined, session: Session): Promise<Pushed> => {
+  const { io, home } = session
+  if (text === undefined) return fileAt(await theOneIn(io.cwd, 'this folder'))
+  if (isModelSource(text)) return fromSource(text, session)
+  const path = resolve(io.cwd, text)
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw error
+  })
+  if (found?.isFile()) return fileAt(path)
+  if (found?.isDirectory()) return fileAt(await theOneIn(path, text))
+  // With an ending, it was meant as a file, and not as the name of a model.
+  if (ENDINGS.test(text) || /[/\\]/.test(text)) throw new Failure(`There is no file ${text}.`)
+  try {
+    const model = await findModel(text, home.folder, io.cwd)
+    const at = (await stat(model.path)).isDirectory() ? await theOneIn(model.path, `the model ${text}`) : model.path
+    return { ...fileAt(at), name: nameFor(model.name.split(':')[0]!) }
+  } catch (error) {
+    if (!(error instanceof InferenceError)) throw error
+    throw new Failure(`There is no file and no model '${text}' here.`, {
+      advice: 'See the models of this machine with: svc list models. Elsewhere: hf:<org>/<model>, ollama:<name>.',
+      cause: error,
+    })
+  }
+}
+
+/** @throws Failure, which is wrong usage, when the catalog would not take the name. */
+export const requireModelName = (name: string, from: '--model-id' | 'file'): string => {
+  if (MODEL_NAME.test(name)) return name
+  throw from === 'file'
+    ? wrongUsage('No name for the model can be made from that of the file.', 'Give it one with --model-id.')
+    : wrongUsage(
+        `--model-id '${name.slice(0, 150)}' cannot be the name of a model.`,
+        "Names have up to 128 letters, digits, '.', '_' and '-', and begin with a letter or a digit.",
+      )
+}

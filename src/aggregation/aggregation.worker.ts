@@ -3,9 +3,18 @@ import { ServiceError } from '../domain/errors.ts'
 import { aggregateFiles } from './engine.ts'
 import { inspectFile } from './inspect.ts'
 import type { Reply, Request } from './job.ts'
+import { screenUpdates } from './screen.ts'
 
-const handle = (request: Request): Promise<unknown> =>
-  request.kind === 'inspect' ? inspectFile(request.path, { expected: request.expected }) : aggregateFiles(request.job)
+const handle = (request: Request): Promise<unknown> => {
+  switch (request.kind) {
+    case 'inspect':
+      return inspectFile(request.path, { expected: request.expected })
+    case 'aggregate':
+      return aggregateFiles(request.job)
+    case 'screen':
+      return screenUpdates(request.job)
+  }
+}
 
 const replyTo = async (request: Request): Promise<Reply> => {
   try {

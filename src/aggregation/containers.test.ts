@@ -7,7 +7,7 @@ import type { DType } from '../tensors/weight-file.ts'
 import { aggregateFiles } from './engine.ts'
 import type { AggregationJob } from './job.ts'
 import { decode, encode, meanOf } from './kernel-oracle.fixture.ts'
-import { deflatedNpz, npy, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
+import { deflatedNpz, jobOf, npy, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
 beforeEach(() => {
@@ -16,8 +16,8 @@ beforeEach(() => {
 })
 afterEach(() => files.remove())
 
-const aggregate = (updates: AggregationJob['updates'], templatePath: string | null = null) =>
-  aggregateFiles({ strategy: 'fedavg', templatePath, updates, outputPath: files.path('out') })
+const aggregate = (updates: AggregationJob['updates'], globalPath: string | null = null) =>
+  aggregateFiles(jobOf({ globalPath, updates, outputPath: files.path('out') }))
 
 /**
  * Written by PyTorch 2.13: {model_state_dict, optimizer, epoch}; `conv.weight` in channels_last, `lin.weight` a

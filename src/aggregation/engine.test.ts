@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aggregateFiles } from './engine.ts'
 import type { AggregationJob } from './job.ts'
 import { decode, encode } from './kernel-oracle.fixture.ts'
-import { FIXTURES, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
+import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
 beforeEach(() => {
@@ -12,8 +12,8 @@ beforeEach(() => {
 })
 afterEach(() => files.remove())
 
-const aggregate = (updates: AggregationJob['updates'], templatePath: string | null = null) =>
-  aggregateFiles({ strategy: 'fedavg', templatePath, updates, outputPath: files.path('out') })
+const aggregate = (updates: AggregationJob['updates'], globalPath: string | null = null) =>
+  aggregateFiles(jobOf({ globalPath, updates, outputPath: files.path('out') }))
 
 const net = (client: string, extension: string): string => `${FIXTURES}weights/net_${client}.${extension}`
 
@@ -69,6 +69,9 @@ describe('federated averaging of the fixture network', () => {
         { id: 'b', weight: 0.2 },
         { id: 'c', weight: 0.7 },
       ],
+      state: { written: false },
+      control: { written: false },
+      privacy: null,
     })
     expect(worstError(valuesIn(files.path('out')), expectedNet.weighted_mean)).toBeLessThan(1e-6)
   })

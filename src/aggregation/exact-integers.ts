@@ -74,9 +74,34 @@ export const meanOfLargeIntegers = (
     total += factor
     for (let i = 0; i < chunk.length; i++) sums[i]! += factor * BigInt(values[i]!)
   })
-  const means = integersAt(kernel, chunk.dtype, out, chunk.length)
-  sums.forEach((sum, i) => {
-    const mean = divideToNearestEven(sum, total)
-    means[i] = means instanceof BigInt64Array || means instanceof BigUint64Array ? mean : Number(mean)
+  writeIntegers(kernel, chunk, out, (i) => divideToNearestEven(sums[i]!, total))
+}
+
+/** The mean of ranks [from, to) of each column of a chunk of integers of any size. Leaves it at `out`. */
+export const meanOfLargeRanks = (
+  kernel: Kernel,
+  chunk: Chunk,
+  { from, to }: { readonly from: number; readonly to: number },
+  row: number,
+  out: number,
+): void => {
+  const columns = Array.from({ length: chunk.length }, () => [] as bigint[])
+  for (let k = 0; k < chunk.rows; k++) {
+    chunk.load(k, row)
+    const values = integersAt(kernel, chunk.dtype, row, chunk.length)
+    for (const [i, column] of columns.entries()) column.push(BigInt(values[i]!))
+  }
+  writeIntegers(kernel, chunk, out, (i) => {
+    const middle = columns[i]!.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(from, to)
+    return divideToNearestEven(
+      middle.reduce((sum, value) => sum + value, 0n),
+      BigInt(to - from),
+    )
   })
+}
+
+const writeIntegers = (kernel: Kernel, chunk: Chunk, out: number, valueAt: (i: number) => bigint): void => {
+  const values = integersAt(kernel, chunk.dtype, out, chunk.length)
+  for (let i = 0; i < chunk.length; i++)
+    values[i] = values instanceof BigInt64Array || values instanceof BigUint64Array ? valueAt(i) : Number(valueAt(i))
 }

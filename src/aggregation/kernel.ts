@@ -27,6 +27,25 @@ export interface Kernel {
   finish(dtype: DType, sums: number, total: number, out: number, length: number): boolean
   /** Index of the first infinite or NaN element, or -1. */
   firstNonFinite(dtype: FloatType, row: number, length: number): number
+  /** out[i] = row[i] as f64. Returns the largest magnitude in the row for integers, 0 for floats. */
+  decode(dtype: DType, row: number, out: number, length: number): number
+  /** out[i] = row[i] as f32, for 16-bit floats. */
+  widen(dtype: 'f16' | 'bf16', row: number, out: number, length: number): void
+  /** sum((a[i] - b[i])^2) of f64 vectors. */
+  squaredDistance(a: number, b: number, length: number): number
+  /** sum((a[i] - b[i]) * c[i]) of f64 vectors. */
+  projection(a: number, b: number, c: number, length: number): number
+  /** sums[i] += weight * (a[i] - b[i]) of f64 vectors. */
+  addDelta(a: number, b: number, sums: number, length: number, weight: number): void
+  /**
+   * out[i * rows + j] += sum((row_i - row_j)^2) for all i < j; row k lies at base + k * stride. Differences are f32,
+   * and so are sums of 64 squares at a time; the rest is f64.
+   */
+  pairs(base: number, stride: number, rows: number, length: number, out: number): void
+  /** Orders rows column by column with the comparators of `table` (see kernel/ranks.as). */
+  sortRows(lanes: 'f32' | 'f64', base: number, length: number, table: number, comparators: number): void
+  /** The function `run` of another module that works on this memory, imported as env.memory. */
+  link(wasm: Uint8Array<ArrayBuffer>): (...operands: number[]) => number
 }
 
 /** Elements that a buffer for `length` of them must have room for. */
@@ -81,6 +100,10 @@ export const createKernel = (): Kernel => {
   const exported = new WebAssembly.Instance(compiled, { env: { memory } }).exports as Record<string, unknown>
   const operation = (name: string): Operation => exported[name] as Operation
   const clear = operation('clear')
+  const squaredDistance = operation('squaredDistance')
+  const projection = operation('projection')
+  const add = (dtype: DType, row: number, sums: number, length: number, weight: number): number =>
+    operation(ADD[dtype])(row, sums, length, weight) ?? 0
   let free = FIRST_FREE
   return {
     allocate: (bytes) => {
@@ -92,8 +115,23 @@ export const createKernel = (): Kernel => {
     },
     bytes: (address, length) => new Uint8Array(memory.buffer, address, length),
     clear: (sums, length) => void clear(sums, length),
-    add: (dtype, row, sums, length, weight) => operation(ADD[dtype])(row, sums, length, weight) ?? 0,
+    add,
     finish: (dtype, sums, total, out, length) => operation(FINISH[dtype])(sums, total, out, length) !== 1,
     firstNonFinite: (dtype, row, length) => operation(SCAN[dtype])(row, length) ?? -1,
+    decode: (dtype, row, out, length) => {
+      clear(out, length)
+      return add(dtype, row, out, length, 1)
+    },
+    widen: (dtype, row, out, length) => void operation(dtype === 'f16' ? 'widenF16' : 'widenBf16')(row, out, length),
+    squaredDistance: (a, b, length) => squaredDistance(a, b, length) ?? 0,
+    projection: (a, b, c, length) => projection(a, b, c, length) ?? 0,
+    addDelta: (a, b, sums, length, weight) => void operation('addDelta')(a, b, sums, length, weight),
+    pairs: (base, stride, rows, length, out) => void operation('pairsF32')(base, stride, rows, length, out),
+    sortRows: (lanes, base, length, table, comparators) =>
+      void operation(lanes === 'f32' ? 'sortRowsF32' : 'sortRowsF64')(base, length, table, comparators),
+    link: (wasm) => {
+      const module = new WebAssembly.Module(wasm)
+      return new WebAssembly.Instance(module, { env: { memory } }).exports.run as (...operands: number[]) => number
+    },
   }
 }

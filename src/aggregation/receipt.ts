@@ -7,6 +7,11 @@ export interface ReceiptUpdate {
   readonly sha256: string
   readonly num_samples: number
   readonly weight: number
+  /** SCAFFOLD: the change of the device's control variate. */
+  readonly control_sha256?: string
+  /** The model it was trained from, where that is not the round's, and how many there were since. */
+  readonly base_model_sha256?: string
+  readonly staleness?: number
 }
 
 /** What a round was made of: with the files named here, anyone can compute the same output bytes again. */
@@ -17,6 +22,20 @@ export interface Receipt {
   readonly global_model_sha256: string | null
   readonly updates: readonly ReceiptUpdate[]
   readonly output_sha256: string
+  /** A round with a strategy of its own: what it was made with, from and into, besides the updates. */
+  readonly strategy_options?: Readonly<Record<string, unknown>>
+  readonly population?: number
+  readonly state_sha256?: string | null
+  readonly next_state_sha256?: string | null
+  readonly next_control_sha256?: string | null
+  readonly privacy?: {
+    readonly noise_multiplier: number
+    readonly clip_norm: number
+    readonly denominator: number
+    readonly adaptive_clip: boolean
+    /** The seed is secret; who is shown it later can tell that it is the one. */
+    readonly noise_seed_sha256: string
+  }
 }
 
 export interface ReceiptParts {
@@ -27,10 +46,18 @@ export interface ReceiptParts {
     readonly updateId: string
     readonly sha256: string
     readonly numSamples: number
+    readonly controlSha256?: string | null
+    readonly baseModelSha256?: string | null
+    readonly staleness?: number | null
   }[]
   /** As `aggregate` returned them: one weight per device id. */
   readonly weights: readonly { readonly id: string; readonly weight: number }[]
   readonly outputSha256: string
+  /** Absent in a plain round. */
+  readonly beyond?: Pick<
+    Receipt,
+    'strategy_options' | 'population' | 'state_sha256' | 'next_state_sha256' | 'next_control_sha256' | 'privacy'
+  >
 }
 
 /** The receipt of one aggregation, in the order of device ids. Throws when a device has no weight. */
@@ -47,6 +74,9 @@ export const buildReceipt = (parts: ReceiptParts): Receipt => {
         sha256: update.sha256,
         num_samples: update.numSamples,
         weight,
+        ...(update.controlSha256 ? { control_sha256: update.controlSha256 } : {}),
+        ...(update.baseModelSha256 ? { base_model_sha256: update.baseModelSha256 } : {}),
+        ...(typeof update.staleness === 'number' ? { staleness: update.staleness } : {}),
       }
     })
   return {
@@ -56,6 +86,7 @@ export const buildReceipt = (parts: ReceiptParts): Receipt => {
     global_model_sha256: parts.globalModelSha256,
     updates,
     output_sha256: parts.outputSha256,
+    ...parts.beyond,
   }
 }
 

@@ -10,6 +10,7 @@ import { writeNpz } from '../tensors/write-npz.ts'
 import { writeSafetensors } from '../tensors/write-safetensors.ts'
 import { writeTorch } from '../tensors/write-torch.ts'
 import { openFile } from './files.ts'
+import type { AggregationJob } from './job.ts'
 import { decode, encode } from './kernel-oracle.fixture.ts'
 
 /** Weight files for this room's tests. */
@@ -66,3 +67,17 @@ export const valuesIn = (path: string): Record<string, (number | bigint)[]> => {
     file.close()
   }
 }
+
+/** A job of plain averaging, or what `parts` make of it. */
+export const jobOf = (
+  parts: Pick<AggregationJob, 'updates' | 'outputPath'> & Partial<AggregationJob>,
+): AggregationJob => ({
+  strategy: { name: 'fedavg', options: {} },
+  globalPath: null,
+  statePath: null,
+  stateOutputPath: null,
+  controlOutputPath: null,
+  population: null,
+  privacy: null,
+  ...parts,
+})

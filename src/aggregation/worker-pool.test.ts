@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ServiceError } from '../domain/errors.ts'
 import { encode } from './kernel-oracle.fixture.ts'
-import { FIXTURES, temporaryFolder } from './weight-samples.fixture.ts'
+import { FIXTURES, jobOf, temporaryFolder } from './weight-samples.fixture.ts'
 import { AggregationWorkers } from './worker-pool.ts'
 
 let files = temporaryFolder()
@@ -29,15 +29,13 @@ const heapFiller = (): string => {
 
 describe('the aggregation workers', () => {
   it('inspect and aggregate files, many at a time', async () => {
-    const job = {
-      strategy: 'fedavg' as const,
-      templatePath: null,
+    const job = jobOf({
       updates: [
         { id: 'a', path: files.raw('a', [1, 2]), numSamples: 1 },
         { id: 'b', path: files.raw('b', [3, 4]), numSamples: 1 },
       ],
       outputPath: files.path('out'),
-    }
+    })
     const [result, ...inspections] = await Promise.all([
       workers.aggregate(job),
       ...Array.from({ length: 20 }, () => workers.inspect(net, { expected: null })),
@@ -50,6 +48,9 @@ describe('the aggregation workers', () => {
         { id: 'a', weight: 0.5 },
         { id: 'b', weight: 0.5 },
       ],
+      state: { written: false },
+      control: { written: false },
+      privacy: null,
     })
     expect(readFileSync(files.path('out'))).toEqual(Buffer.from(encode('f32', [2, 3])))
     expect(inspections.map(({ format, layout }) => [format, layout?.length])).toEqual(

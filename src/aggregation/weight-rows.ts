@@ -5,62 +5,57 @@ import { isDirect, type WeightFile } from '../tensors/weight-file.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
 import { FilePool, openFile } from './files.ts'
 
-export interface UpdateSource {
-  readonly id: string
+/** One weight file, and how error messages name it: `update of device 'pixel-7'`. */
+export interface RowSource {
+  readonly label: string
   readonly path: string
 }
 
-/** Where one update keeps the template's tensors; a few bytes per tensor, because there may be many updates. */
+/** Where one file keeps the template's tensors; a few bytes per tensor, because there may be many files. */
 interface Places {
   readonly offsets: Float64Array
-  /** 1 where the offset counts in the update's scratch file. */
+  /** 1 where the offset counts in the file's scratch file. */
   readonly expanded: Uint8Array
 }
 
-export const nameOfUpdate = (id: string): string => `update of device '${id}'`
-
-/** What is wrong with one update's file becomes the reason why all of them cannot be combined. */
-const blaming = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+/** What is wrong with one file becomes the reason why all of them cannot be combined. */
+const blaming = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'bad_request')
-      throw conflict(`The ${nameOfUpdate(id)} cannot be combined with the others. ${error.message}`)
+      throw conflict(`The ${label} cannot be combined with the others. ${error.message}`)
     throw error
   }
 }
 
-/** The updates of a round as rows of numbers: row k is one update, addressed by the template's tensors. */
-export class UpdateRows {
+/** Weight files of one layout as rows of numbers: row k is one file, addressed by the template's tensors. */
+export class WeightRows {
   readonly #places: readonly Places[]
   readonly #scratches: readonly ScratchFile[]
   readonly #files: FilePool
 
-  private constructor(updates: readonly UpdateSource[], places: readonly Places[], scratches: readonly ScratchFile[]) {
+  private constructor(sources: readonly RowSource[], places: readonly Places[], scratches: readonly ScratchFile[]) {
     this.#places = places
     this.#scratches = scratches
-    this.#files = new FilePool([...updates.map(({ path }) => path), ...scratches.map(({ path }) => path)])
+    this.#files = new FilePool([...sources.map(({ path }) => path), ...scratches.map(({ path }) => path)])
   }
 
   /**
-   * Reads the header of every update and matches its tensors by name. What is not directly readable is expanded to
-   * `<scratchPrefix>.<row>`. Throws conflict naming the update that cannot be read or has another layout.
+   * Reads the header of every file and matches its tensors by name. What is not directly readable is expanded to
+   * `<scratchPrefix>.<row>`. Throws conflict naming the file that cannot be read or has another layout.
    */
-  static async open(
-    updates: readonly UpdateSource[],
-    template: WeightFile,
-    scratchPrefix: string,
-  ): Promise<UpdateRows> {
+  static async open(sources: readonly RowSource[], template: WeightFile, scratchPrefix: string): Promise<WeightRows> {
     const places: Places[] = []
-    const scratches = updates.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
+    const scratches = sources.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
     try {
-      for (const [row, { id, path }] of updates.entries())
-        places.push(await blaming(id, () => locate(path, template, scratches[row]!)))
+      for (const [row, { label, path }] of sources.entries())
+        places.push(await blaming(label, () => locate(path, template, scratches[row]!)))
     } catch (error) {
       for (const scratch of scratches) scratch.remove()
       throw error
     }
-    return new UpdateRows(updates, places, scratches)
+    return new WeightRows(sources, places, scratches)
   }
 
   /** Fills `target` with row `row`'s bytes from byte `position` of the template's tensor number `tensor`. */
@@ -70,7 +65,7 @@ export class UpdateRows {
     this.#files.read(file, target, offsets[tensor]! + position)
   }
 
-  /** True when every update, too, has two tensors in one place. */
+  /** True when every file, too, has two tensors in one place. */
   tie(tensor: number, other: number): boolean {
     return this.#places.every(
       ({ offsets, expanded }) => expanded[tensor] === 0 && expanded[other] === 0 && offsets[tensor] === offsets[other],

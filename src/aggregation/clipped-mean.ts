@@ -1,0 +1,102 @@
+import { conflict } from '../domain/errors.ts'
+import { blameNonFinite } from './finite.ts'
+import { GaussianNoise, NOISE } from './gaussian-noise.ts'
+import type { PrivacyPlan } from './job.ts'
+import { isFloat, type Kernel, padded } from './kernel.ts'
+import type { Mean } from './sample-mean.ts'
+import type { Survey } from './strategy.ts'
+
+const LEARNING_RATE = 0.2
+const TARGET_QUANTILE = 0.5
+
+/**
+ * How much noise the sum and the count of unclipped updates get, each in units of its sensitivity, so that both together
+ * cost what the noise multiplier z alone would (Andrew et al. 2021, theorem 1): z_sum = (z^-2 - (2 * z_count)^-2)^-1/2.
+ * Without adaptive clipping the sum gets z. Throws conflict when the count's noise leaves nothing for the sum.
+ */
+export const noiseShares = (plan: PrivacyPlan): { readonly sum: number; readonly count: number } => {
+  const { noiseMultiplier, denominator, adaptive } = plan
+  if (adaptive === null) return { sum: noiseMultiplier, count: 0 }
+  const count = adaptive.countNoise ?? Math.max(denominator / 20, noiseMultiplier)
+  if (noiseMultiplier === 0) return { sum: 0, count }
+  if (2 * count <= noiseMultiplier)
+    throw conflict(
+      `Adaptive clipping needs noise above ${noiseMultiplier / 2} on its count for a noise multiplier of ` +
+        `${noiseMultiplier}, and has ${count}. Raise count_noise.`,
+    )
+  return { sum: (noiseMultiplier ** -2 - (2 * count) ** -2) ** -0.5, count }
+}
+
+/**
+ * w_t + (sum of clipped changes + N(0, (z C)^2)) / m, the Gaussian mechanism on the sum of updates with user-level
+ * sensitivity C: each change w_k - w_t is scaled to an L2 norm of at most C over all float tensors, all count the same,
+ * and the denominator m is fixed (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models",
+ * section 2). Integer tensors keep the global model's values. The noise is a function of the plan's seed.
+ *
+ * Caveat: noise and sum are floating-point numbers, whose gaps an adversary could exploit (Mironov 2012, "On
+ * Significance of the Least Significant Bits for Differential Privacy"). Rounding to the model's type afterwards is
+ * post-processing and does no harm, but is no proof against that attack either.
+ */
+export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, columns: number, row: number): Mean => {
+  const shares = noiseShares(plan)
+  const { clipNorm, denominator, adaptive } = plan
+  const noise = new GaussianNoise(plan.noiseSeed)
+  const bytes = padded(columns) * 8
+  const [global, update, moved] = [kernel.allocate(bytes), kernel.allocate(bytes), kernel.allocate(bytes)]
+  const numbers = new Float64Array(columns)
+  const squares = new Float64Array(rows)
+  const vector = (address: number, length: number): Float64Array =>
+    new Float64Array(kernel.bytes(address, 0).buffer, address, length)
+  const factor = (k: number): number => Math.min(1, clipNorm / Math.sqrt(squares[k]!))
+
+  const measure: Survey = (chunk) => {
+    const { dtype, length } = chunk
+    if (!isFloat(dtype)) return
+    chunk.loadGlobal(row)
+    kernel.decode(dtype, row, global, length)
+    for (let k = 0; k < rows; k++) {
+      chunk.load(k, row)
+      kernel.decode(dtype, row, update, length)
+      squares[k]! += kernel.squaredDistance(update, global, length)
+    }
+    if (!squares.every(Number.isFinite)) throw blameNonFinite(kernel, chunk, row)
+  }
+  return {
+    needs: { global: true },
+    sums: global,
+    total: 1,
+    surveys: () => [measure],
+    sum: (chunk) => {
+      const { dtype, length, place, start } = chunk
+      chunk.loadGlobal(row)
+      kernel.decode(dtype, row, global, length)
+      kernel.bytes(moved, padded(length) * 8).fill(0)
+      for (let k = 0; k < rows; k++) {
+        chunk.load(k, row)
+        kernel.decode(dtype, row, update, length)
+        kernel.addDelta(update, global, moved, length, factor(k))
+      }
+      const draws = numbers.subarray(0, length)
+      noise.fill(draws, NOISE.elements, place, start)
+      const [result, sum] = [vector(global, length), vector(moved, length)]
+      const deviation = shares.sum * clipNorm
+      for (let i = 0; i < length; i++) result[i]! += (sum[i]! + deviation * draws[i]!) / denominator
+    },
+    integers: (chunk) => {
+      chunk.loadGlobal(row)
+      return row
+    },
+    weights: () => Array.from({ length: rows }, () => 1 / rows),
+    privacy: () => {
+      if (adaptive === null) return { clippedFraction: null, nextClipNorm: null }
+      // Andrew et al. 2021, algorithm 1: C <- C exp(-eta (b - gamma)), b the noisy share of unclipped updates.
+      const unclipped = squares.reduce((count, square) => count + (Math.sqrt(square) <= clipNorm ? 1 : 0), 0)
+      const share = (unclipped + shares.count * noise.single(NOISE.count)) / denominator
+      const { learningRate = LEARNING_RATE, targetQuantile = TARGET_QUANTILE } = adaptive
+      return {
+        clippedFraction: Math.min(1, Math.max(0, 1 - share)),
+        nextClipNorm: clipNorm * Math.exp(-learningRate * (share - targetQuantile)),
+      }
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { conflict } from '../domain/errors.ts'
+import { isFloat, type Kernel, padded } from './kernel.ts'
+import { pairDistances } from './pair-distances.ts'
+import { columnsFor } from './rank-mean.ts'
+import { finishFloats, type Mean, sampleMean } from './sample-mean.ts'
+import { type Chunk, numberOption, type Round, type Strategy, type StrategyFactory } from './strategy.ts'
+
+/**
+ * Krum: the update whose n - f - 2 nearest others are nearest, in squared distance over all float tensors, is taken as
+ * it is; ties go to the smaller device id (Blanchard et al. 2017, "Machine Learning with Adversaries: Byzantine
+ * Tolerant Gradient Descent", section 4). With `keep` m > 1 it is Multi-Krum. Throws conflict for n < 2f + 3.
+ */
+export const krum: StrategyFactory = (kernel, round) => {
+  const keep = numberOption(round.options, 'keep')
+  return nearestUpdates(kernel, round, () => keep)
+}
+
+/**
+ * Multi-Krum: the plain mean of the `keep` updates with the best scores (Blanchard et al. 2017, section 4.2); all but f
+ * when `keep` is 0. Never more than n - f, because the rest may lie.
+ */
+export const multikrum: StrategyFactory = (kernel, round) => {
+  const keep = numberOption(round.options, 'keep')
+  return nearestUpdates(kernel, round, (honest) => keep || honest)
+}
+
+/** Krum's scores: for each row the sum of its `neighbours` smallest distances. */
+export const krumScores = (
+  rows: number,
+  neighbours: number,
+  between: (a: number, b: number) => number,
+): readonly number[] =>
+  Array.from({ length: rows }, (_, a) =>
+    Array.from({ length: rows }, (_, b) => b)
+      .filter((b) => b !== a)
+      .map((b) => between(a, b))
+      .sort((x, y) => (x < y ? -1 : x > y ? 1 : 0))
+      .slice(0, neighbours)
+      .reduce((sum, distance) => sum + distance, 0),
+  )
+
+const nearestUpdates = (kernel: Kernel, round: Round, wanted: (honest: number) => number): Strategy => {
+  const rows = round.samples.length
+  const liars = numberOption(round.options, 'byzantine')
+  if (rows < 2 * liars + 3)
+    throw conflict(
+      `Krum needs at least 2f + 3 = ${2 * liars + 3} updates to withstand f = ${liars} liars, and this round has ${rows}. ` +
+        'Wait for more devices, or set strategy_options.byzantine lower.',
+    )
+  const keep = Math.min(wanted(rows - liars), rows - liars)
+  const columns = columnsFor(rows)
+  const distances = pairDistances(kernel, rows, columns)
+  const row = kernel.allocate(padded(columns) * 8)
+  let chosen: readonly number[] = []
+  let mean: Mean | null = null
+
+  /** Chooses rows; false when scores are too close for what the distances are known to. */
+  const choose = (exactly: boolean): boolean => {
+    const scores = krumScores(rows, rows - liars - 2, distances.between)
+    const order = scores
+      .map((_, k) => k)
+      .sort((a, b) => (scores[a]! < scores[b]! ? -1 : scores[a]! > scores[b]! ? 1 : a - b))
+    chosen = order.slice(0, keep).sort((a, b) => a - b)
+    const [last, next] = [scores[order[keep - 1]!]!, scores[order[keep] ?? -1] ?? Infinity]
+    return exactly || last + distances.errorOf(last) < next - distances.errorOf(next)
+  }
+  const ofChosen = (chunk: Chunk): Chunk => ({
+    ...chunk,
+    rows: chosen.length,
+    load: (k, address) => chunk.load(chosen[k]!, address),
+    nameOf: (k) => chunk.nameOf(chosen[k]!),
+  })
+  return {
+    columns,
+    *surveys() {
+      yield (chunk) => distances.add(chunk, false)
+      if (choose(false)) return
+      distances.clear()
+      yield (chunk) => distances.add(chunk, true)
+      choose(true)
+    },
+    combine: (chunk) => {
+      if (chosen.length === 1) {
+        chunk.load(chosen[0]!, row)
+        return row
+      }
+      mean ??= sampleMean(
+        kernel,
+        chosen.map(() => 1),
+        columns,
+        row,
+      )
+      if (!isFloat(chunk.dtype)) return mean.integers(ofChosen(chunk))
+      mean.sum(ofChosen(chunk))
+      return finishFloats(kernel, ofChosen(chunk), mean.sums, mean.total, row)
+    },
+    weights: () => Array.from({ length: rows }, (_, k) => (chosen.includes(k) ? 1 / chosen.length : 0)),
+  }
+}

@@ -1,0 +1,140 @@
+import type { DType } from '../tensors/weight-file.ts'
+import { EXACT_SUM, meanOfLargeRanks } from './exact-integers.ts'
+import { blameNonFinite, firstNonFinite } from './finite.ts'
+import { isFloat, type Kernel, padded } from './kernel.ts'
+import { networkModule } from './network-wasm.ts'
+import { rankNetwork } from './sorting-network.ts'
+import type { Chunk } from './strategy.ts'
+
+/** Beyond so many rows straight-line code no longer fits the instruction cache. */
+const MOST_STRAIGHT_ROWS = 28
+const MOST_COLUMNS = 16_384
+/** All rows of a chunk are held at once, as f64 at worst. */
+const ROW_BYTES = 16 * 1024 * 1024
+
+type Lanes = 'f32' | 'f64'
+
+/** Integers are ordered as f64, 16-bit floats as f32; both hold them exactly (large 64-bit integers go another way). */
+export const lanesOf = (dtype: DType): Lanes => (dtype === 'f32' || dtype === 'f16' || dtype === 'bf16' ? 'f32' : 'f64')
+
+/** Columns per chunk so that `rows` rows of f64 stay within bounds. */
+export const columnsFor = (rows: number): number =>
+  Math.max(64, Math.min(MOST_COLUMNS, Math.floor(ROW_BYTES / (rows * 8) / 64) * 64))
+
+/** Loads all rows of a chunk side by side as f32 or f64; returns the largest magnitude where they are integers. */
+export const loadRows = (
+  kernel: Kernel,
+  chunk: Chunk,
+  lanes: Lanes,
+  at: { readonly base: number; readonly stride: number; readonly scratch: number },
+): number => {
+  const { dtype, length, rows } = chunk
+  let largest = 0
+  for (let k = 0; k < rows; k++) {
+    const address = at.base + k * at.stride
+    if (dtype === lanes) chunk.load(k, address)
+    else {
+      chunk.load(k, at.scratch)
+      if (lanes === 'f64') largest = Math.max(largest, kernel.decode(dtype, at.scratch, address, length))
+      else kernel.widen(dtype as 'f16' | 'bf16', at.scratch, address, length)
+    }
+  }
+  return largest
+}
+
+export interface RankMean {
+  readonly columns: number
+  /** Address of the results in the chunk's dtype. Throws conflict naming the row that is not finite. */
+  combine(chunk: Chunk): number
+}
+
+/**
+ * The mean of ranks [from, to) of every column over `rows` rows: a median (one or two middle ranks) or a trimmed mean.
+ * Sums run in f64 in the order of ranks; a zero comes out positive. Integers become the exact mean rounded to the
+ * nearest, ties to even. Memory is bounded for any number of rows, up to some 30,000 of them.
+ */
+export const rankMean = (kernel: Kernel, rows: number, from: number, to: number): RankMean => {
+  const columns = columnsFor(rows)
+  const stride = (lanes: Lanes): number => columns * (lanes === 'f32' ? 4 : 8)
+  const base = kernel.allocate(rows * stride('f64'))
+  const scratch = kernel.allocate(columns * 8)
+  const out = kernel.allocate(columns * 8)
+  const comparators = rankNetwork(rows, from, to)
+  const order =
+    rows <= MOST_STRAIGHT_ROWS
+      ? straightOrder(kernel, { rows, from, to, comparators, stride, base, out })
+      : tableOrder(kernel, { rows, from, to, comparators, stride, base, out })
+  return {
+    columns,
+    combine: (chunk) => {
+      const { dtype, length } = chunk
+      const lanes = lanesOf(dtype)
+      const largest = loadRows(kernel, chunk, lanes, { base, stride: stride(lanes), scratch })
+      if (!isFloat(dtype) && largest * (to - from) >= EXACT_SUM) {
+        meanOfLargeRanks(kernel, chunk, { from, to }, scratch, out)
+        return out
+      }
+      const { finite, values, total } = order(dtype, lanes, length)
+      const fault = finite ? null : firstNonFinite(kernel, chunk, scratch)
+      if (fault !== null) throw fault
+      if (values === null) return out
+      if (!kernel.finish(dtype, values, total, scratch, length)) throw blameNonFinite(kernel, chunk, scratch)
+      return scratch
+    },
+  }
+}
+
+interface Plan {
+  readonly rows: number
+  readonly from: number
+  readonly to: number
+  readonly comparators: ReturnType<typeof rankNetwork>
+  readonly stride: (lanes: Lanes) => number
+  readonly base: number
+  readonly out: number
+}
+
+/** `values` / `total` are the means, still f64; null when `out` already holds them in the chunk's type. */
+type Order = (
+  dtype: DType,
+  lanes: Lanes,
+  length: number,
+) => { readonly finite: boolean; readonly values: number | null; readonly total: number }
+
+const straightOrder = (kernel: Kernel, plan: Plan): Order => {
+  const compiled = new Map<string, (...operands: number[]) => number>()
+  return (dtype, lanes, length) => {
+    const out = dtype === 'f32' ? 'f32' : 'f64'
+    const key = `${lanes} ${out}`
+    const stride = plan.stride(lanes)
+    const run = compiled.get(key) ?? kernel.link(networkModule({ ...plan, stride, lanes, out }))
+    compiled.set(key, run)
+    const bad = run(plan.base, plan.out, plan.base + padded(length) * (lanes === 'f32' ? 4 : 8))
+    return { finite: bad === 0, values: dtype === 'f32' ? null : plan.out, total: 1 }
+  }
+}
+
+const tableOrder = (kernel: Kernel, plan: Plan): Order => {
+  const count = plan.comparators.length
+  const tables = new Map<Lanes, number>()
+  const tableFor = (lanes: Lanes): number => {
+    const table = kernel.allocate(count * 8)
+    const stride = plan.stride(lanes)
+    const entries = Uint32Array.from(plan.comparators.flatMap(({ low, high }) => [low * stride, high * stride]))
+    kernel.bytes(table, count * 8).set(new Uint8Array(entries.buffer))
+    return table
+  }
+  return (_, lanes, length) => {
+    const stride = plan.stride(lanes)
+    const table = tables.get(lanes) ?? tableFor(lanes)
+    tables.set(lanes, table)
+    let finite = true
+    for (let k = 0; k < plan.rows; k++)
+      if (kernel.firstNonFinite(lanes, plan.base + k * stride, length) !== -1) finite = false
+    kernel.sortRows(lanes, plan.base, length, table, count)
+    // From +0 on, as the straight-line code does.
+    kernel.bytes(plan.out, padded(length) * 8).fill(0)
+    for (let rank = plan.from; rank < plan.to; rank++) kernel.add(lanes, plan.base + rank * stride, plan.out, length, 1)
+    return { finite, values: plan.out, total: plan.to - plan.from }
+  }
+}

@@ -1,0 +1,123 @@
+import { rmSync } from 'node:fs'
+import { conflict } from '../domain/errors.ts'
+import { readWeights } from '../tensors/read-weights.ts'
+import type { WeightFile } from '../tensors/weight-file.ts'
+import { openFile } from './files.ts'
+import type { AggregationJob, Update } from './job.ts'
+import { OutputFile } from './output.ts'
+import { StateFile } from './state-file.ts'
+import type { Strategy } from './strategy.ts'
+import { type RowSource, WeightRows } from './weight-rows.ts'
+
+export const nameOfUpdate = (id: string): string => `update of device '${id}'`
+
+export const readTemplate = (path: string): WeightFile => {
+  const file = openFile(path, 'r')
+  try {
+    return readWeights(file)
+  } finally {
+    file.close()
+  }
+}
+
+/** Files that several rows share are opened once. */
+interface SharedRows {
+  readonly rows: WeightRows
+  /** Which of `rows` belongs to update k. */
+  readonly of: readonly number[]
+}
+
+/** Everything that one aggregation reads and writes. */
+export interface RoundFiles {
+  readonly template: WeightFile
+  readonly updates: WeightRows
+  readonly global: WeightRows | null
+  readonly bases: SharedRows | null
+  readonly controls: WeightRows | null
+  readonly state: StateFile | null
+  readonly output: OutputFile
+  readonly controlOutput: OutputFile | null
+  /** Scratch files are gone afterwards; unless all is `done`, so are the outputs. */
+  close(done: boolean): void
+}
+
+const globalSource = (job: AggregationJob): RowSource => {
+  if (job.globalPath === null)
+    throw conflict(
+      `Strategy '${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} measures changes from the model that ` +
+        'the round distributes, and this round has none that can be read. Start it with a model.',
+    )
+  return { label: 'model of the round', path: job.globalPath }
+}
+
+const controlSource = ({ id, controlPath }: Update): RowSource => {
+  if (controlPath === undefined)
+    throw conflict(
+      `The ${nameOfUpdate(id)} came without the change of its control variate, which the strategy needs. ` +
+        'Send it as the file field `control`.',
+    )
+  return { label: `control variate of device '${id}'`, path: controlPath }
+}
+
+const openBases = async (
+  job: AggregationJob,
+  updates: readonly Update[],
+  template: WeightFile,
+): Promise<SharedRows> => {
+  const sources: RowSource[] = []
+  const rowOf = new Map<string, number>()
+  const of = updates.map(({ id, basePath }) => {
+    const source =
+      basePath === undefined ? globalSource(job) : { label: `model that device '${id}' started from`, path: basePath }
+    if (!rowOf.has(source.path)) rowOf.set(source.path, sources.push(source) - 1)
+    return rowOf.get(source.path)!
+  })
+  return { rows: await WeightRows.open(sources, template, `${job.outputPath}.base`), of }
+}
+
+/**
+ * Opens what `strategy` needs for `updates`, which are in order. Throws conflict naming what is missing, cannot be
+ * read or has another layout than the rest; then nothing stays open or behind.
+ */
+export const openRound = async (
+  job: AggregationJob,
+  updates: readonly Update[],
+  strategy: Pick<Strategy, 'needs' | 'state'>,
+): Promise<RoundFiles> => {
+  const { needs = {}, state: initial } = strategy
+  const opened: { close(): void }[] = []
+  const outputs = [job.outputPath, job.stateOutputPath, job.controlOutputPath]
+  const close = (done: boolean): void => {
+    for (const file of opened) file.close()
+    for (const path of outputs) if (!done && path !== null) rmSync(path, { force: true })
+  }
+  const keep = <T extends { close(): void }>(file: T): T => {
+    opened.push(file)
+    return file
+  }
+  const rowsOf = async (sources: readonly RowSource[], kind: string): Promise<WeightRows> =>
+    keep(await WeightRows.open(sources, template, `${job.outputPath}.${kind}`))
+  const templatePath = job.globalPath ?? updates[0]!.path
+  const template = readTemplate(templatePath)
+  try {
+    const rows = await rowsOf(
+      updates.map(({ id, path }) => ({ label: nameOfUpdate(id), path })),
+      'row',
+    )
+    const global = needs.global ? await rowsOf([globalSource(job)], 'global') : null
+    const controls = needs.controls ? await rowsOf(updates.map(controlSource), 'control') : null
+    const bases = needs.bases ? await openBases(job, updates, template) : null
+    if (bases !== null) keep(bases.rows)
+    const paths = { before: job.statePath, after: job.stateOutputPath }
+    const state = initial === undefined ? null : keep(new StateFile(template, initial, paths))
+    const output = keep(new OutputFile(templatePath, template, job.outputPath))
+    const controlOutput =
+      needs.controls && job.controlOutputPath !== null
+        ? keep(new OutputFile(templatePath, template, job.controlOutputPath))
+        : null
+    return { template, updates: rows, global, bases, controls, state, output, controlOutput, close }
+  } catch (error) {
+    close(false)
+    throw error
+  }
+}

@@ -1,0 +1,64 @@
+import { conflict } from '../domain/errors.ts'
+import { EXACT_SUM, meanOfLargeIntegers } from './exact-integers.ts'
+import { blameNonFinite } from './finite.ts'
+import type { PrivacyOutcome } from './job.ts'
+import { type Kernel, padded } from './kernel.ts'
+import type { Chunk, Round, Survey } from './strategy.ts'
+
+/** How the updates' elements become one: what averaging strategies have in common. */
+export interface Mean {
+  readonly needs: { readonly global?: true }
+  /** Address of f64 sums for a chunk; the mean is sums / total. */
+  readonly sums: number
+  readonly total: number
+  surveys(): Iterable<Survey>
+  /** Leaves the sums of a chunk of floats. */
+  sum(chunk: Chunk): void
+  /** Address of the rounded results for a chunk of integers, in its dtype. */
+  integers(chunk: Chunk): number
+  weights(): readonly number[]
+  privacy?(): PrivacyOutcome
+}
+
+/**
+ * sum(n_k * w_k) / sum(n_k) with whole-number weights n_k. Products are summed in f64 in row order and divided once;
+ * integers become the exact mean rounded to the nearest, ties to even. One row is in memory at a time, at `row`.
+ * Throws conflict when nothing counts.
+ */
+export const sampleMean = (kernel: Kernel, samples: Round['samples'], columns: number, row: number): Mean => {
+  const total = samples.reduce((sum, count) => sum + count, 0)
+  if (total === 0)
+    throw conflict('None of the updates counts any samples, so they cannot be weighed. Send num_samples.')
+  const sums = kernel.allocate(padded(columns) * 8)
+  const add = (chunk: Chunk): number => {
+    kernel.clear(sums, chunk.length)
+    let largestSum = 0
+    samples.forEach((count, k) => {
+      chunk.load(k, row)
+      largestSum += count * kernel.add(chunk.dtype, row, sums, chunk.length, count)
+    })
+    return largestSum
+  }
+  return {
+    needs: {},
+    sums,
+    total,
+    surveys: () => [],
+    sum: (chunk) => void add(chunk),
+    integers: (chunk) => {
+      if (add(chunk) >= EXACT_SUM) {
+        meanOfLargeIntegers(kernel, chunk, samples, row, sums)
+        return sums
+      }
+      kernel.finish(chunk.dtype, sums, total, row, chunk.length)
+      return row
+    },
+    weights: () => samples.map((count) => count / total),
+  }
+}
+
+/** Rounds f64 values / total to the chunk's float type at `row`, which is returned. Throws conflict saying why not. */
+export const finishFloats = (kernel: Kernel, chunk: Chunk, values: number, total: number, row: number): number => {
+  if (!kernel.finish(chunk.dtype, values, total, row, chunk.length)) throw blameNonFinite(kernel, chunk, row)
+  return row
+}

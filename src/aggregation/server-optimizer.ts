@@ -1,0 +1,52 @@
+import { clippedMean } from './clipped-mean.ts'
+import { isFloat, type Kernel, padded } from './kernel.ts'
+import { finishFloats, sampleMean } from './sample-mean.ts'
+import type { Round, Strategy } from './strategy.ts'
+
+const COLUMNS = 16_384
+
+/** One step of an optimiser: moves `weights` along the mean change `change` and updates its vectors, all in place. */
+export interface Optimizer {
+  /** What the elements of each of its vectors are before the first round. */
+  readonly initial: readonly number[]
+  step(weights: Float64Array, change: Float64Array, vectors: readonly Float64Array[]): void
+}
+
+/**
+ * The mean change of a round as the gradient of an optimiser on the server (Reddi et al. 2021, "Adaptive Federated
+ * Optimization", algorithm 1). Everything runs in f64 and the optimiser's vectors stay f64 between rounds. Integer
+ * tensors take no part: they become the plain weighted mean, or keep the global values in a private round.
+ */
+export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer): Strategy => {
+  const { samples, privacy } = round
+  const bytes = padded(COLUMNS) * 8
+  const row = kernel.allocate(bytes)
+  const mean =
+    privacy === null
+      ? sampleMean(kernel, samples, COLUMNS, row)
+      : clippedMean(kernel, privacy, samples.length, COLUMNS, row)
+  const weights = kernel.allocate(bytes)
+  const vectors = optimizer.initial.map(() => kernel.allocate(bytes))
+  return {
+    columns: COLUMNS,
+    needs: { global: true },
+    state: optimizer.initial,
+    surveys: mean.surveys,
+    combine: (chunk) => {
+      const { dtype, length } = chunk
+      if (!isFloat(dtype)) return mean.integers(chunk)
+      mean.sum(chunk)
+      chunk.loadGlobal(row)
+      kernel.decode(dtype, row, weights, length)
+      for (const [v, address] of vectors.entries()) chunk.loadState(v, address)
+      const view = (address: number): Float64Array => new Float64Array(kernel.bytes(address, 0).buffer, address, length)
+      const [w, change] = [view(weights), view(mean.sums)]
+      for (let i = 0; i < length; i++) change[i] = change[i]! / mean.total - w[i]!
+      optimizer.step(w, change, vectors.map(view))
+      for (const [v, address] of vectors.entries()) chunk.saveState(v, address)
+      return finishFloats(kernel, chunk, weights, 1, row)
+    },
+    weights: mean.weights,
+    ...(mean.privacy && { privacy: mean.privacy }),
+  }
+}

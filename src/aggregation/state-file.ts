@@ -1,0 +1,82 @@
+import { ftruncateSync } from 'node:fs'
+import { conflict } from '../domain/errors.ts'
+import { elementCount, type WeightFile } from '../tensors/weight-file.ts'
+import { type OpenFile, openFile, readFully } from './files.ts'
+
+const HEADER_BYTES = 8
+
+/** How many rounds a state file has been through; 0 without one. */
+export const roundsIn = (path: string | null): number => {
+  if (path === null) return 0
+  const file = openFile(path, 'r')
+  try {
+    return new DataView(file.read(0, HEADER_BYTES).buffer).getFloat64(0, true)
+  } finally {
+    file.close()
+  }
+}
+
+/**
+ * What a strategy keeps from round to round: little-endian f64, first the number of rounds, then one vector after
+ * another, each with an element for every element of the model in the order of its tensors. In 64 bits nothing is lost
+ * between rounds; elements that the strategy never saves (integer tensors) are zero.
+ */
+export class StateFile {
+  readonly #initial: readonly number[]
+  /** Where each tensor's elements begin within a vector. */
+  readonly #starts: readonly number[]
+  readonly #elements: number
+  readonly #before: OpenFile | null
+  readonly #after: OpenFile | null
+
+  /** `initial[v]` is what vector v's elements are before the first round. Throws conflict for another model's state. */
+  constructor(
+    template: WeightFile,
+    initial: readonly number[],
+    paths: { readonly before: string | null; readonly after: string | null },
+  ) {
+    this.#initial = initial
+    let elements = 0
+    this.#starts = template.tensors.map(({ shape }) => {
+      const start = elements
+      elements += elementCount(shape)
+      return start
+    })
+    this.#elements = elements
+    const size = HEADER_BYTES + initial.length * elements * 8
+    this.#before = paths.before === null ? null : openFile(paths.before, 'r')
+    if (this.#before !== null && this.#before.size !== size) {
+      this.#before.close()
+      throw conflict(
+        `The strategy's state has ${this.#before.size} bytes, but this model and strategy need ${size}. ` +
+          'The model or the strategy was changed within a job: start another job.',
+      )
+    }
+    this.#after = paths.after === null ? null : openFile(paths.after, 'w+')
+    if (this.#after !== null) ftruncateSync(this.#after.fd, size)
+  }
+
+  /** Fills `target` with f64 elements from `start` of tensor number `place`. */
+  load(vector: number, place: number, start: number, target: Uint8Array<ArrayBuffer>): void {
+    if (this.#before === null)
+      new Float64Array(target.buffer, target.byteOffset, target.length / 8).fill(this.#initial[vector]!)
+    else readFully(this.#before.fd, target, this.#offset(vector, place, start))
+  }
+
+  save(vector: number, place: number, start: number, bytes: Uint8Array): void {
+    this.#after?.write(this.#offset(vector, place, start), bytes)
+  }
+
+  finish(rounds: number): void {
+    this.#after?.write(0, new Uint8Array(Float64Array.of(rounds).buffer))
+  }
+
+  close(): void {
+    this.#before?.close()
+    this.#after?.close()
+  }
+
+  #offset(vector: number, place: number, start: number): number {
+    return HEADER_BYTES + (vector * this.#elements + this.#starts[place]! + start) * 8
+  }
+}

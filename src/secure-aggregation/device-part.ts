@@ -1,0 +1,240 @@
+import { badRequest, conflict } from '../domain/errors.ts'
+import { addMasks, type ExpandMask, type MaskStream } from './mask.ts'
+import {
+  byName,
+  fromHex,
+  type KeysMessage,
+  type Roster,
+  requireKeys,
+  type SharesMessage,
+  sealedOf,
+  toHex,
+  type UnmaskMessage,
+  under,
+} from './messages.ts'
+import {
+  KEY_BYTES,
+  pairMask,
+  publicKeyOf,
+  type RandomBytes,
+  seedCommitment,
+  selfMask,
+  shareKey,
+  systemRandom,
+} from './secrets.ts'
+import type { SecureSettings } from './settings.ts'
+import { openShares, type Route, sealShares, splitSecret } from './shares.ts'
+
+interface Agreed {
+  readonly roundId: string
+  readonly device: string
+  readonly settings: SecureSettings
+}
+
+/** Secret keys and the self mask's seed, as hex; good for one round. */
+interface Secrets {
+  readonly encryption: string
+  readonly masking: string
+  readonly selfSeed: string
+}
+
+interface HexPair {
+  readonly maskingKey: string
+  readonly selfMask: string
+}
+
+export interface Advertised extends Agreed {
+  readonly step: 'advertised'
+  readonly secrets: Secrets
+  readonly message: KeysMessage
+}
+
+export interface Shared extends Agreed {
+  readonly step: 'shared'
+  readonly secrets: Secrets
+  readonly roster: Roster
+  /** The shares of its own secrets that it dealt to itself. */
+  readonly kept: HexPair
+  readonly message: SharesMessage
+}
+
+export interface Masked extends Agreed {
+  readonly step: 'masked'
+  /** What it holds of each device of the sum, itself included. Its own secrets are forgotten by now. */
+  readonly held: Readonly<Record<string, HexPair>>
+}
+
+export interface Unmasked extends Agreed {
+  readonly step: 'unmasked'
+  /** The list it answered for; the shares that it did not show are forgotten. */
+  readonly delivered: readonly string[]
+  readonly message: UnmaskMessage
+}
+
+/**
+ * All a device must remember of a secure round: plain data, to be kept where nobody else reads it, and written down before
+ * its message is sent. A device takes no step twice: two different vectors under the same masks would show their
+ * difference. `message` may be sent again as often as necessary. After the round, forget it.
+ */
+export type DevicePart = Advertised | Shared | Masked | Unmasked
+
+const notNow = (part: DevicePart, wanted: string) =>
+  conflict(`The device was asked to ${wanted}, but its part in this round is '${part.step}'. It takes no step twice.`)
+
+const requireRound = (part: DevicePart, roundId: string): void => {
+  if (roundId !== part.roundId) {
+    throw conflict(`The message is for round ${roundId}; this device takes part in round ${part.roundId}.`)
+  }
+}
+
+/** Step 1: fresh keys and a fresh seed. */
+export const advertise = (agreed: Agreed, random: RandomBytes = systemRandom): Advertised => {
+  const [encryption, masking, seed] = [random(KEY_BYTES), random(KEY_BYTES), random(KEY_BYTES)] as const
+  return {
+    roundId: agreed.roundId,
+    device: agreed.device,
+    settings: agreed.settings,
+    step: 'advertised',
+    secrets: { encryption: toHex(encryption), masking: toHex(masking), selfSeed: toHex(seed) },
+    message: { encryptionKey: toHex(publicKeyOf(encryption)), maskingKey: toHex(publicKeyOf(masking)) },
+  }
+}
+
+const requireRoster = (part: Advertised, roster: Roster): void => {
+  const { devices, threshold } = part.settings
+  const names = Object.keys(roster)
+  if (names.length > devices || names.length < threshold) {
+    throw conflict(`The roster has ${names.length} devices; this device agreed to between ${threshold} and ${devices}.`)
+  }
+  const seen = new Set<string>()
+  for (const [name, keys] of Object.entries(roster)) {
+    requireKeys(name, keys)
+    for (const key of [keys.encryptionKey, keys.maskingKey]) {
+      if (seen.has(key)) throw badRequest(`The roster has a public key twice, the second time for '${name}'.`)
+      seen.add(key)
+    }
+  }
+  const own = under(roster, part.device)
+  if (own?.encryptionKey !== part.message.encryptionKey || own.maskingKey !== part.message.maskingKey) {
+    throw conflict('The roster does not have the keys that this device advertised. It takes no part in such a round.')
+  }
+}
+
+/**
+ * Step 2: deals shares of the masking key and of the seed to every device of the roster. Throws when the roster is
+ * smaller than the threshold, larger than agreed, or has other keys under this device's name.
+ */
+export const dealShares = async (
+  part: DevicePart,
+  roundId: string,
+  roster: Roster,
+  random: RandomBytes = systemRandom,
+): Promise<Shared> => {
+  requireRound(part, roundId)
+  if (part.step !== 'advertised') throw notNow(part, 'deal shares')
+  requireRoster(part, roster)
+  const { device, settings, secrets } = part
+  const names = Object.keys(roster).sort(byName)
+  const seed = secretOf(secrets.selfSeed)
+  const maskingKeys = await splitSecret(secretOf(secrets.masking), names.length, settings.threshold)
+  const selfMasks = await splitSecret(seed, names.length, settings.threshold)
+  const pairs = names.map((to, i) => ({ to, pair: { maskingKey: maskingKeys[i]!, selfMask: selfMasks[i]! } }))
+  const own = pairs.find(({ to }) => to === device)!.pair
+  const sealed = pairs
+    .filter(({ to }) => to !== device)
+    .map(({ to, pair }) => {
+      const route = { roundId, from: device, to }
+      return [to, toHex(sealShares(keyFor(route, device, secrets, roster), route, pair, random))] as const
+    })
+  return {
+    roundId,
+    device,
+    settings,
+    step: 'shared',
+    secrets,
+    roster,
+    kept: { maskingKey: toHex(own.maskingKey), selfMask: toHex(own.selfMask) },
+    message: {
+      seedCommitment: toHex(seedCommitment(roundId, device, seed)),
+      sealed: Object.fromEntries(sealed),
+    },
+  }
+}
+
+const secretOf = (hex: string): Uint8Array => fromHex(hex, KEY_BYTES, 'A secret of this device')
+
+const keyFor = (route: Route, device: string, secrets: Secrets, roster: Roster): Uint8Array => {
+  const peer = route.from === device ? route.to : route.from
+  const theirPublicKey = fromHex(roster[peer]!.encryptionKey, KEY_BYTES, `encryption_key of '${peer}'`)
+  return shareKey(route, { device, secretKey: secretOf(secrets.encryption), theirPublicKey })
+}
+
+/**
+ * Step 3: masks `words` (see encodeContribution) in place. `received` are the shares that the other devices dealt to this
+ * one; who is not in it has left, and gets no mask. Throws, with `words` as they were, when a share was tampered with or
+ * fewer than the threshold are left. Cost: one stream of `words.length` for each device.
+ */
+export const maskInput = (
+  part: DevicePart,
+  roundId: string,
+  received: Readonly<Record<string, string>>,
+  words: Uint32Array,
+  expand?: ExpandMask,
+): Masked => {
+  requireRound(part, roundId)
+  if (part.step !== 'shared') throw notNow(part, 'mask its update')
+  const { device, settings, secrets, roster } = part
+  const peers = Object.keys(received).sort(byName)
+  const unknown = peers.find((peer) => under(roster, peer) === undefined || peer === device)
+  if (unknown !== undefined) throw badRequest(`There are shares from '${unknown}', to which this device dealt none.`)
+  if (peers.length + 1 < settings.threshold) {
+    throw conflict(
+      `Only ${peers.length + 1} devices dealt shares; this device agreed to no fewer than ${settings.threshold}.`,
+    )
+  }
+  const held: [string, HexPair][] = [[device, part.kept]]
+  const streams: MaskStream[] = [selfMask(roundId, device, secretOf(secrets.selfSeed))]
+  for (const peer of peers) {
+    const route = { roundId, from: peer, to: device }
+    const pair = openShares(keyFor(route, device, secrets, roster), route, sealedOf(received[peer], device))
+    held.push([peer, { maskingKey: toHex(pair.maskingKey), selfMask: toHex(pair.selfMask) }])
+    const theirs = fromHex(roster[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)
+    streams.push(pairMask(roundId, device, secretOf(secrets.masking), peer, theirs))
+  }
+  addMasks(words, streams, 0, expand)
+  return { roundId, device, settings, step: 'masked', held: Object.fromEntries(held) }
+}
+
+/**
+ * Step 4: for every device of the sum one share, of its self mask if it is in `delivered`, else of its masking key; never
+ * both. Asked again with the same list it answers the same; with another list, with one below the threshold, or with one
+ * that leaves this device out, it refuses.
+ */
+export const revealShares = (part: DevicePart, roundId: string, delivered: readonly string[]): Unmasked => {
+  requireRound(part, roundId)
+  const list = [...new Set(delivered)].sort(byName)
+  if (part.step === 'unmasked') {
+    if (JSON.stringify(list) === JSON.stringify(part.delivered)) return part
+    throw conflict('This device has answered for another list of deliveries. A second one could uncover an update.')
+  }
+  if (part.step !== 'masked') throw notNow(part, 'reveal shares')
+  const { held, device, settings } = part
+  const stranger = list.find((name) => under(held, name) === undefined)
+  if (stranger !== undefined) throw badRequest(`'${stranger}' is said to have delivered, but it dealt no shares.`)
+  if (!list.includes(device)) throw conflict('This device delivered, but the list leaves it out.')
+  if (list.length < settings.threshold) {
+    throw conflict(`Only ${list.length} devices delivered; this device reveals nothing below ${settings.threshold}.`)
+  }
+  const names = Object.keys(held).sort(byName)
+  const stayed = new Set(list)
+  const select = (present: boolean, kind: keyof HexPair) =>
+    Object.fromEntries(names.filter((name) => stayed.has(name) === present).map((name) => [name, held[name]![kind]]))
+  return {
+    roundId: part.roundId,
+    device,
+    settings,
+    step: 'unmasked',
+    delivered: list,
+    message: { selfMasks: select(true, 'selfMask'), maskingKeys: select(false, 'maskingKey') },
+  }
+}

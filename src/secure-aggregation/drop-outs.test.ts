@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { cohortOf, type LastDeed, patterns } from './cohort.fixture.ts'
+import { addMasks } from './mask.ts'
+import { secureSettings } from './settings.ts'
+import { unmaskingStreams } from './unmask.ts'
+
+const count = (pattern: Record<string, LastDeed>, deeds: readonly LastDeed[]) =>
+  Object.values(pattern).filter((deed) => deeds.includes(deed)).length
+
+describe.each([
+  { names: ['d', 'b', 'a', 'c'], threshold: 3 },
+  { names: ['e', 'd', 'b', 'a', 'c'], threshold: 3 },
+])('$names.length devices, $threshold needed', ({ names, threshold }) => {
+  const settings = secureSettings({ devices: names.length, threshold })
+
+  test('every pattern of drop-outs ends in the plain sum, bit for bit, or in a failure that reveals nothing', async () => {
+    const cohort = await cohortOf(names, settings, 20)
+    const seen = { done: 0, failed: 0 }
+    for (const pattern of patterns(names)) {
+      const { round, heard, sum, delivered } = cohort.run(pattern)
+      const [dealt, masked, answered] = [
+        count(pattern, ['shares', 'masked', 'answer']),
+        count(pattern, ['masked', 'answer']),
+        count(pattern, ['answer']),
+      ]
+      // Whatever happened: of no device has the service heard shares of both secrets, nor enough of one to fail with.
+      for (const name of names) {
+        const answers = Object.values(heard.answers)
+        const seeds = answers.filter(({ selfMasks }) => Object.hasOwn(selfMasks, name)).length
+        const keys = answers.filter(({ maskingKeys }) => Object.hasOwn(maskingKeys, name)).length
+        expect(Math.min(seeds, keys)).toBe(0)
+        if (round.status === 'failed') expect(seeds + keys).toBeLessThan(threshold)
+      }
+      if (answered >= threshold) {
+        addMasks(sum!, await unmaskingStreams(round, heard))
+        expect({ pattern, status: round.status, sum: [...sum!] }).toEqual({
+          pattern,
+          status: 'done',
+          sum: [...cohort.plainSum(delivered)],
+        })
+        seen.done++
+      } else {
+        const [left, deed] =
+          dealt < threshold
+            ? [dealt, 'dealt its shares']
+            : masked < threshold
+              ? [masked, 'delivered its masked update']
+              : [answered, 'helped to take the masks away']
+        expect({ pattern, status: round.status, reason: round.reason }).toEqual({
+          pattern,
+          status: 'failed',
+          reason:
+            `Secure aggregation needs ${threshold} devices; only ${left} ${deed} in time. Nothing of any update was ` +
+            'revealed.',
+        })
+        await expect(unmaskingStreams(round, heard)).rejects.toThrow('are needed')
+        seen.failed++
+      }
+    }
+    expect(seen.done + seen.failed).toBe(4 ** names.length)
+    expect(seen.done).toBeGreaterThan(0)
+  })
+})
+
+test('10 devices of which three leave, one in each step, sum up to the plain sum', async () => {
+  const names = Array.from({ length: 10 }, (_, i) => `device-${i}`)
+  const cohort = await cohortOf(names, secureSettings({ devices: 10 }), 5)
+  const deeds: LastDeed[] = ['keys', 'shares', 'masked']
+  const pattern = Object.fromEntries(names.map((name, i) => [name, deeds[i] ?? 'answer']))
+  const { round, heard, sum, delivered } = cohort.run(pattern)
+  addMasks(sum!, await unmaskingStreams(round, heard))
+  expect(delivered).toEqual(names.slice(2))
+  expect([...sum!]).toEqual([...cohort.plainSum(names.slice(2))])
+})

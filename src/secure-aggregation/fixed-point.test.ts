@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { decodeMeans, encodeContribution, readTotals, resolution, TRAILER } from './fixed-point.ts'
+import { addWords } from './mask.ts'
+import { secureSettings } from './settings.ts'
+
+const sumOf = (vectors: readonly Uint32Array[]) => {
+  const sum = new Uint32Array(vectors[0]!.length)
+  for (const words of vectors) addWords(sum, words)
+  return sum
+}
+const decoded = (sum: Uint32Array, settings: ReturnType<typeof secureSettings>) => {
+  const totals = readTotals(sum.subarray(-TRAILER), settings)
+  const means = new Float64Array(sum.length - TRAILER)
+  decodeMeans(sum.subarray(0, -TRAILER), totals, settings, means)
+  return { totals, means: [...means] }
+}
+
+describe('fixed point', () => {
+  test('never wraps: the most devices of the greatest weight at either end of the range come out exactly', () => {
+    for (const devices of [2, 3, 20, 127, 255]) {
+      for (const [range, maxWeight] of [
+        [8, 1],
+        [1, 1],
+        [0.001, 1000],
+        [8, 1_000_000],
+        [2 ** 20, 1],
+        [7.3, 17],
+      ] as const) {
+        const settings = secureSettings({ devices, range, maxWeight })
+        const contribution = { delta: [range, -range, 1e9, -1e9, 0], numSamples: maxWeight }
+        const { words, clipped } = encodeContribution(contribution, settings)
+        const { totals, means } = decoded(sumOf(new Array(devices).fill(words)), settings)
+        const half = resolution(settings) / 2 / maxWeight
+        expect(clipped).toBe(2)
+        expect(totals.weight).toBe(devices * maxWeight)
+        for (const [i, value] of [range, -range, range, -range, 0].entries()) {
+          expect(Math.abs(means[i]! - value)).toBeLessThanOrEqual(half)
+        }
+      }
+    }
+  })
+
+  test('20 devices have steps of 2^-23 in the default range', () => {
+    expect(resolution(secureSettings({ devices: 20 }))).toBe(2 ** -23)
+    expect(resolution(secureSettings({ devices: 20, range: 1 }))).toBe(2 ** -26)
+    expect(resolution(secureSettings({ devices: 255, maxWeight: 1000 }))).toBe(2 ** -10)
+  })
+
+  test('the mean is within half a step of the mean of the real numbers', () => {
+    const settings = secureSettings({ devices: 3 })
+    const deltas = [
+      [0.1, -1 / 3, 1e-7],
+      [0.2, 2 / 3, -1e-7],
+      [0.7, -5, 3e-8],
+    ]
+    const { means } = decoded(
+      sumOf(deltas.map((delta) => encodeContribution({ delta, numSamples: 5 }, settings).words)),
+      settings,
+    )
+    for (const [i, mean] of means.entries()) {
+      const exact = (deltas[0]![i]! + deltas[1]![i]! + deltas[2]![i]!) / 3
+      expect(Math.abs(mean - exact)).toBeLessThanOrEqual(resolution(settings) / 2)
+    }
+  })
+
+  test('samples weigh up to the greatest weight; losses and accuracies only by those who report them', () => {
+    const settings = secureSettings({ devices: 3, maxWeight: 10 })
+    const sum = sumOf([
+      encodeContribution({ delta: [1], numSamples: 1, loss: 0.5, accuracy: 1 }, settings).words,
+      encodeContribution({ delta: [4], numSamples: 5, loss: 2 }, settings).words,
+      encodeContribution({ delta: [-2], numSamples: 5000, loss: Number.NaN }, settings).words,
+    ])
+    expect(decoded(sum, settings)).toEqual({
+      totals: { weight: 16, loss: (0.5 + 5 * 2) / 6, accuracy: 1 },
+      means: [(1 + 20 - 20) / 16],
+    })
+  })
+
+  test('halves are rounded upwards, and minus zero is zero', () => {
+    const settings = secureSettings({ devices: 2, range: 1 })
+    const step = resolution(settings)
+    const { words } = encodeContribution({ delta: [step / 2, -step / 2, -0, -step], numSamples: 1 }, settings)
+    expect([...words.subarray(0, 4)]).toEqual([1, 0, 0, 2 ** 32 - 1])
+  })
+
+  test('what is not finite is refused by its place, and so is an update of no samples', () => {
+    const settings = secureSettings({ devices: 2 })
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      expect(() => encodeContribution({ delta: [0, value], numSamples: 1 }, settings)).toThrow(
+        `Coordinate 1 of the update is ${value}. Training diverged; lower the learning rate.`,
+      )
+    }
+    expect(() => encodeContribution({ delta: [0], numSamples: 0 }, settings)).toThrow('num_samples is 0')
+  })
+
+  test('a sum whose weight no devices can have is refused', () => {
+    const settings = secureSettings({ devices: 2, maxWeight: 3 })
+    for (const trailer of [
+      [0, 0, 0, 0, 0],
+      [7, 0, 0, 0, 0],
+      [4, 5, 0, 0, 0],
+      [4, 0, 0, 5, 0],
+      [4, 0, 0, 0],
+    ]) {
+      expect(() => readTotals(Uint32Array.from(trailer), settings)).toThrow(
+        'an input was not masked as the protocol says',
+      )
+    }
+  })
+})
+
+describe('secureSettings', () => {
+  test('asks for two thirds of the devices unless told otherwise', () => {
+    const thresholds = [2, 3, 4, 5, 6, 20, 255].map((devices) => secureSettings({ devices }).threshold)
+    expect(thresholds).toEqual([2, 2, 3, 4, 4, 14, 170])
+    expect(secureSettings({ devices: 20, threshold: 11 })).toEqual({
+      devices: 20,
+      threshold: 11,
+      range: 8,
+      maxWeight: 1,
+    })
+  })
+
+  test.each([
+    [{ devices: 1 }, 'a round of 1 devices cannot be secure'],
+    [{ devices: 256 }, 'Select between 2 and 255'],
+    [
+      { devices: 20, threshold: 10 },
+      'secure_aggregation.threshold is 10; with 20 devices it must be a whole number from 11',
+    ],
+    [{ devices: 20, threshold: 21 }, 'secure_aggregation.threshold is 21'],
+    [{ devices: 5, threshold: 3.5 }, 'secure_aggregation.threshold is 3.5'],
+    [{ devices: 5, range: 0 }, 'secure_aggregation.range is 0'],
+    [{ devices: 5, range: Number.NaN }, 'secure_aggregation.range is NaN'],
+    [{ devices: 5, range: 2 ** 21 }, 'secure_aggregation.range is 2097152'],
+    [{ devices: 5, maxWeight: 0 }, 'secure_aggregation.max_weight is 0'],
+    [{ devices: 5, maxWeight: 1.5 }, 'secure_aggregation.max_weight is 1.5'],
+  ])('%j is refused: %s', (wanted, message) => {
+    expect(() => secureSettings(wanted)).toThrow(message)
+  })
+})

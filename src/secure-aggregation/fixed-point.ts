@@ -1,0 +1,106 @@
+import { badRequest } from '../domain/errors.ts'
+import type { SecureSettings } from './settings.ts'
+
+/**
+ * Updates as whole numbers modulo 2^32, so that masks cancel to the last bit and sums do not depend on their order.
+ *
+ * What is encoded is the difference to the global model, since differences are small and share one range:
+ * `q = round(clip(x, range) * weight * 2^bits)`, ties upwards. `bits` is the largest number with which n devices of the
+ * greatest weight at the end of the range still fit into 31 bits and a sign: the sum never wraps. An update moves by at
+ * most `resolution(settings) / 2` when it is rounded.
+ *
+ * After the coordinates come TRAILER words: the weight, and loss and accuracy as (weight of those who report, weighted
+ * figure), so that the service learns these too as sums only.
+ */
+export const TRAILER = 5
+/** Losses and accuracies beyond are clipped. */
+const METRIC_RANGE = 1024
+
+const largest = (settings: SecureSettings): number => Math.floor((2 ** 31 - 1) / settings.devices)
+const scaleFor = (settings: SecureSettings, range: number): number => {
+  const most = range * settings.maxWeight
+  const factor = 2 ** Math.floor(Math.log2(largest(settings) / most))
+  // log2 may round up to the next whole number.
+  return factor * most > largest(settings) ? factor / 2 : factor
+}
+
+/** The step between neighbouring values of a coordinate, for a device of weight 1. */
+export const resolution = (settings: SecureSettings): number => 1 / scaleFor(settings, settings.range)
+
+export interface Contribution {
+  /** The update minus the global model, over all tensors that take part, in the model's order. */
+  readonly delta: ArrayLike<number>
+  readonly numSamples: number
+  readonly loss?: number | undefined
+  readonly accuracy?: number | undefined
+}
+
+export interface Encoded {
+  /** delta.length + TRAILER numbers modulo 2^32. */
+  readonly words: Uint32Array<ArrayBuffer>
+  /** How many coordinates lay outside the range. It stays on the device. */
+  readonly clipped: number
+}
+
+/** One device's input to the sum. Throws bad_request naming the first coordinate that is not finite. */
+export const encodeContribution = (contribution: Contribution, settings: SecureSettings): Encoded => {
+  const { delta, numSamples, loss, accuracy } = contribution
+  if (!Number.isInteger(numSamples) || numSamples < 1) {
+    throw badRequest(`num_samples is ${numSamples}; an update counts for at least one sample.`)
+  }
+  const weight = Math.min(numSamples, settings.maxWeight)
+  const { range } = settings
+  const factor = scaleFor(settings, range)
+  const words = new Uint32Array(delta.length + TRAILER)
+  let clipped = 0
+  for (let i = 0; i < delta.length; i++) {
+    const value = delta[i]!
+    if (!Number.isFinite(value)) {
+      throw badRequest(`Coordinate ${i} of the update is ${value}. Training diverged; lower the learning rate.`)
+    }
+    const inside = value > range ? range : value < -range ? -range : value
+    if (inside !== value) clipped++
+    words[i] = Math.round(inside * weight * factor)
+  }
+  words.set([weight, ...metricWords(loss, weight, settings), ...metricWords(accuracy, weight, settings)], delta.length)
+  return { words, clipped }
+}
+
+const metricWords = (value: number | undefined, weight: number, settings: SecureSettings): [number, number] => {
+  if (value === undefined || !Number.isFinite(value)) return [0, 0]
+  const inside = Math.min(METRIC_RANGE, Math.max(-METRIC_RANGE, value))
+  return [weight, Math.round(inside * weight * scaleFor(settings, METRIC_RANGE))]
+}
+
+export interface SumTotals {
+  readonly weight: number
+  readonly loss: number | null
+  readonly accuracy: number | null
+}
+
+/** What the last TRAILER words of a sum say. Throws bad_request where no sum of contributions could say it. */
+export const readTotals = (trailer: Uint32Array, settings: SecureSettings): SumTotals => {
+  const [weight = 0, lossWeight = 0, loss = 0, accuracyWeight = 0, accuracy = 0] = trailer
+  const most = settings.devices * settings.maxWeight
+  if (trailer.length !== TRAILER || weight < 1 || weight > most || lossWeight > weight || accuracyWeight > weight) {
+    throw badRequest(
+      `The unmasked sum has a total weight of ${weight}, which ${settings.devices} devices cannot have: an input was not ` +
+        'masked as the protocol says.',
+    )
+  }
+  const factor = scaleFor(settings, METRIC_RANGE)
+  const mean = (sum: number, of: number) => (of === 0 ? null : (sum | 0) / factor / of)
+  return { weight, loss: mean(loss, lossWeight), accuracy: mean(accuracy, accuracyWeight) }
+}
+
+/** Coordinates of a sum as the weighted mean difference: `means[i]` for each of `words`. */
+export const decodeMeans = (
+  words: Uint32Array,
+  totals: SumTotals,
+  settings: SecureSettings,
+  means: Float64Array,
+): void => {
+  const factor = scaleFor(settings, settings.range)
+  // Exact: a whole number below 2^31 times a power of two. Only the division by the weight rounds.
+  for (let i = 0; i < words.length; i++) means[i] = (words[i]! | 0) / factor / totals.weight
+}

@@ -1,0 +1,74 @@
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { badRequest } from '../domain/errors.ts'
+import { KEY_BYTES } from './secrets.ts'
+import { SEALED_BYTES, SHARE_BYTES } from './shares.ts'
+
+// What travels. Bytes are lower-case hex, so that messages are plain data to send, store and compare.
+
+/** Step 1, to everybody: two X25519 public keys, one to encrypt shares for the device, one to agree on masks with. */
+export interface KeysMessage {
+  readonly encryptionKey: string
+  readonly maskingKey: string
+}
+
+/** Step 2: for every other device of the roster an encrypted pair of shares; for the service the seed's commitment. */
+export interface SharesMessage {
+  readonly seedCommitment: string
+  readonly sealed: Readonly<Record<string, string>>
+}
+
+/** Step 4: one share per device of step 2: of the self mask's seed if it delivered, of the masking key if it did not. */
+export interface UnmaskMessage {
+  readonly selfMasks: Readonly<Record<string, string>>
+  readonly maskingKeys: Readonly<Record<string, string>>
+}
+
+/** What the service hands out after step 1: the devices that take part, and their keys. */
+export type Roster = Readonly<Record<string, KeysMessage>>
+
+export const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The value of a map under a name, never one that every object inherits. */
+export const under = <T>(map: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(map, name) ? map[name] : undefined
+
+export const toHex = (bytes: Uint8Array): string => bytesToHex(bytes)
+
+/** The bytes of `hex`; bad_request saying `what` is not as long as it must be. */
+export const fromHex = (hex: unknown, length: number, what: string): Uint8Array => {
+  if (typeof hex !== 'string' || hex.length !== 2 * length || !/^[0-9a-f]*$/.test(hex)) {
+    throw badRequest(`${what} must be ${length} bytes in lower-case hex.`)
+  }
+  return hexToBytes(hex)
+}
+
+/** Throws bad_request unless both keys have their length and differ. */
+export const requireKeys = (device: string, keys: KeysMessage): void => {
+  fromHex(keys.encryptionKey, KEY_BYTES, `encryption_key of '${device}'`)
+  fromHex(keys.maskingKey, KEY_BYTES, `masking_key of '${device}'`)
+  if (keys.encryptionKey === keys.maskingKey) {
+    throw badRequest(`encryption_key and masking_key of '${device}' are the same; each needs a key of its own.`)
+  }
+}
+
+export const sealedOf = (hex: unknown, device: string): Uint8Array =>
+  fromHex(hex, SEALED_BYTES, `The encrypted shares for '${device}'`)
+
+export const shareOf = (hex: unknown, device: string): Uint8Array => {
+  const share = fromHex(hex, SHARE_BYTES, `The share of '${device}'`)
+  if (share[SHARE_BYTES - 1] === 0) {
+    throw badRequest(`The share of '${device}' claims place 0, where the secret itself lies.`)
+  }
+  return share
+}
+
+/** Throws bad_request unless `actual` are exactly the names in `expected`, in whatever order, none twice. */
+export const requireNames = (expected: readonly string[], actual: readonly string[], what: string): void => {
+  const given = new Set(actual)
+  const missing = expected.find((name) => !given.has(name))
+  if (missing !== undefined) throw badRequest(`${what} lacks device '${missing}'.`)
+  const known = new Set(expected)
+  const extra = actual.find((name) => !known.has(name))
+  if (extra !== undefined) throw badRequest(`${what} names device '${extra}', which has no part in it.`)
+  if (actual.length !== given.size) throw badRequest(`${what} names a device twice.`)
+}

@@ -1,0 +1,169 @@
+import { badRequest, conflict } from '../domain/errors.ts'
+import {
+  byName,
+  fromHex,
+  type KeysMessage,
+  requireKeys,
+  requireNames,
+  type SharesMessage,
+  sealedOf,
+  shareOf,
+  type UnmaskMessage,
+} from './messages.ts'
+import { KEY_BYTES, requireUsable } from './secrets.ts'
+import type { SecureSettings } from './settings.ts'
+
+/** The service's side: who has come how far. Each of the first four statuses waits for one message of each device. */
+export type SecureStatus = 'advertising' | 'sharing' | 'masking' | 'unmasking' | 'done' | 'failed'
+export type OpenStatus = Exclude<SecureStatus, 'done' | 'failed'>
+/** `close`: enough devices have answered; `fail`: too few by the deadline, or the round was stopped. */
+export type SecureEvent = 'close' | 'fail'
+
+export const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<SecureEvent, SecureStatus>>>>> = {
+  advertising: { close: 'sharing', fail: 'failed' },
+  sharing: { close: 'masking', fail: 'failed' },
+  masking: { close: 'unmasking', fail: 'failed' },
+  unmasking: { close: 'done', fail: 'failed' },
+  done: {},
+  failed: {},
+}
+
+/** What a device must have done to be counted in a step. */
+const DID: Readonly<Record<OpenStatus, string>> = {
+  advertising: 'sent its public keys',
+  sharing: 'dealt its shares',
+  masking: 'delivered its masked update',
+  unmasking: 'helped to take the masks away',
+}
+
+/**
+ * A secure round as the service knows it: plain data. `cohort` are the devices that the present step waits for (null
+ * while anybody may still join), `dealt` and `delivered` those that ended steps 2 and 3 in time, sorted by name.
+ */
+export interface SecureRound {
+  readonly roundId: string
+  readonly settings: SecureSettings
+  readonly status: SecureStatus
+  readonly cohort: readonly string[] | null
+  readonly dealt: readonly string[]
+  readonly delivered: readonly string[]
+  readonly reason: string | null
+}
+
+export const openRound = (roundId: string, settings: SecureSettings): SecureRound => ({
+  roundId,
+  settings,
+  status: 'advertising',
+  cohort: null,
+  dealt: [],
+  delivered: [],
+  reason: null,
+})
+
+const isOpen = (status: SecureStatus): status is OpenStatus => status !== 'done' && status !== 'failed'
+
+const move = (round: SecureRound, event: SecureEvent): SecureStatus => {
+  const next = NEXT_STEP[round.status][event]
+  if (next === undefined) throw conflict(`The secure round is ${round.status}; it cannot ${event}.`)
+  return next
+}
+
+/**
+ * Throws conflict unless the round waits for this step of this device. `answered` are the devices whose message of the
+ * step is here already; a second one is refused, since nobody can have two opinions.
+ */
+export const requireTurn = (
+  round: SecureRound,
+  status: OpenStatus,
+  device: string,
+  answered: ReadonlySet<string>,
+): void => {
+  if (round.status !== status) {
+    const why = round.reason === null ? '' : ` ${round.reason}`
+    throw conflict(`The secure round is ${round.status}, not ${status}.${why}`)
+  }
+  if (round.cohort !== null && !round.cohort.includes(device)) {
+    throw conflict(`Device '${device}' is not counted in this step any more: it missed an earlier one.`)
+  }
+  if (answered.has(device)) throw conflict(`Device '${device}' has ${DID[status]} already; the first message is kept.`)
+  if (round.cohort === null && answered.size >= round.settings.devices) {
+    throw conflict(`All ${round.settings.devices} places of the secure round are taken.`)
+  }
+}
+
+/** Step 1. Keys that another device of the round, or this one in another role, has advertised are refused: replays. */
+export const checkKeys = (
+  device: string,
+  message: KeysMessage,
+  others: Readonly<Record<string, KeysMessage>>,
+): void => {
+  requireKeys(device, message)
+  for (const key of [message.encryptionKey, message.maskingKey]) requireUsable(fromHex(key, KEY_BYTES, 'key'), device)
+  const taken = new Set(Object.values(others).flatMap((keys) => [keys.encryptionKey, keys.maskingKey]))
+  if (taken.has(message.encryptionKey) || taken.has(message.maskingKey)) {
+    throw badRequest(`A public key of '${device}' was advertised by another device of the round. Make fresh keys.`)
+  }
+}
+
+/** Step 2: shares for each other device of the roster, each of the one possible length. */
+export const checkShares = (round: SecureRound, device: string, message: SharesMessage): void => {
+  fromHex(message.seedCommitment, KEY_BYTES, 'seed_commitment')
+  const peers = round.cohort!.filter((name) => name !== device)
+  requireNames(peers, Object.keys(message.sealed), 'The list of shares')
+  for (const peer of peers) sealedOf(message.sealed[peer], peer)
+}
+
+/** Step 3: one word for each coordinate and the trailer. */
+export const checkMaskedSize = (bytes: number, words: number): void => {
+  if (bytes !== words * 4) {
+    throw badRequest(`The masked update has ${bytes} bytes; the model takes ${words} words of 4 bytes, ${words * 4}.`)
+  }
+}
+
+/** Step 4: one share of each device that dealt: of the self mask for all that delivered, of the masking key for others. */
+export const checkUnmask = (round: SecureRound, message: UnmaskMessage): void => {
+  const { dealt, delivered } = round
+  const gone = dealt.filter((name) => !delivered.includes(name))
+  requireNames(delivered, Object.keys(message.selfMasks), 'self_masks')
+  requireNames(gone, Object.keys(message.maskingKeys), 'masking_keys')
+  for (const name of delivered) shareOf(message.selfMasks[name], name)
+  for (const name of gone) shareOf(message.maskingKeys[name], name)
+}
+
+/**
+ * Whether the step is over: all have answered, or, in the last one, as many as are needed, or its time is up. `past` says
+ * that the deadline has passed.
+ */
+export const isStepOver = (round: SecureRound, answered: number, past: boolean): boolean => {
+  if (!isOpen(round.status)) return false
+  const enough =
+    round.status === 'unmasking' ? round.settings.threshold : (round.cohort?.length ?? round.settings.devices)
+  return past || answered >= enough
+}
+
+/** Ends the step: those that answered go on, or, when they are fewer than the threshold, the round fails and says why. */
+export const closeStep = (round: SecureRound, answered: readonly string[]): SecureRound => {
+  const status = round.status
+  if (!isOpen(status)) throw conflict(`The secure round is ${status} already.`)
+  const { threshold } = round.settings
+  if (answered.length < threshold) {
+    const reason =
+      `Secure aggregation needs ${threshold} devices; only ${answered.length} ${DID[status]} in time. ` +
+      'Nothing of any update was revealed.'
+    return failRound(round, reason)
+  }
+  const cohort = [...answered].sort(byName)
+  return {
+    ...round,
+    status: move(round, 'close'),
+    cohort,
+    dealt: status === 'sharing' ? cohort : round.dealt,
+    delivered: status === 'masking' ? cohort : round.delivered,
+  }
+}
+
+export const failRound = (round: SecureRound, reason: string): SecureRound => ({
+  ...round,
+  status: move(round, 'fail'),
+  reason,
+})

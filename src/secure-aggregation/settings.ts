@@ -1,0 +1,62 @@
+import { badRequest } from '../domain/errors.ts'
+
+/**
+ * What all parties of a secure round agree on before it begins.
+ * Protocol: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", section 4
+ * (honest-but-curious server, without the signatures of section 6).
+ */
+export interface SecureSettings {
+  /** Most devices that may take part: n. It fixes how much room a sum needs. */
+  readonly devices: number
+  /** Devices that must stay to the end: t, with 2t > n. Fewer, and nothing is revealed. */
+  readonly threshold: number
+  /** Each coordinate of an update lies in [-range, range]; beyond, it is clipped on the device. */
+  readonly range: number
+  /** A device weighs min(samples, maxWeight); 1 means that all weigh the same. */
+  readonly maxWeight: number
+}
+
+/** A share's place is one non-zero byte, so there are at most 255 of them (Shamir over GF(256)). */
+export const MOST_DEVICES = 255
+export const DEFAULT_RANGE = 8
+const MOST_WEIGHT = 1_000_000
+
+/** Two thirds, rounded up: a server that colludes with fewer than a third of the devices still learns only sums. */
+export const defaultThreshold = (devices: number): number => Math.max(2, Math.ceil((2 * devices) / 3))
+
+/**
+ * Settings with defaults filled in. Throws bad_request naming the field, where the numbers cannot be kept safe: no
+ * threshold up to half of the devices, since a server could then ask one half for one secret of a device and the other
+ * half for its other one.
+ */
+export const secureSettings = (wanted: {
+  readonly devices: number
+  readonly threshold?: number | undefined
+  readonly range?: number | undefined
+  readonly maxWeight?: number | undefined
+}): SecureSettings => {
+  const { devices, range = DEFAULT_RANGE, maxWeight = 1 } = wanted
+  if (!Number.isInteger(devices) || devices < 2 || devices > MOST_DEVICES) {
+    throw badRequest(
+      `secure_aggregation: a round of ${devices} devices cannot be secure. Select between 2 and ${MOST_DEVICES}.`,
+    )
+  }
+  const threshold = wanted.threshold ?? defaultThreshold(devices)
+  const lowest = Math.floor(devices / 2) + 1
+  if (!Number.isInteger(threshold) || threshold < lowest || threshold > devices) {
+    throw badRequest(
+      `secure_aggregation.threshold is ${threshold}; with ${devices} devices it must be a whole number from ${lowest} ` +
+        `(more than half) to ${devices}.`,
+    )
+  }
+  if (!(range > 0 && range <= 2 ** 20)) {
+    throw badRequest(`secure_aggregation.range is ${range}; it must be greater than 0 and at most ${2 ** 20}.`)
+  }
+  if (!Number.isInteger(maxWeight) || maxWeight < 1 || maxWeight > MOST_WEIGHT) {
+    throw badRequest(
+      `secure_aggregation.max_weight is ${maxWeight}; it must be a whole number from 1 (all devices weigh the same) to ` +
+        `${MOST_WEIGHT}.`,
+    )
+  }
+  return { devices, threshold, range, maxWeight }
+}

@@ -1,0 +1,66 @@
+import { conflict } from '../domain/errors.ts'
+import type { MaskStream } from './mask.ts'
+import {
+  byName,
+  fromHex,
+  type KeysMessage,
+  type SharesMessage,
+  shareOf,
+  toHex,
+  type UnmaskMessage,
+} from './messages.ts'
+import { KEY_BYTES, pairMask, publicKeyOf, seedCommitment, selfMask } from './secrets.ts'
+import type { SecureRound } from './server-round.ts'
+import { combineShares } from './shares.ts'
+
+/** What the service has heard, by device. */
+export interface Heard {
+  readonly keys: Readonly<Record<string, KeysMessage>>
+  readonly shares: Readonly<Record<string, Pick<SharesMessage, 'seedCommitment'>>>
+  readonly answers: Readonly<Record<string, UnmaskMessage>>
+}
+
+/**
+ * The streams to add to the sum of the masked updates so that only the sum of the updates is left: takes away the self mask
+ * of each device that delivered, and the masks that those had with devices that left. Every secret that is put together is
+ * compared with what its owner published; conflict names the device of the first that does not fit. Streams lost to
+ * drop-outs cost (left) x (delivered) expansions, the rest one for each delivery.
+ */
+export const unmaskingStreams = async (round: SecureRound, heard: Heard): Promise<MaskStream[]> => {
+  const { roundId, dealt, delivered, settings } = round
+  const answers = Object.entries(heard.answers)
+    .sort(([a], [b]) => byName(a, b))
+    .slice(0, settings.threshold)
+    .map(([, answer]) => answer)
+  if (answers.length < settings.threshold) {
+    throw conflict(`${answers.length} devices have shown their shares; ${settings.threshold} are needed.`)
+  }
+  const combined = async (name: string, sharesIn: (answer: UnmaskMessage) => Readonly<Record<string, string>>) => {
+    const shares = answers.map((answer) => shareOf(sharesIn(answer)[name], name))
+    const places = new Set(shares.map((share) => share.at(-1)))
+    if (places.size < shares.length) throw wrongShares(name)
+    return combineShares(shares)
+  }
+  const streams: MaskStream[] = []
+  for (const name of delivered) {
+    const seed = await combined(name, (answer) => answer.selfMasks)
+    if (toHex(seedCommitment(roundId, name, seed)) !== heard.shares[name]!.seedCommitment) throw wrongShares(name)
+    streams.push({ ...selfMask(roundId, name, seed), sign: -1 })
+  }
+  for (const name of dealt.filter((device) => !delivered.includes(device))) {
+    const secretKey = await combined(name, (answer) => answer.maskingKeys)
+    if (toHex(publicKeyOf(secretKey)) !== heard.keys[name]!.maskingKey) throw wrongShares(name)
+    for (const peer of delivered) {
+      const theirs = fromHex(heard.keys[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)
+      // In the peer's vector this mask has the opposite sign of ours, and it is to be taken away: ours is what is missing.
+      streams.push(pairMask(roundId, name, secretKey, peer, theirs))
+    }
+  }
+  return streams
+}
+
+const wrongShares = (device: string) =>
+  conflict(
+    `The shares of device '${device}' do not give the secret it published: a share was changed, or wrongly dealt. The ` +
+      'sum cannot be unmasked; nothing of any update was revealed.',
+  )

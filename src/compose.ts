@@ -23,6 +23,13 @@ import { createExperimentsService } from './features/experiments/experiments.ser
 import { createExperimentsStore } from './features/experiments/experiments.store.ts'
 import { createObservationsService } from './features/experiments/observations.service.ts'
 import { createObservationsStore } from './features/experiments/observations.store.ts'
+import { createFederationsService } from './features/federations/federations.service.ts'
+import { createFederationsStore } from './features/federations/federations.store.ts'
+import { createLedger } from './features/federations/ledger.service.ts'
+import { createLedgerStore } from './features/federations/ledger.store.ts'
+import { createMembersStore } from './features/federations/members.store.ts'
+import { createPrivacyService } from './features/federations/privacy.service.ts'
+import { createSharedModelsStore } from './features/federations/shared-models.store.ts'
 import { createFilesService } from './features/files/files.service.ts'
 import { createFilesStore } from './features/files/files.store.ts'
 import { createGroupsService } from './features/groups/groups.service.ts'
@@ -127,15 +134,29 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     changed: () => changes.fire('plans'),
   })
   const groups = createGroupsService({ database, store: createGroupsStore(), plans, devices, now, newId })
+  const sharedModels = createSharedModelsStore()
   const models = createModelsService({
     database,
     store: createModelsStore(),
+    shared: sharedModels,
     files,
     plans,
     recognise: recogniseFile,
     now,
     newId,
   })
+  const ledgerStore = createLedgerStore()
+  const ledger = createLedger({ store: ledgerStore, now, newId })
+  const federations = createFederationsService({
+    database,
+    store: createFederationsStore(),
+    members: createMembersStore(),
+    sharedModels,
+    models,
+    now,
+    newId,
+  })
+  const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
   const roundsStore = createRoundsStore()
   const participants = createParticipantsStore()
   const rounds = createRoundsService({
@@ -303,6 +324,8 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     experiments,
     observations,
     policies,
+    federations,
+    privacy,
     models,
     rounds,
     updates,

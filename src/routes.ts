@@ -11,6 +11,9 @@ import type { DevicesService } from './features/devices/devices.service.ts'
 import { experimentsRoutes } from './features/experiments/experiments.routes.ts'
 import type { ExperimentsService } from './features/experiments/experiments.service.ts'
 import type { ObservationsService } from './features/experiments/observations.service.ts'
+import { federationsRoutes } from './features/federations/federations.routes.ts'
+import type { FederationsService } from './features/federations/federations.service.ts'
+import type { PrivacyService } from './features/federations/privacy.service.ts'
 import { groupsRoutes } from './features/groups/groups.routes.ts'
 import type { GroupsService } from './features/groups/groups.service.ts'
 import { heartbeatsRoutes } from './features/heartbeats/heartbeats.routes.ts'
@@ -49,6 +52,8 @@ export interface Services {
   readonly experiments: ExperimentsService
   readonly observations: ObservationsService
   readonly policies: PoliciesService
+  readonly federations: FederationsService
+  readonly privacy: PrivacyService
   readonly models: ModelsService
   readonly rounds: RoundsService
   readonly updates: UpdatesService
@@ -76,6 +81,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   deploymentsRoutes(app, services.deployments)
   experimentsRoutes(app, services.experiments, services.observations)
   policiesRoutes(app, services.policies, services.models)
+  federationsRoutes(app, services.federations, services.privacy)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)

@@ -30,9 +30,17 @@ export interface Aggregate {
   readonly file: { readonly sha256: string; readonly size: number; readonly fileName: string }
 }
 
+/** What federations let organisations read besides their own. */
+export interface SharedModels {
+  isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
+  /** The id of a model of that name which is shared with the organisation. */
+  idByName(db: Executor, name: string, orgId: string): Promise<string | null>
+}
+
 export const createModelsService = (parts: {
   readonly database: Database
   readonly store: ModelsStore
+  readonly shared: SharedModels
   readonly files: FilesService
   readonly plans: Pick<DeliveryPlans, 'change'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
@@ -40,7 +48,7 @@ export const createModelsService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, files, plans, recognise, now, newId } = parts
+  const { database, store, shared, files, plans, recognise, now, newId } = parts
 
   /** The model with this id or name; not_found when there is none that the caller may see. */
   const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
@@ -50,8 +58,22 @@ export const createModelsService = (parts: {
     return found
   }
 
+  /** As `find`, and a model that a federation shares with the caller's organisation. Such a model may only be read. */
+  const findReadable = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
+    const { orgId } = caller
+    if (orgId === null) return find(caller, idOrName)
+    const own = await store.find(database.sql, isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId })
+    if (own !== null && sees(caller, own.model.orgId)) return own
+    const sharedId = isUuid(idOrName)
+      ? own !== null && (await shared.isSharedWith(database.sql, own.model.id, orgId)) && own.model.id
+      : await shared.idByName(database.sql, idOrName, orgId)
+    const found = sharedId ? await store.find(database.sql, { id: sharedId }) : null
+    if (found === null) throw notFound('Model', idOrName)
+    return found
+  }
+
   const findVersion = async (caller: Caller, idOrName: string, text: string) => {
-    const { model } = await find(caller, idOrName)
+    const { model } = await findReadable(caller, idOrName)
     const version = /^[1-9]\d{0,8}$/.test(text)
       ? await store.findVersion(database.sql, model.id, Number(text))
       : text === 'latest'
@@ -90,7 +112,7 @@ export const createModelsService = (parts: {
     ) => store.list(database.sql, { ...filter, orgId: caller.orgId }, page),
 
     async detail(caller: Caller, idOrName: string): Promise<ListedModel & { versions: StoredVersion[] }> {
-      const found = await find(caller, idOrName)
+      const found = await findReadable(caller, idOrName)
       return { ...found, versions: await store.versions(database.sql, found.model.id) }
     },
 

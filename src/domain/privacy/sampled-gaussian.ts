@@ -1,0 +1,114 @@
+// The Poisson-subsampled Gaussian mechanism with sensitivity 1: noise N(0, s^2), participation with probability q.
+// Its likelihood ratio at output z is 1 - q + q exp(w), w = (2z - 1) / (2 s^2).
+
+import { logGamma } from '../statistics/special-functions.ts'
+
+/** Beyond so many standard deviations a Gaussian's density is below 1e-17 of its peak. */
+const REACH = 9
+/** Steps of the trapezoidal rule: it errs by e^-35 at most, for the Gaussian and for the ratio's branch points. */
+const STEP_OF_GAUSSIAN = 0.6
+const STEP_OF_RATIO = 0.55
+/** Below, steps grow no finer: such noise protects nobody, and the loss is in the tens of thousands. */
+const SMALLEST_SIGMA = 0.005
+
+/** ln(1 - q + q e^w), the privacy loss, without cancellation where it is small and without overflow where it is large. */
+export const lossOf = (q: number, w: number): number => {
+  if (q === 1) return w
+  return w > 30 ? w + Math.log(q + (1 - q) * Math.exp(-w)) : Math.log1p(q * Math.expm1(w))
+}
+
+/** The w of a loss; -Infinity for losses at or below the smallest, ln(1 - q). */
+export const inverseLoss = (q: number, loss: number): number => {
+  if (q === 1) return loss
+  if (loss > 30) return loss - Math.log(q) + Math.log1p(-(1 - q) * Math.exp(-loss))
+  const ratio = Math.expm1(loss) / q
+  return ratio <= -1 ? Number.NEGATIVE_INFINITY : Math.log1p(ratio)
+}
+
+/**
+ * ln E[ratio^a] under N(0, s^2), for any real `a`; a = alpha gives ln A_alpha of Mironov, Talwar, Zhang (2019).
+ * Taken as ln(1 + E[ratio^a - 1 - a (ratio - 1)]): the mean of the ratio is 1, so the last part adds nothing, and what
+ * is left has one sign everywhere. So even a moment that differs from 1 by 1e-20 keeps its digits.
+ */
+export const logMoment = (sigma: number, q: number, a: number): number => {
+  if (a === 0 || a === 1) return 0
+  if (q === 1) return (a * (a - 1)) / (2 * sigma * sigma)
+  return a > 1 && Number.isInteger(a) ? binomialLogMoment(sigma, q, a) : integratedLogMoment(sigma, q, a)
+}
+
+/** For whole a >= 2: sum over k of C(a, k) (1-q)^(a-k) q^k (exp((k^2 - k) / 2 s^2) - 1), whose first two terms vanish. */
+const binomialLogMoment = (sigma: number, q: number, a: number): number => {
+  const terms: number[] = []
+  const logQ = Math.log(q)
+  const logRest = Math.log1p(-q)
+  for (let k = 2; k <= a; k++) {
+    const exponent = (k * k - k) / (2 * sigma * sigma)
+    const choose = logGamma(a + 1) - logGamma(k + 1) - logGamma(a - k + 1)
+    const logExcess = exponent > 30 ? exponent : Math.log(Math.expm1(exponent))
+    terms.push(choose + (a - k) * logRest + k * logQ + logExcess)
+  }
+  const largest = terms.reduce((max, term) => Math.max(max, term), Number.NEGATIVE_INFINITY)
+  return softplus(largest + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - largest), 0)))
+}
+
+/** ln(1 + e^x) */
+const softplus = (x: number): number => (x > 30 ? x + Math.exp(-x) : Math.log1p(Math.exp(x)))
+
+/** By the trapezoidal rule, around the few places where the integrand can have a peak. */
+export const integratedLogMoment = (sigma: number, q: number, a: number): number => {
+  const scale = Math.max(sigma, SMALLEST_SIGMA)
+  const step = sigma * Math.min(STEP_OF_GAUSSIAN, STEP_OF_RATIO * scale)
+  const sign = a > 0 && a < 1 ? -1 : 1
+  const crossover = sigma * sigma * (Math.log1p(-q) - Math.log(q)) + 0.5
+  // Where the noise, ratio - 1, its square and ratio^a have theirs, and where the ratio turns from flat to steep.
+  const regions = merged([0, 1, 2, a, crossover].map((at) => [at - REACH * sigma, at + REACH * sigma] as const))
+  let largest = Number.NEGATIVE_INFINITY
+  let sum = 0
+  for (const [from, to] of regions) {
+    const last = Math.floor(to / step)
+    for (let at = Math.ceil(from / step); at <= last; at++) {
+      const z = at * step
+      const loss = lossOf(q, (2 * z - 1) / (2 * sigma * sigma))
+      const term = logExcess(a, loss) - (z * z) / (2 * sigma * sigma)
+      if (term <= largest) sum += Math.exp(term - largest)
+      else if (term > Number.NEGATIVE_INFINITY) {
+        sum = sum * Math.exp(largest - term) + 1
+        largest = term
+      }
+    }
+  }
+  const logSum = largest + Math.log(sum) + Math.log(step / (sigma * Math.sqrt(2 * Math.PI)))
+  if (sign > 0) return softplus(logSum)
+  return Math.log1p(-Math.min(Math.exp(logSum), 1))
+}
+
+/** ln |ratio^a - 1 - a (ratio - 1)| for ratio = e^loss. */
+const logExcess = (a: number, loss: number): number => {
+  // Close to ratio 1 the series of u = ratio - 1 begins with a (a - 1) u^2 / 2, where the plain form cancels.
+  if (Math.abs(loss) * Math.max(1, Math.abs(a)) < 1e-2) {
+    const u = Math.expm1(loss)
+    let term = (a * (a - 1) * u * u) / 2
+    let sum = term
+    for (let k = 3; k < 12; k++) {
+      term *= ((a - k + 1) * u) / k
+      sum += term
+    }
+    return Math.log(Math.abs(sum))
+  }
+  const largest = Math.max(a * loss, loss, 0)
+  if (largest < 300) return Math.log(Math.abs(Math.expm1(a * loss) - a * Math.expm1(loss)))
+  const scaled = Math.exp(a * loss - largest) - a * Math.exp(loss - largest) + (a - 1) * Math.exp(-largest)
+  return largest + Math.log(Math.abs(scaled))
+}
+
+type Region = readonly [from: number, to: number]
+
+const merged = (regions: readonly Region[]): Region[] => {
+  const apart: Region[] = []
+  for (const [from, to] of [...regions].sort((x, y) => x[0] - y[0])) {
+    const before = apart.at(-1)
+    if (before !== undefined && from <= before[1]) apart[apart.length - 1] = [before[0], Math.max(before[1], to)]
+    else apart.push([from, to])
+  }
+  return apart
+}

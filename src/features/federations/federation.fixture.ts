@@ -1,0 +1,49 @@
+import { expect } from 'vitest'
+import { startWorld, type WorldOptions } from '../../../test/world.ts'
+
+const SCOPES = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
+
+/** A service under token enrolment, with a key for every organisation that a test names. */
+export const openLeague = async (options: WorldOptions = {}) => {
+  const world = await startWorld({ ...options, config: { enrollment: 'token', ...options.config } })
+  const admin = world.service.firstAdminKey!
+  const send = async (key: string, method: string, path: string, body?: unknown) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Record<string, unknown> }
+  }
+
+  /** A key that is bound to the organisation. */
+  const keyOf = async (orgId: string, scopes: readonly string[] = SCOPES): Promise<string> => {
+    const { status, body } = await send(admin, 'POST', '/keys', { name: orgId, scopes, org_id: orgId })
+    expect(status).toBe(201)
+    return body.api_key as string
+  }
+
+  /** A federation of `acme`, with these organisations as active members. */
+  const found = async (members: readonly string[] = [], name = 'league'): Promise<string> => {
+    const made = await send(admin, 'POST', '/federations', { name, org_id: 'acme' })
+    expect(made.status).toBe(201)
+    const id = made.body.id as string
+    for (const org_id of members) {
+      expect(await send(admin, 'POST', `/federations/${id}/join`, { org_id })).toMatchObject({ status: 200 })
+    }
+    return id
+  }
+
+  return { world, admin, send, keyOf, found }
+}
+
+export const nowhere = '00000000-0000-4000-8000-000000000000'
+export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+
+/** The answer to whoever may not see what it asks for. */
+export const missing = (what: string, id: string, place = '') => ({
+  status: 404,
+  body: {
+    error: 'not_found',
+    message: `${what} '${id}'${place && ` ${place}`} does not exist, or this key may not see it.`,
+    status_code: 404,
+  },
+})
+
+export const refused = (message: string) => ({ status: 403, body: { error: 'forbidden', message, status_code: 403 } })

@@ -1,0 +1,181 @@
+import { type Selectable, sql } from 'kysely'
+import type { Executor } from '../../db/open.ts'
+import type { PrivacyLedgerRow } from '../../db/training-rows.ts'
+import { isUniqueViolation } from '../../db/violations.ts'
+import { conflict } from '../../domain/errors.ts'
+import type { Accountant } from '../../domain/privacy/accountant.ts'
+import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
+
+export interface Budget {
+  readonly epsilon: number
+  readonly delta: number
+}
+
+export type EntryStatus = 'reserved' | 'settled' | 'released'
+
+export interface LedgerEntry extends NoisySteps {
+  readonly id: string
+  readonly federationId: string
+  readonly roundId: string
+  readonly jobId: string | null
+  readonly status: EntryStatus
+  readonly clipNorm: number | null
+  /** What this entry and all that were settled before it cost together, once somebody has asked. */
+  readonly epsilonAfter: number | null
+  readonly accountant: Accountant | null
+  readonly reservedAt: Date
+  readonly settledAt: Date | null
+}
+
+export type NewEntry = Omit<LedgerEntry, 'status' | 'epsilonAfter' | 'accountant' | 'settledAt'>
+
+/** Settled entries come in the order in which they were settled. */
+const inOrder = sql`settled_at nulls last, ordinal`
+
+export const createLedgerStore = () => ({
+  async budget(db: Executor, federationId: string): Promise<Budget | null> {
+    const row = await db
+      .selectFrom('privacy_budgets')
+      .selectAll()
+      .where('federation_id', '=', federationId)
+      .executeTakeFirst()
+    return row === undefined ? null : { epsilon: row.total_epsilon, delta: row.total_delta }
+  },
+
+  /** The budget, locked until the transaction ends: of two that reserve, the second waits for the first. */
+  async lockBudget(tx: Executor, federationId: string): Promise<Budget | null> {
+    const row = await tx
+      .selectFrom('privacy_budgets')
+      .selectAll()
+      .where('federation_id', '=', federationId)
+      .forUpdate()
+      .executeTakeFirst()
+    return row === undefined ? null : { epsilon: row.total_epsilon, delta: row.total_delta }
+  },
+
+  async setBudget(tx: Executor, federationId: string, { epsilon, delta }: Budget, at: Date): Promise<void> {
+    await sql`
+      insert into privacy_budgets as b (federation_id, total_epsilon, total_delta, updated_at)
+      values (${federationId}, ${epsilon}, ${delta}, ${at})
+      on conflict (federation_id) do update set total_epsilon = ${epsilon}, total_delta = ${delta}, updated_at = ${at}`.execute(
+      tx,
+    )
+  },
+
+  /** Forgets what entries were computed to cost: it was for another delta. */
+  async forgetCosts(tx: Executor, federationId: string): Promise<void> {
+    await tx
+      .updateTable('privacy_ledger')
+      .set({ epsilon_after: null, accountant: null })
+      .where('federation_id', '=', federationId)
+      .execute()
+  },
+
+  /** All steps of these statuses, equal kinds added up. */
+  async steps(db: Executor, federationId: string, statuses: readonly EntryStatus[]): Promise<NoisySteps[]> {
+    const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
+      select noise_multiplier, sample_rate, sum(steps)::bigint as steps from privacy_ledger
+      where federation_id = ${federationId} and status = any(${[...statuses]}::text[])
+      group by noise_multiplier, sample_rate order by noise_multiplier, sample_rate`.execute(db)
+    return rows.map(toSteps)
+  },
+
+  async count(db: Executor, federationId: string, status: EntryStatus): Promise<number> {
+    const { total } = await db
+      .selectFrom('privacy_ledger')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where('federation_id', '=', federationId)
+      .where('status', '=', status)
+      .executeTakeFirstOrThrow()
+    return total
+  },
+
+  async insert(tx: Executor, entry: NewEntry): Promise<void> {
+    await tx
+      .insertInto('privacy_ledger')
+      .values({
+        id: entry.id,
+        federation_id: entry.federationId,
+        round_id: entry.roundId,
+        job_id: entry.jobId,
+        status: 'reserved',
+        noise_multiplier: entry.noiseMultiplier,
+        sample_rate: entry.sampleRate,
+        steps: entry.steps,
+        clip_norm: entry.clipNorm,
+        reserved_at: entry.reservedAt,
+      })
+      .execute()
+      .catch((error: unknown) => {
+        if (isUniqueViolation(error)) throw conflict(`Round ${entry.roundId} is in the privacy ledger already.`)
+        throw error
+      })
+  },
+
+  /** Moves a reserved entry on; null when the round has none that is reserved. */
+  async end(tx: Executor, roundId: string, status: 'settled' | 'released', at: Date): Promise<string | null> {
+    const { rows } = await sql<{ federation_id: string }>`
+      update privacy_ledger set status = ${status}, settled_at = ${status === 'settled' ? at : null}::timestamptz
+      where round_id = ${roundId} and status = 'reserved' returning federation_id`.execute(tx)
+    return rows[0]?.federation_id ?? null
+  },
+
+  /** Settled and reserved entries, the first settled first; reserved ones last. */
+  async history(
+    db: Executor,
+    federationId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ entries: LedgerEntry[]; total: number }> {
+    const { rows } = await sql<Selectable<PrivacyLedgerRow>>`
+      select * from privacy_ledger where federation_id = ${federationId} and status <> 'released'
+      order by ${inOrder} limit ${page.limit} offset ${page.offset}`.execute(db)
+    const { rows: totals } = await sql<{ total: number }>`
+      select count(*) as total from privacy_ledger
+      where federation_id = ${federationId} and status <> 'released'`.execute(db)
+    return { entries: rows.map(fromRow), total: totals[0]!.total }
+  },
+
+  /** The steps of the first `count` settled entries. */
+  async firstSteps(db: Executor, federationId: string, count: number): Promise<NoisySteps[]> {
+    const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
+      select noise_multiplier, sample_rate, sum(steps)::bigint as steps from (
+        select * from privacy_ledger where federation_id = ${federationId} and status = 'settled'
+        order by ${inOrder} limit ${count}) as first
+      group by noise_multiplier, sample_rate order by noise_multiplier, sample_rate`.execute(db)
+    return rows.map(toSteps)
+  },
+
+  async keepCost(
+    db: Executor,
+    id: string,
+    cost: { readonly epsilon: number; readonly accountant: Accountant },
+  ): Promise<void> {
+    await db
+      .updateTable('privacy_ledger')
+      .set({ epsilon_after: cost.epsilon, accountant: cost.accountant })
+      .where('id', '=', id)
+      .execute()
+  },
+})
+
+const toSteps = (row: { noise_multiplier: number; sample_rate: number; steps: number }): NoisySteps => ({
+  noiseMultiplier: row.noise_multiplier,
+  sampleRate: row.sample_rate,
+  steps: row.steps,
+})
+
+const fromRow = (row: Selectable<PrivacyLedgerRow>): LedgerEntry => ({
+  ...toSteps(row),
+  id: row.id,
+  federationId: row.federation_id,
+  roundId: row.round_id,
+  jobId: row.job_id,
+  status: row.status as EntryStatus,
+  clipNorm: row.clip_norm,
+  epsilonAfter: row.epsilon_after,
+  accountant: row.accountant as Accountant | null,
+  reservedAt: row.reserved_at,
+  settledAt: row.settled_at,
+})
+
+export type LedgerStore = ReturnType<typeof createLedgerStore>

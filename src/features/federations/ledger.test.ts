@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { eachDatabase } from '../../../test/databases.ts'
+import type { Database } from '../../db/open.ts'
+import { createFederationsStore } from './federations.store.ts'
+import { createLedger } from './ledger.service.ts'
+import { createLedgerStore } from './ledger.store.ts'
+
+const now = () => new Date('2026-01-01T00:00:00Z')
+
+const openLedger = async (database: Database, budget: { epsilon: number; delta: number } | null) => {
+  const federationId = randomUUID()
+  await database.transaction((tx) =>
+    createFederationsStore().insert(tx, {
+      id: federationId,
+      orgId: 'acme',
+      name: 'league',
+      description: '',
+      status: 'active',
+      memberCount: 1,
+      createdAt: now(),
+    }),
+  )
+  const store = createLedgerStore()
+  if (budget !== null) await store.setBudget(database.sql, federationId, budget, now())
+  const round = (noiseMultiplier = 1.1, sampleRate = 0.1) => ({
+    federationId,
+    roundId: randomUUID(),
+    jobId: null,
+    noiseMultiplier,
+    sampleRate,
+    steps: 1,
+    clipNorm: 1,
+  })
+  // Each caller has a ledger of its own, as processes have.
+  const ledger = () => createLedger({ store, now, newId: randomUUID })
+  const reserve = async (wanted = round()) => {
+    await database.transaction((tx) => ledger().reserve(tx, wanted))
+    return wanted.roundId
+  }
+  const statuses = async () =>
+    (await database.sql.selectFrom('privacy_ledger').select('status').orderBy('ordinal').execute()).map((r) => r.status)
+  return { federationId, store, ledger, round, reserve, statuses }
+}
+
+eachDatabase('the privacy ledger', (open) => {
+  // One such round costs 1.359, ten 2.350, eleven 2.427 (PLD accounting).
+  const TEN = { epsilon: 2.36, delta: 1e-5 }
+
+  it('reserves rounds until the budget is committed, and says the numbers to the one that is too much', async () => {
+    const { federationId, reserve, statuses } = await openLedger(await open(), TEN)
+    for (let n = 0; n < 10; n++) await reserve()
+    await expect(reserve()).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(
+        /^The privacy budget does not allow this: epsilon 2\.350\d+ of 2\.36 is spent or reserved, and with it would be 2\.4\d+ \(delta 0\.00001, by PLD accounting\)\./,
+      ),
+    })
+    expect(await statuses()).toEqual(Array(10).fill('reserved'))
+    expect(federationId).toHaveLength(36)
+  })
+
+  it('lets no number of concurrent rounds overdraw a budget', async () => {
+    const database = await open()
+    const { reserve, statuses } = await openLedger(database, TEN)
+    const outcomes = await Promise.allSettled(Array.from({ length: 24 }, () => reserve()))
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+    expect(await statuses()).toHaveLength(10)
+  })
+
+  it('gives back what a round reserved that published nothing, and keeps what was settled', async () => {
+    const database = await open()
+    const { ledger, reserve, round, statuses } = await openLedger(database, { epsilon: 1.36, delta: 1e-5 })
+    const first = await reserve()
+    await expect(reserve()).rejects.toMatchObject({ code: 'conflict' })
+    await database.transaction((tx) => ledger().release(tx, first))
+    const second = await reserve()
+    await database.transaction((tx) => ledger().settle(tx, second))
+    await database.transaction((tx) => ledger().release(tx, second))
+    await expect(reserve()).rejects.toMatchObject({ code: 'conflict' })
+    expect(await statuses()).toEqual(['released', 'settled'])
+    await expect(reserve({ ...round(1e6, 1e-6), roundId: second })).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('undoes a reservation with the transaction that it was made in', async () => {
+    const database = await open()
+    const { ledger, round, statuses } = await openLedger(database, TEN)
+    const failing = database.transaction(async (tx) => {
+      await ledger().reserve(tx, round())
+      throw new Error('the round could not start')
+    })
+    await expect(failing).rejects.toThrow('the round could not start')
+    expect(await statuses()).toEqual([])
+  })
+
+  it('adds up rounds with different noise and sampling', async () => {
+    const { reserve, round } = await openLedger(await open(), { epsilon: 1.8, delta: 1e-5 })
+    await reserve(round(1.1, 0.1))
+    await reserve(round(2, 0.5))
+    await expect(reserve(round(1.5, 0.3))).rejects.toMatchObject({ code: 'conflict' })
+    await reserve(round(50, 0.01))
+  })
+
+  it('books nothing without a budget, without noise or outside sampling', async () => {
+    const database = await open()
+    const none = await openLedger(database, null)
+    await expect(none.reserve()).rejects.toMatchObject({
+      code: 'conflict',
+      message:
+        `Federation ${none.federationId} has no privacy budget, so no private round can be booked. Set one first: ` +
+        `PUT /api/v1/federations/${none.federationId}/privacy/budget.`,
+    })
+    await none.store.setBudget(database.sql, none.federationId, TEN, now())
+    await expect(none.reserve(none.round(0))).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(none.reserve(none.round(1, 0))).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(none.reserve(none.round(1, 1.01))).rejects.toMatchObject({ code: 'bad_request' })
+    expect(await none.statuses()).toEqual([])
+  })
+
+  it('tells a job whether all of its rounds would fit, and books nothing', async () => {
+    const database = await open()
+    const { federationId, ledger, statuses } = await openLedger(database, TEN)
+    const planned = { noiseMultiplier: 1.1, sampleRate: 0.1 }
+    await ledger().requireRoomFor(database, federationId, { ...planned, steps: 10 })
+    await expect(ledger().requireRoomFor(database, federationId, { ...planned, steps: 11 })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    expect(await statuses()).toEqual([])
+  })
+})

@@ -14,6 +14,9 @@ interface AgentCommandOptions extends ServiceOptions {
   readonly label?: string
   readonly classes?: readonly string[]
   readonly trainer?: string
+  readonly onModel?: string
+  readonly modelsDir?: string
+  readonly measureInterval: number
   readonly deviceId?: string
   readonly deviceKey?: string | true
   readonly platform: Platform
@@ -23,17 +26,22 @@ interface AgentCommandOptions extends ServiceOptions {
 
 const SYSTEM_PLATFORMS: Readonly<Record<string, Platform>> = { darwin: 'macos', linux: 'linux', win32: 'windows' }
 
+/** A hook may restart a server and wait for it; what takes longer hangs. */
+const HOOK_SECONDS = 600
+
 const parseClasses = (text: string): readonly string[] => {
   const names = text.split(',').map((name) => name.trim())
   if (names.length >= 2 && names.every(Boolean) && new Set(names).size === names.length) return names
   throw new InvalidArgumentError('It must name at least two different classes, such as cat,dog.')
 }
 
-const parseSeconds = (text: string): number => {
-  const seconds = text.trim() === '' ? Number.NaN : Number(text)
-  if (seconds >= 1 && seconds <= 3600) return seconds
-  throw new InvalidArgumentError('It must be a number of seconds from 1 to 3600.')
-}
+const parseSeconds =
+  (most: number) =>
+  (text: string): number => {
+    const seconds = text.trim() === '' ? Number.NaN : Number(text)
+    if (seconds >= 1 && seconds <= most) return seconds
+    throw new InvalidArgumentError(`It must be a number of seconds from 1 to ${most}.`)
+  }
 
 const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): Promise<AgentOptions['trainer']> => {
   const { data, label, classes, trainer: command } = options
@@ -41,10 +49,15 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
     const { commandTrainer } = await import('../../device/agent/command-trainer.ts')
     return () => commandTrainer({ command, cwd: io.cwd, onLine: (line) => out.note(`trainer: ${line}`) })
   }
+  if (data === undefined && options.onModel !== undefined) {
+    const { noTrainer } = await import('../../device/agent/agent-trainer.ts')
+    return () => noTrainer
+  }
   if (data === undefined) {
     throw wrongUsage(
-      'A device needs something to train on.',
-      'Give --data <file.csv> for the built-in trainer, or --trainer "<command>" for your own.',
+      'A device needs something to do.',
+      'Give --data <file.csv> for the built-in trainer, --trainer "<command>" for your own, or --on-model "<command>" ' +
+        'to run delivered models only.',
     )
   }
   const { readCsv } = await import('../../device/agent/csv.ts')
@@ -52,6 +65,13 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
   // Read before anything is registered: a file that cannot be used is told at once.
   const table = await readCsv(resolve(io.cwd, data), label)
   return (deviceId) => builtInTrainer({ table, deviceId, ...(classes && { classes }) })
+}
+
+const makeHook = async ({ onModel }: AgentCommandOptions, { io, out }: Session) => {
+  if (onModel === undefined) return null
+  const { commandHook } = await import('../../device/agent/delivery/model-hook.ts')
+  const onLine = (line: string): void => out.note(`on-model: ${line}`)
+  return commandHook({ command: onModel, cwd: io.cwd, timeoutSeconds: HOOK_SECONDS, onLine })
 }
 
 const readDeviceKey = async ({ deviceId, deviceKey }: AgentCommandOptions, { io }: Session): Promise<string> => {
@@ -75,6 +95,16 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option('--trainer <command>', 'train with a program of your own').conflicts(['data', 'label', 'classes']),
     )
+    .option(
+      '--on-model <command>',
+      'run this when another version of a model is to run (MODEL_PATH, MODEL_VERSION, ...)',
+    )
+    .option('--models-dir <folder>', 'keep delivered versions there (default: beside the key of the device)')
+    .addOption(
+      new Option('--measure-interval <seconds>', 'between measurements of delivered versions')
+        .argParser(parseSeconds(86_400))
+        .default(1800),
+    )
     .option('--device-id <id>', 'name of this device (default: made up, and remembered)')
     .option('--device-key [key]', 'key of a device that is registered already; without a value it is asked for')
     .addOption(
@@ -82,12 +112,13 @@ export const define = (command: Command, session: Session): void => {
         .choices(PLATFORMS)
         .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown'),
     )
-    .addOption(new Option('--interval <seconds>', 'between heartbeats').argParser(parseSeconds).default(20))
+    .addOption(new Option('--interval <seconds>', 'between heartbeats').argParser(parseSeconds(3600)).default(20))
     .option('--once', 'stop after one round, with exit code 1 if it failed')
     .addOption(apiBaseOption())
     .action(async (options: AgentCommandOptions) => {
       const { io, out, home } = session
       const trainer = await makeTrainer(options, session)
+      const hook = await makeHook(options, session)
       const deviceKey = options.deviceKey === undefined ? null : await readDeviceKey(options, session)
       const baseUrl = await session.apiBase(options.apiBase)
       // Where the service asks for one, the key of whoever is signed in admits the device.
@@ -101,6 +132,9 @@ export const define = (command: Command, session: Session): void => {
           platform: options.platform,
           capabilities: capabilities(),
           intervalSeconds: options.interval,
+          restateSeconds: options.measureInterval,
+          ...(hook !== null && { hook }),
+          ...(options.modelsDir !== undefined && { modelsFolder: resolve(io.cwd, options.modelsDir) }),
           signal: io.signal ?? new AbortController().signal,
           now: () => session.now().getTime(),
           log: out.line,

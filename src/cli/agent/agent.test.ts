@@ -145,8 +145,9 @@ it('tells what it needs before it registers anything', async () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        'svc: A device needs something to train on.\n' +
-        'Give --data <file.csv> for the built-in trainer, or --trainer "<command>" for your own.\n',
+        'svc: A device needs something to do.\n' +
+        'Give --data <file.csv> for the built-in trainer, --trainer "<command>" for your own, or --on-model "<command>" ' +
+        'to run delivered models only.\n',
     },
     {
       exitCode: 2,

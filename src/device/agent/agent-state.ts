@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { badRequest } from '../../domain/errors.ts'
+import { writeDurably } from './durable-file.ts'
 
 /** What an agent must remember between runs: the key is shown once, at registration. */
 export interface Identity {
@@ -10,9 +11,11 @@ export interface Identity {
   readonly apiKey: string
 }
 
-/** One agent's folder: `identity.json`, readable by its owner only, and `rounds/` for work in progress. */
+/** One agent's folder: `identity.json`, readable by its owner only, `rounds/` for work in progress, and `models/`. */
 export interface AgentState {
   readonly roundsFolder: string
+  /** Delivered versions. Not made yet. */
+  readonly modelsFolder: string
   load(): Promise<Identity | null>
   save(identity: Identity): Promise<void>
   forget(): Promise<void>
@@ -42,6 +45,7 @@ export const openAgentState = async (
   await mkdir(roundsFolder, { recursive: true, mode: 0o700 })
   return {
     roundsFolder,
+    modelsFolder: join(folder, 'models'),
 
     load: async () => {
       const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -62,15 +66,7 @@ export const openAgentState = async (
     // A key that is lost cannot be had again, so the file is whole before it has its name.
     save: async (identity) => {
       const fields = { base_url: baseUrl, device_id: identity.deviceId, api_key: identity.apiKey }
-      const temporary = `${path}.${process.pid}.tmp`
-      const file = await open(temporary, 'w', 0o600)
-      try {
-        await file.writeFile(`${JSON.stringify(fields, null, 2)}\n`)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(temporary, path)
+      await writeDurably(path, `${JSON.stringify(fields, null, 2)}\n`)
     },
 
     forget: () => rm(path, { force: true }),

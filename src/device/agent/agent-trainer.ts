@@ -25,4 +25,13 @@ export interface TrainingOutcome {
 /** Something that turns a global model and this device's data into an update. Its errors are told to the service. */
 export interface AgentTrainer {
   readonly train: (task: TrainingTask) => Promise<TrainingOutcome>
+  /** How a model's file does on this device's held-out data; null where the trainer cannot tell. Absent where it never can. */
+  readonly evaluate?: (weights: string) => Promise<Evaluation | null>
+}
+
+/** Of a device that only runs what is delivered. A round that draws it learns at once that it must do without. */
+export const noTrainer: AgentTrainer = {
+  train: async () => {
+    throw new Error('This device takes no part in rounds: it was started without data and without a trainer.')
+  },
 }

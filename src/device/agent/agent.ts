@@ -5,6 +5,9 @@ import { createDevice } from '../sdk/device-client.ts'
 import { isPassing, sleep } from '../sdk/retry.ts'
 import { openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
+import type { Measure } from './delivery/activation.ts'
+import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
+import type { ModelHook } from './delivery/model-hook.ts'
 import { beatWhile } from './heartbeats.ts'
 import { signIn } from './registration.ts'
 import { type RoundResult, workOnRound } from './round-work.ts'
@@ -24,7 +27,13 @@ export interface AgentOptions {
   readonly apiKey?: string
   /** Made once the device has its name, because the built-in trainer holds rows out by it. */
   readonly trainer: (deviceId: string) => AgentTrainer
-  /** Between heartbeats. The service may answer earlier, when a round begins. Default 20. */
+  /** Told of every version that is to run. */
+  readonly hook?: ModelHook
+  /** Where delivered versions are kept, for this device alone. Default: a folder beside the device's key. */
+  readonly modelsFolder?: string
+  /** How often what runs is measured and said again. Default 1800. */
+  readonly restateSeconds?: number
+  /** Between heartbeats. The service may answer earlier, when a round begins or another version is to run. Default 20. */
   readonly intervalSeconds?: number
   /** Stops after so many rounds taken part in, and at once after one that failed; runs until aborted when absent. */
   readonly rounds?: number
@@ -43,6 +52,9 @@ export class RoundFailed extends Error {
 /** The service holds a heartbeat's answer at most 55 s; proxies often cut at 30. */
 const MAX_WAIT_SECONDS = 25
 const GOODBYE_MS = 3000
+const RESTATE_SECONDS = 1800
+/** After news the next heartbeat comes soon, because more may follow; never at once, whatever the service answers. */
+const AFTER_NEWS_MS = 500
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
@@ -63,8 +75,19 @@ const metricsOf = (latest: RoundResult | null) => ({
   }),
 })
 
+/** What a trainer can tell of a delivered version; nothing where it cannot read it. */
+const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
+  evaluate === undefined
+    ? null
+    : async (path) => {
+        const found = await evaluate(path).catch(() => null)
+        if (found === null) return null
+        return { accuracy: found.accuracy, ...(Number.isFinite(found.loss) && { loss: found.loss }) }
+      }
+
 /**
- * Runs a device until it is told to stop: registers once, sends heartbeats, and takes part in the rounds that await it.
+ * Runs a device until it is told to stop: registers once, sends heartbeats, takes part in the rounds that await it, and
+ * beside all that runs the model versions that it is given.
  * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
  * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a key that is
  * refused, and, where `rounds` are counted, RoundFailed.
@@ -73,6 +96,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   const { baseUrl, signal, log, rounds, intervalSeconds = 20, now = Date.now } = options
   const { platform, capabilities, enrollmentToken } = options
   const state = await openAgentState(options.stateDir, baseUrl, options.deviceId ?? null)
+  const modelsFolder = options.modelsFolder ?? state.modelsFolder
   const connect = (deviceId: string, apiKey?: string): Device =>
     createDevice({
       baseUrl,
@@ -88,19 +112,21 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   let latest: RoundResult | null = null
   let done = 0
 
-  /** The round that awaits us, or null. */
-  const askForRound = async (device: Device): Promise<string | null> => {
+  /** The round that awaits us, if any, and whether there was something new to run. */
+  const beat = async (device: Device, deliveries: Deliveries) => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
-    return (await device.heartbeat(metricsOf(latest), { status: 'active', waitSeconds, signal })).pendingRoundId
+    const asked = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
+    const answer = await device.heartbeat(metricsOf(latest), asked)
+    return { roundId: answer.pendingRoundId, isNews: deliveries.take(answer) }
   }
 
   /** False when the round may be worth another try, or when whoever asks next for a round learns what is wrong. */
-  const takePart = async (device: Device, roundId: string): Promise<boolean> => {
+  const takePart = async (parts: Parts, roundId: string): Promise<boolean> => {
+    const { device, trainer, deliveries } = parts
     log(`Round ${roundId} awaits this device.`)
-    const trainer = options.trainer(device.deviceId)
     const context = { device, trainer, roundsFolder: state.roundsFolder, now, log }
     try {
-      latest = await beatWhile({ device, roundId, intervalSeconds, signal, log }, (stop) =>
+      latest = await beatWhile({ device, deliveries, roundId, intervalSeconds, signal, log }, (stop) =>
         workOnRound(roundId, { ...context, signal: stop }),
       )
     } catch (error) {
@@ -120,14 +146,17 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   /** A device that stays away for a while: half an interval to a whole one, left to chance. */
   const pause = (): Promise<void> => sleep(intervalSeconds * 1000 * (0.5 + Math.random() / 2), signal)
 
-  const serve = async (device: Device): Promise<'done' | 'unknown'> => {
+  const serve = async (parts: Parts): Promise<'done' | 'unknown'> => {
+    const { device, deliveries } = parts
     log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
     while (rounds === undefined || done < rounds) {
-      const began = now()
+      // Not by the date, which may jump.
+      const began = performance.now()
       try {
-        const roundId = await askForRound(device)
-        if (roundId === null) await sleep(Math.max(0, intervalSeconds * 1000 - (now() - began)), signal)
-        else if (await takePart(device, roundId)) done++
+        const { roundId, isNews } = await beat(device, deliveries)
+        const rest = Math.max(0, intervalSeconds * 1000 - (performance.now() - began))
+        if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
+        else if (await takePart(parts, roundId)) done++
         else await pause()
       } catch (error) {
         signal.throwIfAborted()
@@ -138,6 +167,26 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       }
     }
     return 'done'
+  }
+
+  const serveWithDeliveries = async (device: Device): Promise<'done' | 'unknown'> => {
+    const trainer = options.trainer(device.deviceId)
+    const over = new AbortController()
+    const deliveries = await startDeliveries({
+      modelsFolder,
+      device,
+      hook: options.hook ?? null,
+      measure: measureWith(trainer),
+      restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
+      signal: AbortSignal.any([signal, over.signal]),
+      log,
+    })
+    try {
+      return await serve({ device, trainer, deliveries })
+    } finally {
+      over.abort(new Error('The agent stops.'))
+      await deliveries.ended
+    }
   }
 
   const signInWhenPossible = async (): Promise<Device> => {
@@ -158,12 +207,13 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
   try {
     device = await signInWhenPossible()
-    while ((await serve(device)) === 'unknown') {
+    while ((await serveWithDeliveries(device)) === 'unknown') {
       // A service that was set up anew knows neither key nor device and lets us register; else the name is taken there.
       log(
         `The service refuses the key of ${device.deviceId}: it was revoked, or the service is a new one. Registering.`,
       )
       await state.forget()
+      await keepWithoutPlans(modelsFolder)
       device = await signInWhenPossible()
     }
   } catch (error) {
@@ -172,6 +222,13 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     log('Stopping.')
   }
   await goodbye()
+}
+
+/** One connection to the service, and what works through it. */
+interface Parts {
+  readonly device: Device
+  readonly trainer: AgentTrainer
+  readonly deliveries: Deliveries
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,9 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { trainLocally } from '../sdk/trainers/built-in.ts'
-import { type Split, splitDataset } from '../sdk/trainers/dataset.ts'
+import { rowCount, type Split, splitDataset } from '../sdk/trainers/dataset.ts'
 import { seedFrom } from '../sdk/trainers/random.ts'
 import { settingsFrom } from '../sdk/trainers/settings.ts'
+import { evaluate } from '../sdk/trainers/train.ts'
+import { decodeModel } from '../sdk/trainers/weights-codec.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { type CsvTable, toDataset } from './csv.ts'
 
@@ -16,15 +18,28 @@ export interface BuiltInTrainerOptions {
   readonly heldOut?: number
 }
 
+/** Fully connected layers are small; whatever is larger is not read only to learn that it is something else. */
+const LARGEST_EVALUATED = 256 * 1024 * 1024
+
 /** Trains the built-in models on a CSV file. The same device holds out the same rows in every round. */
 export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: BuiltInTrainerOptions): AgentTrainer => {
   const split = (names: readonly string[] | null): Split =>
     splitDataset(toDataset(table, names), heldOut, seedFrom(deviceId))
 
+  // Names of classes come with rounds; without --classes those of the last one are all there is to go by.
+  let lastClasses: readonly string[] | null = classes ?? null
+
   return {
+    evaluate: async (weights) => {
+      if ((await stat(weights)).size > LARGEST_EVALUATED) return null
+      const { heldOut } = split(lastClasses)
+      return rowCount(heldOut) === 0 ? null : evaluate(decodeModel(await readFile(weights)).tensors, heldOut)
+    },
+
     train: async ({ plan, globalWeights, folder, signal }) => {
       const given = settingsFrom(plan.hyperparameters).classes
-      const data = split(classes ?? (given !== null && typeof given !== 'number' ? given : null))
+      lastClasses = classes ?? (given !== null && typeof given !== 'number' ? given : null)
+      const data = split(lastClasses)
       const { roundId } = plan
       const hyperparameters = classes ? { ...plan.hyperparameters, classes } : plan.hyperparameters
       const weights = globalWeights === null ? null : await readFile(globalWeights)

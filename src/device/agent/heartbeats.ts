@@ -1,9 +1,11 @@
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device } from '../sdk/device.ts'
 import { sleep } from '../sdk/retry.ts'
+import type { Deliveries } from './delivery/deliveries.ts'
 
 export interface Beating {
   readonly device: Device
+  readonly deliveries: Pick<Deliveries, 'known' | 'take'>
   readonly roundId: string
   readonly intervalSeconds: number
   readonly signal: AbortSignal
@@ -15,15 +17,17 @@ export interface Beating {
  * signal is aborted when `signal` is, and when the round has ended without us. Resolves or rejects as the work does.
  */
 export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-  const { device, roundId, intervalSeconds, log } = beating
+  const { device, deliveries, roundId, intervalSeconds, log } = beating
   const over = new AbortController()
   const finished = new AbortController()
   const quiet = AbortSignal.any([beating.signal, finished.signal])
   const beat = async (): Promise<void> => {
     for (;;) {
       await sleep(intervalSeconds * 1000, quiet)
-      const { pendingRoundId } = await device.heartbeat({ training: true }, { signal: quiet })
-      if (pendingRoundId === roundId) continue
+      const options = { signal: quiet, knownAssignments: deliveries.known() }
+      const answer = await device.heartbeat({ training: true }, options)
+      deliveries.take(answer)
+      if (answer.pendingRoundId === roundId) continue
       const status = await device.roundStatus(roundId, { signal: quiet })
       if (status !== 'active') over.abort(new Error(`The round is ${status} already; training was stopped.`))
     }

@@ -10,6 +10,8 @@ export interface CommandRun {
   readonly stopped: 'timeout' | 'aborted' | null
   /** The last lines of its error output, or of its output when there were none. */
   readonly lastLines: readonly string[]
+  /** The last line of its output that is not blank; null when it is too long to be of use. */
+  readonly lastOutput: string | null
 }
 
 export interface CommandOptions {
@@ -24,6 +26,7 @@ export interface CommandOptions {
 }
 
 const KEPT_LINES = 20
+const LONGEST_OUTPUT = 64 * 1024
 const LONGEST_LINE = 500
 /** Node fires timers longer than this at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -65,7 +68,11 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
       env: { ...process.env, ...options.env },
       windowsHide: true,
     })
-    const output = collect(child.stdout, options.onLine)
+    let lastOutput: string | null = null
+    const output = collect(child.stdout, (line) => {
+      if (line.trim() !== '') lastOutput = line.length > LONGEST_OUTPUT ? null : line.trim()
+      options.onLine(line)
+    })
     const errors = collect(child.stderr, options.onLine)
     let stopped: CommandRun['stopped'] = null
     let killTimer: NodeJS.Timeout | undefined
@@ -92,6 +99,6 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
     child.once('exit', () => signalGroup(child, 'SIGKILL'))
     child.once('close', (exitCode, signal) => {
       finish()
-      resolve({ exitCode, signal, stopped, lastLines: errors.length > 0 ? errors : output })
+      resolve({ exitCode, signal, stopped, lastLines: errors.length > 0 ? errors : output, lastOutput })
     })
   })

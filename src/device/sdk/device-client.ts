@@ -1,4 +1,6 @@
 import { NetworkError } from './api-error.ts'
+import { assignmentOf } from './assignment.ts'
+import { deliveryCalls } from './delivery-calls.ts'
 import type { Device, DeviceOptions } from './device.ts'
 import { sleep } from './retry.ts'
 import { roundCalls } from './round-calls.ts'
@@ -51,11 +53,11 @@ export const createDevice = (options: DeviceOptions): Device => {
     },
 
     heartbeat: async (metrics, patience = {}) => {
-      const { waitSeconds = 0, status } = patience
+      const { waitSeconds = 0, status, knownAssignments: known } = patience
       const body = { ...(status && { status }), ...(metrics && { metrics }) }
       const params = {
         path: { device_id: deviceId },
-        query: { wait_seconds: waitSeconds },
+        query: { wait_seconds: waitSeconds, ...(known !== undefined && { known_assignments: known }) },
       }
       let sentAt = world.now()
       const answer = await transport.call(
@@ -67,9 +69,17 @@ export const createDevice = (options: DeviceOptions): Device => {
         { ...patience, timeoutMs: (waitSeconds + 30) * 1000 },
       )
       clockLeadMs = surelyAhead(Date.parse(answer.last_heartbeat), sentAt, world.now())
-      return { pendingRoundId: answer.pending_round_id ?? null, message: answer.message }
+      const { assignments = [], assignments_tag: tag } = answer
+      const isKnown = known !== undefined && (tag === undefined || tag === known)
+      return {
+        pendingRoundId: answer.pending_round_id ?? null,
+        assignments: isKnown ? null : assignments.map(assignmentOf),
+        assignmentsTag: tag ?? known ?? null,
+        message: answer.message,
+      }
     },
 
     ...roundCalls(transport, () => clockLeadMs),
+    ...deliveryCalls(transport, deviceId),
   }
 }

@@ -1,4 +1,5 @@
 import type { Platform } from '../../domain/device.ts'
+import type { Assignment, DeliveryReport } from './assignment.ts'
 import type { DownloadSink } from './download.ts'
 import type { Sleep } from './retry.ts'
 import type { HeartbeatAnswer, Plan, Registration } from './wire.ts'
@@ -37,8 +38,17 @@ export interface Patience {
 
 export interface HeartbeatOptions extends Patience {
   readonly status?: 'active' | 'inactive'
-  /** Lets the service hold its answer until a round awaits this device, up to 55 s. */
+  /** Lets the service hold its answer until a round awaits this device or its assignments change, up to 55 s. */
   readonly waitSeconds?: number
+  /** `assignmentsTag` of an earlier answer: these assignments are not repeated. Empty: none are known yet. */
+  readonly knownAssignments?: string
+}
+
+export interface DownloadOptions extends Patience {
+  /** Told how many bytes are there. */
+  readonly onProgress?: (received: number) => void
+  /** Told when all bytes are there and are about to be hashed. */
+  readonly onVerify?: () => void
 }
 
 export interface Submission {
@@ -68,4 +78,13 @@ export interface Device {
   reportFailure(roundId: string, reason: string, patience?: Patience): Promise<boolean>
   /** Where the round stands: pending, active, aggregating, completed or failed. */
   roundStatus(roundId: string, patience?: Patience): Promise<string>
+  /** What this device is to run, at most one version of each model; asks with the ETag of the last answer. */
+  assignments(patience?: Patience): Promise<readonly Assignment[]>
+  /**
+   * An assignment's file into a sink, which may hold the beginning already; goes on as long as bytes come. Throws
+   * DamagedDownload when they keep arriving whole and wrong; the sink is then empty.
+   */
+  downloadVersion(assignment: Assignment, sink: DownloadSink, options?: DownloadOptions): Promise<void>
+  /** Says how far it has come; twice is once. `current` is false when the plan no longer gives this device that version. */
+  reportAssignment(planId: string, report: DeliveryReport, patience?: Patience): Promise<{ readonly current: boolean }>
 }

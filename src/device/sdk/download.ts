@@ -64,7 +64,12 @@ export interface Download {
   readonly signal: AbortSignal | undefined
   /** Called whenever more has arrived. */
   readonly progress: () => void
+  /** Called when all bytes are there and are about to be hashed. */
+  readonly verifying?: (() => void) | undefined
 }
+
+/** All bytes arrived, and they are not the announced ones. */
+export class WrongBytes extends NetworkError {}
 
 /**
  * First byte of an answer to a request for `bytes=<asked>-`. A page from another origin may not see Content-Range; a part is
@@ -82,7 +87,7 @@ const requireDigest = async ({ sink, sha256 }: Download): Promise<void> => {
   const digest = await sink.sha256()
   if (digest === sha256) return
   await sink.reset()
-  throw new NetworkError(`The file arrived with sha256 ${digest} instead of ${sha256}.`)
+  throw new WrongBytes(`The file arrived with sha256 ${digest} instead of ${sha256}.`)
 }
 
 /** The next piece of a body, or null at its end. */
@@ -149,5 +154,6 @@ export const downloadOnce = async (download: Download): Promise<void> => {
     }
     if (sink.received() < size) throw new NetworkError(`Only ${sink.received()} of ${size} bytes arrived.`)
   }
+  download.verifying?.()
   await requireDigest(download)
 }

@@ -1,5 +1,6 @@
 import type { operations } from '../../client/api.gen.ts'
 import { NetworkError } from './api-error.ts'
+import type { Assignment } from './assignment.ts'
 
 export interface Registration {
   /** The service's own id of the device. */
@@ -10,6 +11,10 @@ export interface Registration {
 export interface HeartbeatAnswer {
   /** The round that awaits this device, if any. */
   readonly pendingRoundId: string | null
+  /** What the device is to run; null when that is what it knows. */
+  readonly assignments: readonly Assignment[] | null
+  /** To be sent along as `knownAssignments`; null when the service named none. */
+  readonly assignmentsTag: string | null
   readonly message: string
 }
 

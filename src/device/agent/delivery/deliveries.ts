@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import type { Assignment } from '../../sdk/assignment.ts'
+import type { Device } from '../../sdk/device.ts'
+import type { HeartbeatAnswer } from '../../sdk/wire.ts'
+import type { Measure } from './activation.ts'
+import type { ModelHook } from './model-hook.ts'
+import { folderOf } from './model-state.ts'
+import { createModelSteps } from './model-steps.ts'
+import { type ModelStore, openModelStore } from './model-store.ts'
+import { type ModelWorker, startModelWorker } from './model-worker.ts'
+import { openOutbox } from './report-outbox.ts'
+import { createTurns } from './turns.ts'
+
+/** What heartbeats carry to and fro. */
+export interface Deliveries {
+  /** The tag of the assignments that are known; empty before the first are. */
+  known(): string
+  /** Takes what a heartbeat brought. True when it was news. Returns at once: the work goes on beside. */
+  take(answer: Pick<HeartbeatAnswer, 'assignments' | 'assignmentsTag'>): boolean
+  /** Resolves when everything has stopped after the signal. */
+  readonly ended: Promise<unknown>
+}
+
+export interface DeliveriesOptions {
+  /** Made when missing; of this device alone. */
+  readonly modelsFolder: string
+  readonly device: Pick<Device, 'downloadVersion' | 'reportAssignment'>
+  readonly hook: ModelHook | null
+  readonly measure: Measure | null
+  readonly restateSeconds: number
+  /** How long one model's download may keep others waiting. Default 30. */
+  readonly turnSeconds?: number
+  readonly signal: AbortSignal
+  readonly log: (message: string) => void
+}
+
+/** Applies what a device is assigned: one worker for each model, one download at a time, reports that outlive a crash. */
+export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliveries> => {
+  const { modelsFolder, device, hook, measure, restateSeconds, turnSeconds = 30, signal, log } = options
+  const store = await openModelStore(modelsFolder)
+  const downloads = createTurns(turnSeconds * 1000)
+  const outbox = await openOutbox({
+    path: join(modelsFolder, 'reports.json'),
+    send: (planId, report, stop) => device.reportAssignment(planId, report, { signal: stop }),
+    log,
+  })
+  const workers = new Map<string, ModelWorker>()
+  const workerOf = (name: string): ModelWorker => {
+    const running = workers.get(name)
+    if (running !== undefined) return running
+    const steps = createModelSteps({ device, folder: store.folder(name), downloads, outbox, hook, measure, log })
+    const worker = startModelWorker({ steps, restateSeconds, signal })
+    workers.set(name, worker)
+    return worker
+  }
+  // Models of earlier runs too: one may have been withdrawn while this device was away.
+  for (const name of await store.names()) workerOf(name)
+  const sending = outbox.run(signal)
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+  let tag = ''
+  return {
+    known: () => tag,
+
+    take: ({ assignments, assignmentsTag }) => {
+      if (assignments === null) return false
+      const isNews = assignmentsTag !== tag
+      tag = assignmentsTag ?? ''
+      const given = new Map<string, Assignment>(assignments.map((one) => [folderOf(one), one]))
+      for (const [name, worker] of workers) if (!given.has(name)) worker.want(null)
+      for (const [name, assignment] of given) workerOf(name).want(assignment)
+      return isNews
+    },
+
+    ended: stopped.then(() => Promise.all([sending, ...[...workers.values()].map(({ ended }) => ended)])),
+  }
+}
+
+/**
+ * What runs stays, and no plan is remembered to have given it: for a device that begins anew with a service that knows
+ * nothing of the old plans.
+ */
+export const keepWithoutPlans = async (modelsFolder: string): Promise<void> => {
+  const store: ModelStore = await openModelStore(modelsFolder)
+  for (const name of await store.names()) {
+    const folder = store.folder(name)
+    const state = await folder.load()
+    if (state?.current) await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
+  }
+}

@@ -1,0 +1,175 @@
+import { type Assignment, type DeliveryReport, sameContent } from '../../sdk/assignment.ts'
+import type { Device } from '../../sdk/device.ts'
+import { type ActivationContext, activate, type Measure, withdraw } from './activation.ts'
+import { DeliveryFailed, fetchVersion } from './fetch-version.ts'
+import type { ModelHook } from './model-hook.ts'
+import { describeMetrics, emptyState, type KeptVersion, type ModelState, titleOf } from './model-state.ts'
+import type { ModelFolder } from './model-store.ts'
+import type { ReportOutbox } from './report-outbox.ts'
+import type { Turns } from './turns.ts'
+
+export interface StepsContext {
+  readonly device: Pick<Device, 'downloadVersion'>
+  readonly folder: ModelFolder
+  readonly downloads: Turns
+  readonly outbox: Pick<ReportOutbox, 'add'>
+  readonly hook: ModelHook | null
+  readonly measure: Measure | null
+  readonly log: (message: string) => void
+}
+
+/** What can be done with one model on this device. Every step works from what the disk says, so it may be killed anywhere. */
+export interface ModelSteps {
+  load(): Promise<void>
+  /** Fetches what is wanted and makes it run, as far as that is not so. @throws DeliveryFailed, or a passing error. */
+  bring(wanted: Assignment, stop: AbortSignal): Promise<void>
+  /** No plan gives this model any more: what ran before the last one runs again. */
+  goBack(stop: AbortSignal): Promise<void>
+  /** Measures again, where this device can, and says again what runs: a comparison wants figures of today. */
+  restate(wanted: Assignment): Promise<void>
+  /** Tells the service that it failed. */
+  sayFailed(wanted: Assignment, reason: string): Promise<void>
+  log(message: string): void
+}
+
+const hasContentOf = (version: KeptVersion | null, wanted: Assignment): boolean =>
+  version !== null && sameContent(version, wanted)
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+
+export const createModelSteps = (context: StepsContext): ModelSteps => {
+  const { folder, hook, measure, outbox } = context
+  let state: ModelState = emptyState(null, null)
+  /** The last thing told in this run of the agent: after a start, where things stand is said once more. */
+  let told = ''
+
+  const log = (message: string): void => context.log(`${titleOf(state)}: ${message}`)
+  const save = async (next: ModelState): Promise<void> => {
+    await folder.save(next)
+    state = next
+  }
+  const partsOf = (signal: AbortSignal): ActivationContext => ({ folder, hook, measure, signal, save, log })
+
+  const nameOf = ({ planId, version }: Assignment, what: DeliveryReport['state']): string =>
+    `${planId} ${version} ${what}`
+  const report = async (wanted: Assignment, said: Omit<DeliveryReport, 'version'>): Promise<void> => {
+    told = nameOf(wanted, said.state)
+    await outbox.add(wanted.planId, { ...said, version: wanted.version })
+  }
+  const sayActive = (wanted: Assignment): Promise<void> =>
+    report(wanted, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
+
+  const tidy = (wanted: Assignment | null): Promise<void> => {
+    const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, wanted?.file]
+    return folder.tidy(new Set(kept.flatMap((file) => (file ? [file.sha256] : []))))
+  }
+
+  /** What is wanted runs already, perhaps because of another plan. */
+  const adopt = async (wanted: Assignment): Promise<void> => {
+    const { planId, version, format } = wanted
+    const { current } = state
+    if (current !== null && (current.planId !== planId || current.version !== version)) {
+      await save({ ...state, current: { ...current, planId, version, format }, refused: null })
+    }
+    if (told !== nameOf(wanted, 'active')) await sayActive(wanted)
+    await tidy(wanted)
+  }
+
+  const fetch = async (wanted: Assignment, signal: AbortSignal): Promise<KeptVersion> => {
+    const { planId, version, format, modelName } = wanted
+    if (wanted.file === null && hook === null) {
+      throw new DeliveryFailed(
+        `The catalog has no model '${modelName}', and this device has no --on-model command that could resolve the name.`,
+      )
+    }
+    const size = wanted.file?.sizeBytes ?? 0
+    const file = await fetchVersion(wanted, {
+      device: context.device,
+      folder,
+      turns: context.downloads,
+      signal,
+      onStart: (received) => {
+        log(
+          `downloading version ${version}, ${megabytes(size)}${received > 0 ? `, from ${megabytes(received)} on` : ''}.`,
+        )
+        void report(wanted, { state: 'downloading' })
+      },
+      onVerify: () => void report(wanted, { state: 'verifying' }),
+    })
+    const known = [state.current, state.previous].find((one) => hasContentOf(one, wanted))
+    return { planId, version, format, file, metrics: known?.metrics ?? null }
+  }
+
+  /** Whether its hook has said no to this very assignment; that is said once more, because the report may be lost. */
+  const wasRefused = async (wanted: Assignment): Promise<boolean> => {
+    const { refused } = state
+    const isIt =
+      refused !== null &&
+      refused.planId === wanted.planId &&
+      refused.version === wanted.version &&
+      refused.sha256 === (wanted.file?.sha256 ?? null) &&
+      refused.hook === (hook?.digest ?? '')
+    if (isIt && told === '') await report(wanted, { state: 'failed', reason: refused.reason })
+    return isIt
+  }
+
+  return {
+    log,
+
+    load: async () => {
+      state = (await folder.load()) ?? state
+    },
+
+    bring: async (wanted, stop) => {
+      const { current, trying } = state
+      state = { ...state, modelId: wanted.modelId, modelName: wanted.modelName }
+      if (trying === null && (await wasRefused(wanted))) return
+      const isHere = wanted.file === null || (await folder.find(wanted.file.sha256, wanted.file.sizeBytes)) !== null
+      if (hasContentOf(current, wanted) && isHere && trying === null) return adopt(wanted)
+      if (current !== null && current.planId !== null && current.planId !== wanted.planId) {
+        // From here on it is what ran before, and stays when the new plan is withdrawn.
+        await save({ ...state, current: { ...current, planId: null } })
+      }
+      const next = await fetch(wanted, stop)
+      if (wanted.activate) {
+        await activate(state, next, wanted, partsOf(stop))
+        log(`version ${next.version} is active${describeMetrics(state.current?.metrics ?? null)}.`)
+        await sayActive(wanted)
+      } else {
+        if (state.trying !== null) await withdraw(state, state.current, partsOf(stop))
+        if (told !== nameOf(wanted, 'ready')) {
+          log(`version ${next.version} is ready, and waits for the switch.`)
+          await report(wanted, { state: 'ready' })
+        }
+      }
+      await tidy(wanted)
+    },
+
+    goBack: async (stop) => {
+      const { current, previous, trying } = state
+      const isGiven = current !== null && current.planId !== null
+      if (isGiven || trying !== null) {
+        const next = isGiven ? previous : current
+        await withdraw(state, next, partsOf(stop))
+        log(next === null ? 'withdrawn, with none to go back to.' : `back on version ${next.version}.`)
+      }
+      told = ''
+      await tidy(null)
+    },
+
+    restate: async (wanted) => {
+      const { current } = state
+      if (current === null || current.planId !== wanted.planId || state.trying !== null) return
+      const path = folder.pathOf(current)
+      const seen = path === null || measure === null ? null : await measure(path)
+      if (seen !== null) await save({ ...state, current: { ...current, metrics: { ...current.metrics, ...seen } } })
+      await sayActive(wanted)
+    },
+
+    sayFailed: async (wanted, reason) => {
+      const stays = state.current === null ? 'Nothing runs.' : `Version ${state.current.version} stays.`
+      log(`version ${wanted.version} failed: ${reason} ${stays}`)
+      await report(wanted, { state: 'failed', reason })
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { renameDurably, writeDurably } from '../durable-file.ts'
+import { endingByContent } from '../weights-ending.ts'
+import { emptyState, isFolderName, type KeptVersion, type ModelState } from './model-state.ts'
+
+/**
+ * The folder of one model: `current.json` says what runs and what ran before; each version is a file named by its sha256, a
+ * download that is under way `<sha256>.part`. Nothing in a name comes from outside except ids and digests.
+ */
+export interface ModelFolder {
+  readonly path: string
+  load(): Promise<ModelState | null>
+  save(state: ModelState): Promise<void>
+  partPath(sha256: string): Promise<string>
+  /** The complete, verified file of this content; null when it is not here. */
+  find(sha256: string, sizeBytes: number): Promise<string | null>
+  /** Gives a verified download its name; returns it. */
+  adopt(sha256: string): Promise<string>
+  pathOf(version: KeptVersion | null): string | null
+  /** Bytes that this folder's disk has left. */
+  freeBytes(): Promise<number>
+  /** Removes whatever belongs to none of these contents. */
+  tidy(keep: ReadonlySet<string>): Promise<void>
+}
+
+export interface ModelStore {
+  readonly root: string
+  /** Of every model that has been delivered here. */
+  names(): Promise<readonly string[]>
+  /** Made when something is written to it. */
+  folder(name: string): ModelFolder
+}
+
+const POINTER = 'current.json'
+
+const openFolder = (path: string): ModelFolder => {
+  const pointer = join(path, POINTER)
+  const make = () => mkdir(path, { recursive: true, mode: 0o700 })
+  const list = async (): Promise<string[]> => (existsSync(path) ? readdir(path) : [])
+  const fileOf = async (sha256: string): Promise<string | null> =>
+    (await list()).find((name) => name.startsWith(`${sha256}.`) && !name.endsWith('.part')) ?? null
+
+  return {
+    path,
+
+    load: async () => {
+      try {
+        const { path: _, ...state } = JSON.parse(await readFile(pointer, 'utf8')) as ModelState & { path: unknown }
+        return { ...emptyState(null, null), ...state }
+      } catch {
+        // Not there, or damaged by something else than us: then what runs is not known, and everything is fetched anew.
+        return null
+      }
+    },
+
+    save: async (state) => {
+      await make()
+      // `path` is for programs that read this file instead of being told by a hook.
+      const shown = { ...state, path: state.current?.file ? join(path, state.current.file.fileName) : null }
+      await writeDurably(pointer, `${JSON.stringify(shown, null, 2)}\n`)
+    },
+
+    partPath: async (sha256) => {
+      await make()
+      return join(path, `${sha256}.part`)
+    },
+
+    find: async (sha256, sizeBytes) => {
+      const name = await fileOf(sha256)
+      if (name === null) return null
+      // It was verified before it got its name; a size that is off is the disk's doing.
+      if ((await stat(join(path, name))).size === sizeBytes) return name
+      await rm(join(path, name), { force: true })
+      return null
+    },
+
+    adopt: async (sha256) => {
+      const part = join(path, `${sha256}.part`)
+      const name = `${sha256}${endingByContent(part)}`
+      await renameDurably(part, join(path, name))
+      return name
+    },
+
+    pathOf: (version) => (version?.file ? join(path, version.file.fileName) : null),
+
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(path)
+      return bavail * bsize
+    },
+
+    tidy: async (keep) => {
+      for (const name of await list()) {
+        if (name === POINTER || keep.has(name.split('.')[0] ?? '')) continue
+        await rm(join(path, name), { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+export const openModelStore = async (root: string): Promise<ModelStore> => {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  return {
+    root,
+    names: async () =>
+      (await readdir(root)).filter((name) => isFolderName(name) && existsSync(join(root, name, POINTER))),
+    folder: (name) => {
+      if (!isFolderName(name)) throw new Error(`not the name of a model's folder: ${JSON.stringify(name)}`)
+      return openFolder(join(root, name))
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Passing {
+  readonly method: string
+  readonly path: string
+  /** First byte asked for by a Range header; 0 without one. */
+  readonly from: number
+}
+
+export interface Proxy {
+  readonly baseUrl: string
+  /** Everything that was asked through it. */
+  readonly seen: Passing[]
+  readonly downloads: () => Passing[]
+  /** Where requests go on to. */
+  target: string
+  /** What becomes of a part of a download's body; null cuts the connection. `at` counts from the file's beginning. */
+  onBody: ((chunk: Buffer, at: number) => Buffer | null | Promise<Buffer | null>) | null
+  /** While true, nobody is there. */
+  isAway: boolean
+}
+
+const isDownload = (path: string): boolean => path.endsWith('/download')
+
+/** A machine between device and service that can cut, damage and hold back what passes. Closed when the test ends. */
+export const startProxy = async (target: string): Promise<Proxy> => {
+  const seen: Passing[] = []
+  const proxy: Proxy = {
+    baseUrl: '',
+    seen,
+    downloads: () => seen.filter(({ path }) => isDownload(path)),
+    target,
+    onBody: null,
+    isAway: false,
+  }
+  const server: Server = createServer((incoming, outgoing) => {
+    if (proxy.isAway) {
+      incoming.socket.destroy()
+      return
+    }
+    const path = incoming.url ?? ''
+    const from = Number(/^bytes=(\d+)-/.exec(incoming.headers.range ?? '')?.[1] ?? 0)
+    seen.push({ method: incoming.method ?? '', path, from })
+    const { hostname, port } = new URL(proxy.target)
+    const passOn = async (answer: IncomingMessage): Promise<void> => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      outgoing.flushHeaders()
+      let at = from
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        const changed = proxy.onBody !== null && isDownload(path) ? await proxy.onBody(chunk, at) : chunk
+        at += chunk.length
+        if (changed === null) {
+          // Later than what was sent before, which a cut at once would swallow.
+          setTimeout(() => outgoing.destroy(), 20)
+          answer.destroy()
+          return
+        }
+        if (!outgoing.write(changed)) await new Promise((resolve) => outgoing.once('drain', resolve))
+      }
+      outgoing.end()
+    }
+    const { method, headers } = incoming
+    const sent = request({ hostname, port, method: method ?? 'GET', path, headers, agent: false }, (answer) => {
+      passOn(answer).catch(() => outgoing.destroy())
+    })
+    sent.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => sent.destroy())
+    incoming.pipe(sent)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return Object.assign(proxy, { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+}

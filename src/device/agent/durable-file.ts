@@ -1,0 +1,53 @@
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A name is durable only once the folder that holds it is. Windows cannot open folders; it needs none of this. */
+export const syncFolder = async (folder: string): Promise<void> => {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What Windows answers while a virus scanner or a reader has the file open for a moment. */
+const PASSING = new Set(['EPERM', 'EACCES', 'EBUSY'])
+const TRIES = process.platform === 'win32' ? 10 : 1
+
+const replace = async (from: string, to: string): Promise<void> => {
+  for (let left = TRIES - 1; ; left--) {
+    try {
+      return await rename(from, to)
+    } catch (error) {
+      if (left <= 0 || !PASSING.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+      await sleep(50)
+    }
+  }
+}
+
+/** Gives a finished file its name, over one that has it already, so that both outlive a power cut. */
+export const renameDurably = async (from: string, to: string): Promise<void> => {
+  const file = await open(from, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await replace(from, to)
+  await syncFolder(dirname(to))
+}
+
+/** Replaces a small file as a whole: readers, and whoever starts after a crash, see the old text or the new. Owner only. */
+export const writeDurably = async (path: string, text: string): Promise<void> => {
+  const temporary = `${path}.${process.pid}.tmp`
+  const file = await open(temporary, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+  } finally {
+    await file.close()
+  }
+  await renameDurably(temporary, path)
+}

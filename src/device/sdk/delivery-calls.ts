@@ -1,0 +1,110 @@
+import { Refusal } from './api-error.ts'
+import { type Assignment, assignmentOf } from './assignment.ts'
+import type { Device } from './device.ts'
+import { downloadOnce, WrongBytes } from './download.ts'
+import { retrying } from './retry.ts'
+import { policyOf, type Transport } from './transport.ts'
+
+const MAX_REASON = 2000
+const STALL_MS = 30_000
+/** How often a file may arrive whole and wrong before it is given up. */
+const WRONG_ARRIVALS = 3
+
+/** The bytes came whole, several times, and never were those that the service promised. */
+export class DamagedDownload extends Error {
+  override readonly name = 'DamagedDownload'
+}
+
+type DeliveryCalls = Pick<Device, 'assignments' | 'reportAssignment' | 'downloadVersion'>
+
+/** What a device asks about the versions that plans give it, and says of them. */
+export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryCalls => {
+  const { world } = transport
+  let kept: { readonly etag: string; readonly assignments: readonly Assignment[] } | null = null
+
+  const download: DeliveryCalls['downloadVersion'] = async (assignment, sink, options = {}) => {
+    const { modelId, versionNumber, file } = assignment
+    if (file === null || modelId === null) {
+      throw new Error(
+        `There is no file to download for '${assignment.modelName}': its name must be resolved elsewhere.`,
+      )
+    }
+    const params = { path: { model_id: modelId, version: String(versionNumber) } }
+    const path = '/api/v1/models/{model_id}/versions/{version}/download'
+    let furthest = sink.received()
+    let wrong = 0
+    await retrying(
+      'version download',
+      (progress) =>
+        downloadOnce({
+          send: async (headers, signal) => {
+            const init = { params, headers, parseAs: 'stream' } as const
+            return (await transport.once((api, stop) => api.GET(path, { ...init, signal: stop }), signal)).response
+          },
+          sink,
+          size: file.sizeBytes,
+          sha256: file.sha256,
+          stallMs: STALL_MS,
+          signal: options.signal,
+          progress: () => {
+            options.onProgress?.(sink.received())
+            if (sink.received() <= furthest) return
+            furthest = sink.received()
+            progress()
+          },
+          verifying: options.onVerify,
+        }).catch((error: unknown) => {
+          if (error instanceof WrongBytes && ++wrong >= WRONG_ARRIVALS) {
+            throw new DamagedDownload(`${error.message} That was try ${wrong}, and the last.`, { cause: error })
+          }
+          throw error
+        }),
+      world,
+      // However large the file and slow the line: what ends it is no progress.
+      policyOf({ until: options.until ?? Number.POSITIVE_INFINITY }, world),
+      options.signal,
+    )
+  }
+
+  return {
+    assignments: async (patience = {}) => {
+      const path = '/api/v1/devices/{device_id}/assignments'
+      let etag: string | null = null
+      const headers = kept === null ? {} : { 'if-none-match': kept.etag }
+      const params = { path: { device_id: deviceId } }
+      try {
+        const { assignments } = await transport.call(
+          'assignments',
+          async (api, signal) => {
+            const answer = await api.GET(path, { params, headers, signal })
+            etag = answer.response.headers.get('etag')
+            return answer
+          },
+          patience,
+        )
+        const found = assignments.map(assignmentOf)
+        kept = etag === null ? null : { etag, assignments: found }
+        return found
+      } catch (error) {
+        if (kept !== null && error instanceof Refusal && error.status === 304) return kept.assignments
+        throw error
+      }
+    },
+
+    reportAssignment: async (planId, report, patience = {}) => {
+      const path = '/api/v1/devices/{device_id}/assignments/{plan_id}/report'
+      const params = { path: { device_id: deviceId, plan_id: planId } }
+      const reason = report.reason?.trim().slice(0, MAX_REASON)
+      const { state, version, metrics } = report
+      const body = { state, version, ...(reason && { reason }), ...(metrics && { metrics: { ...metrics } }) }
+      const { current } = await transport.call(
+        'delivery report',
+        (api, signal) => api.POST(path, { params, body, signal }),
+        patience,
+      )
+      return { current }
+    },
+
+    downloadVersion: download,
+  }
+}

@@ -1,6 +1,7 @@
 import { createCipheriv } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { addMasks, addWords, expandMask } from './mask.ts'
+import { platformExpandMask } from './platform-mask.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, i) => i * 7 + 3)
 
@@ -12,10 +13,13 @@ const platformStream = (words: number): Uint32Array =>
 
 const hex = (words: Uint32Array) => Buffer.from(words.buffer, words.byteOffset, words.byteLength).toString('hex')
 
-describe('expandMask', () => {
+describe.each([
+  ['expandMask', expandMask],
+  ['platformExpandMask', platformExpandMask],
+])('%s', (_name, expand) => {
   test('is the keystream of RFC 8439, appendix A.1, test vectors 1 and 2', () => {
     const words = new Uint32Array(32)
-    expandMask(new Uint8Array(32), 0, words)
+    expand(new Uint8Array(32), 0, words)
     expect(hex(words)).toBe(
       '76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7' +
         'da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586' +
@@ -36,14 +40,14 @@ describe('expandMask', () => {
       [160, 0],
     ] as const) {
       const words = new Uint32Array(length)
-      expandMask(key, offset, words)
+      expand(key, offset, words)
       expect(words).toEqual(whole.slice(offset, offset + length))
     }
   })
 
   test('writes nothing but the words it is given', () => {
     const around = new Uint32Array(40).fill(7)
-    expandMask(key, 5, around.subarray(3, 30))
+    expand(key, 5, around.subarray(3, 30))
     expect([...around.subarray(0, 3), ...around.subarray(30)]).toEqual(new Array(13).fill(7))
     expect(around.subarray(3, 30)).toEqual(platformStream(32).slice(5))
   })
@@ -60,6 +64,8 @@ describe('addMasks', () => {
     const tail = words.subarray(12_345)
     addMasks(tail, [{ key, sign: -1 }], 12_345)
     expect(hex(tail)).toBe(hex(start.slice(12_345)))
+    addMasks(tail, [{ key, sign: 1 }], 12_345, platformExpandMask)
+    expect(hex(words)).toBe(hex(start.map((word, i) => (word + stream[i]!) % 2 ** 32)))
   })
 
   test('takes another expansion for its own', () => {

@@ -7,6 +7,7 @@ import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchRouting } from './routing.ts'
+import { benchSecureAggregation } from './secure-aggregation.ts'
 import { benchSpeculation } from './speculation.ts'
 import { benchTransfers } from './transfers.ts'
 
@@ -21,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   speculation: benchSpeculation,
   routing: benchRouting,
   compression: benchCompression,
+  'secure-aggregation': benchSecureAggregation,
 }
 
 const named = process.argv.slice(2)

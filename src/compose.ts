@@ -45,6 +45,8 @@ import { createModelsStore } from './features/models/models.store.ts'
 import { recogniseFile } from './features/models/recognise.ts'
 import { createOrgsService } from './features/orgs/orgs.service.ts'
 import { createOrgsStore } from './features/orgs/orgs.store.ts'
+import { createPairingsService } from './features/pairings/pairings.service.ts'
+import { createPairingsStore } from './features/pairings/pairings.store.ts'
 import { createPoliciesService } from './features/policies/policies.service.ts'
 import { createPoliciesStore } from './features/policies/policies.store.ts'
 import { createRateLimitsStore } from './features/rate-limits/rate-limits.store.ts'
@@ -244,6 +246,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     now,
     newId,
   })
+  const pairings = createPairingsService({ database, store: createPairingsStore(), devices, deployments, now, newId })
   const policies = createPoliciesService({
     database,
     store: createPoliciesStore(),
@@ -323,6 +326,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     deployments,
     experiments,
     observations,
+    pairings,
     policies,
     federations,
     privacy,

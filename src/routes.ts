@@ -26,6 +26,8 @@ import { modelsRoutes } from './features/models/models.routes.ts'
 import type { ModelsService } from './features/models/models.service.ts'
 import { orgsRoutes } from './features/orgs/orgs.routes.ts'
 import type { OrgsService } from './features/orgs/orgs.service.ts'
+import { pairingsRoutes } from './features/pairings/pairings.routes.ts'
+import type { PairingsService } from './features/pairings/pairings.service.ts'
 import { policiesRoutes } from './features/policies/policies.routes.ts'
 import type { PoliciesService } from './features/policies/policies.service.ts'
 import { rolloutsRoutes } from './features/rollouts/rollouts.routes.ts'
@@ -51,6 +53,7 @@ export interface Services {
   readonly deployments: DeploymentsService
   readonly experiments: ExperimentsService
   readonly observations: ObservationsService
+  readonly pairings: PairingsService
   readonly policies: PoliciesService
   readonly federations: FederationsService
   readonly privacy: PrivacyService
@@ -80,6 +83,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   rolloutsRoutes(app, services.rollouts, services.assignments, services.models)
   deploymentsRoutes(app, services.deployments)
   experimentsRoutes(app, services.experiments, services.observations)
+  pairingsRoutes(app, services.pairings, now)
   policiesRoutes(app, services.policies, services.models)
   federationsRoutes(app, services.federations, services.privacy)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)

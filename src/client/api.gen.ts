@@ -723,6 +723,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pairings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: a code that pairs one device within five minutes, and what the device then gets */
+        post: operations["createPairing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/{pairing_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: a pairing, from waiting for its device to the model being active there */
+        get: operations["getPairing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: a device takes a code; with the device's own key, or it is registered and gets one */
+        post: operations["claimPairing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{model_id}/policy": {
         parameters: {
             query?: never;
@@ -1101,6 +1152,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training/rounds/{round_id}/control": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero */
+        get: operations["downloadRoundControl"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training/rounds/{round_id}/selection": {
         parameters: {
             query?: never;
@@ -1366,7 +1434,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Ours: what was delivered, in the order of device ids, and how each update looked beside the others */
+        get: operations["listUpdates"];
         put?: never;
         /** Submit locally trained weights; counts for the device that owns the key */
         post: operations["submitUpdate"];
@@ -4777,6 +4846,11 @@ export interface operations {
                     devices?: string[];
                     /** @description Name (ours: or id) of a group */
                     group?: string;
+                    /**
+                     * @description Ours: only those of the devices that run this
+                     * @enum {string}
+                     */
+                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                 };
             };
         };
@@ -4862,6 +4936,11 @@ export interface operations {
                     devices?: string[];
                     /** @description Name (ours: or id) of a group */
                     group?: string;
+                    /**
+                     * @description Ours: only those of the devices that run this
+                     * @enum {string}
+                     */
+                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                     /** @description Percentage of targets to activate; 100 when absent */
                     rollout_percentage?: number;
                     /**
@@ -6804,6 +6883,335 @@ export interface operations {
             };
             /** @description The resource does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createPairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What the device gets once it is paired */
+                    model_name?: string;
+                    /** @description latest when absent */
+                    model_version?: string;
+                    /**
+                     * @description Only such a device may take the code
+                     * @enum {string}
+                     */
+                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+                    /** @description Of the device; that of the key when absent */
+                    org_id?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        pairing_id: string;
+                        org_id: string | null;
+                        /** @enum {string} */
+                        status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
+                        reason: string | null;
+                        model_name: string | null;
+                        model_version: string | null;
+                        device_id: string | null;
+                        platform: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | null;
+                        device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
+                        deployment_id: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        expires_at: string;
+                        /** @description Told here and nowhere else; pairs one device, within 5 minutes */
+                        code: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getPairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pairing_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        pairing_id: string;
+                        org_id: string | null;
+                        /** @enum {string} */
+                        status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
+                        reason: string | null;
+                        model_name: string | null;
+                        model_version: string | null;
+                        device_id: string | null;
+                        platform: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | null;
+                        device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
+                        deployment_id: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    claimPairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                    /** @description May be left out with the device's own key */
+                    device_id?: string;
+                    /** @enum {string} */
+                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+                    device_name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        pairing_id: string;
+                        org_id: string | null;
+                        /** @enum {string} */
+                        status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
+                        reason: string | null;
+                        model_name: string | null;
+                        model_version: string | null;
+                        device_id: string | null;
+                        platform: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | null;
+                        device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
+                        deployment_id: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        expires_at: string;
+                        api_key: string | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8888,6 +9296,25 @@ export interface operations {
                     hyperparameters?: {
                         [key: string]: unknown;
                     };
+                    /**
+                     * @description Ours: how updates become one; fedavg when absent
+                     * @enum {string}
+                     */
+                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                    /** @description Ours: the strategy's own options */
+                    strategy_options?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description Ours: id or name of a device group; only its members take part */
+                    group_id?: string;
+                    /** @description Ours: id or name of a federation; devices of all active members take part */
+                    federation_id?: string;
+                    /** @description Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise */
+                    privacy?: {
+                        noise_multiplier: number;
+                        clip_norm: number;
+                        adaptive_clip?: boolean;
+                    };
                 };
             };
         };
@@ -8923,6 +9350,30 @@ export interface operations {
                          * @description ISO 8601, UTC
                          */
                         created_at: string;
+                        /**
+                         * @description Ours, as all that follow: absent in a plain round
+                         * @enum {string}
+                         */
+                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: uuid */
+                        job_id?: string;
+                        /** Format: uuid */
+                        group_id?: string;
+                        /** Format: uuid */
+                        federation_id?: string;
+                        wanted_updates?: number;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            sample_rate: number;
+                            adaptive_clip: boolean;
+                        };
+                        accuracy?: number | null;
+                        loss?: number | null;
                     };
                 };
             };
@@ -9024,6 +9475,30 @@ export interface operations {
                          * @description ISO 8601, UTC
                          */
                         created_at: string;
+                        /**
+                         * @description Ours, as all that follow: absent in a plain round
+                         * @enum {string}
+                         */
+                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: uuid */
+                        job_id?: string;
+                        /** Format: uuid */
+                        group_id?: string;
+                        /** Format: uuid */
+                        federation_id?: string;
+                        wanted_updates?: number;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            sample_rate: number;
+                            adaptive_clip: boolean;
+                        };
+                        accuracy?: number | null;
+                        loss?: number | null;
                     };
                 };
             };
@@ -9120,6 +9595,30 @@ export interface operations {
                              * @description ISO 8601, UTC
                              */
                             created_at: string;
+                            /**
+                             * @description Ours, as all that follow: absent in a plain round
+                             * @enum {string}
+                             */
+                            strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                            strategy_options?: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: uuid */
+                            job_id?: string;
+                            /** Format: uuid */
+                            group_id?: string;
+                            /** Format: uuid */
+                            federation_id?: string;
+                            wanted_updates?: number;
+                            privacy?: {
+                                noise_multiplier: number;
+                                clip_norm: number;
+                                denominator: number;
+                                sample_rate: number;
+                                adaptive_clip: boolean;
+                            };
+                            accuracy?: number | null;
+                            loss?: number | null;
                         }[];
                         total: number;
                         limit: number;
@@ -9218,6 +9717,30 @@ export interface operations {
                          * @description ISO 8601, UTC
                          */
                         created_at: string;
+                        /**
+                         * @description Ours, as all that follow: absent in a plain round
+                         * @enum {string}
+                         */
+                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: uuid */
+                        job_id?: string;
+                        /** Format: uuid */
+                        group_id?: string;
+                        /** Format: uuid */
+                        federation_id?: string;
+                        wanted_updates?: number;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            sample_rate: number;
+                            adaptive_clip: boolean;
+                        };
+                        accuracy?: number | null;
+                        loss?: number | null;
                     };
                 };
             };
@@ -9301,7 +9824,7 @@ export interface operations {
                         round_id: string;
                         round_number: number;
                         /** @enum {string} */
-                        strategy: "fedavg";
+                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
                         hyperparameters: {
                             [key: string]: unknown;
                         };
@@ -9310,6 +9833,19 @@ export interface operations {
                          * @description ISO 8601, UTC
                          */
                         timeout_at: string;
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: uuid */
+                        job_id?: string;
+                        /** @description Updates that come after the round count for a later one */
+                        asynchronous?: boolean;
+                        control?: {
+                            control_size_bytes: number;
+                            control_hash: string;
+                        } | null;
+                        /** @description The norm that updates are clipped to when they are added up */
+                        clip_norm?: number;
                         model: {
                             /** Format: uuid */
                             model_id: string;
@@ -9380,6 +9916,84 @@ export interface operations {
         };
     };
     downloadRoundModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadRoundControl: {
         parameters: {
             query?: never;
             header?: never;
@@ -9579,8 +10193,25 @@ export interface operations {
                             sha256: string;
                             num_samples: number;
                             weight: number;
+                            control_sha256?: string;
+                            base_model_sha256?: string;
+                            staleness?: number;
                         }[];
                         output_sha256: string;
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        population?: number;
+                        state_sha256?: string | null;
+                        next_state_sha256?: string | null;
+                        next_control_sha256?: string | null;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            adaptive_clip: boolean;
+                            noise_seed_sha256: string;
+                        };
                     };
                 };
             };
@@ -11154,6 +11785,119 @@ export interface operations {
             };
         };
     };
+    listUpdates: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        updates: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            round_id: string;
+                            /** Format: uuid */
+                            device_id: string;
+                            model_path: string;
+                            model_size_bytes: number;
+                            model_hash: string;
+                            num_samples: number;
+                            local_loss: number | null;
+                            local_accuracy: number | null;
+                            training_time_seconds: number | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            /** @description The id that the device chose for itself */
+                            device_identifier: string;
+                            norm: number | null;
+                            cosine: number | null;
+                            non_finite: number | null;
+                            weight: number | null;
+                            staleness: number | null;
+                            base_round_id: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     submitUpdate: {
         parameters: {
             query?: never;
@@ -11319,6 +12063,30 @@ export interface operations {
                          * @description ISO 8601, UTC
                          */
                         created_at: string;
+                        /**
+                         * @description Ours, as all that follow: absent in a plain round
+                         * @enum {string}
+                         */
+                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: uuid */
+                        job_id?: string;
+                        /** Format: uuid */
+                        group_id?: string;
+                        /** Format: uuid */
+                        federation_id?: string;
+                        wanted_updates?: number;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            sample_rate: number;
+                            adaptive_clip: boolean;
+                        };
+                        accuracy?: number | null;
+                        loss?: number | null;
                     };
                 };
             };

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Platform } from '../../domain/device.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
@@ -224,11 +225,13 @@ const aimOf = (body: {
   readonly model_version: string
   readonly devices?: readonly string[]
   readonly group?: string
+  readonly platform?: Platform
 }): Aim => ({
   modelName: body.model_name,
   modelVersion: body.model_version,
   devices: body.devices,
   group: body.group,
+  platform: body.platform,
 })
 
 const present = (deployment: StoredDeployment) => ({

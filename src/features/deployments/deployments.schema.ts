@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../domain/assignment.ts'
 import { STRATEGIES } from '../../domain/deployment.ts'
+import { PLATFORMS } from '../../domain/device.ts'
 import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
 
 const MOST_DEVICES = 10_000
@@ -11,6 +12,7 @@ const aim = {
   model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, or latest' }),
   devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MOST_DEVICES })),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Name (ours: or id) of a group' })),
+  platform: Type.Optional(OneOf(PLATFORMS, { description: 'Ours: only those of the devices that run this' })),
 }
 
 export const PrepareBody = Type.Object(aim)

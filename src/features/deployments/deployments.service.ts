@@ -8,24 +8,16 @@ import {
   type Reported,
   type Strategy,
 } from '../../domain/deployment.ts'
-import { activeSince } from '../../domain/device.ts'
 import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid, labelOf } from '../../domain/model.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService, StoredModel } from '../models/models.service.ts'
+import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
 import type { Candidate, DeploymentsStore, StoredDeployment } from './deployments.store.ts'
 
+export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment, TargetDevice } from './deployments.store.ts'
-
-export interface Aim {
-  readonly modelName: string
-  readonly modelVersion: string
-  /** Names of devices; absent and empty are the same. */
-  readonly devices: readonly string[] | undefined
-  /** Name or id of a group. */
-  readonly group: string | undefined
-}
 
 export interface NewDeployment extends Aim {
   readonly percentage: number
@@ -41,7 +33,6 @@ interface Aimed {
 }
 
 const ATTENDED_AT_ONCE = 100
-const NAMED_IN_A_WARNING = 10
 
 /** A version of a model for named devices, a group, or the whole active fleet; every device's state is kept. */
 export const createDeploymentsService = (parts: {
@@ -55,33 +46,7 @@ export const createDeploymentsService = (parts: {
 }) => {
   const { database, store, plans, models, groups, now, newId } = parts
 
-  const targetsOf = async (caller: Caller, aim: Aim): Promise<{ targets: Candidate[]; warnings: string[] }> => {
-    const since = activeSince(now())
-    const names = [...new Set(aim.devices ?? [])]
-    if (names.length === 0 && aim.group === undefined) {
-      const targets = await store.active(database.sql, caller.orgId, since)
-      return { targets, warnings: [`Neither devices nor a group are named: all ${targets.length} active devices.`] }
-    }
-    const warnings: string[] = []
-    const found = new Map<string, Candidate>()
-    if (names.length > 0) {
-      for (const device of await store.named(database.sql, names, caller.orgId, since)) found.set(device.id, device)
-      const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
-      const unknown = names.filter((name) => !known.has(name))
-      if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)
-    }
-    if (aim.group !== undefined) {
-      const group = await groups.locate(caller, aim.group)
-      if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
-      else for (const device of await store.inGroup(database.sql, group.id, since)) found.set(device.id, device)
-    }
-    const targets = [...found.values()]
-    const away = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
-    if (away.length > 0) {
-      warnings.push(`Inactive devices, which get it when they come back: ${enumerate(away)}.`)
-    }
-    return { targets, warnings }
-  }
+  const targetsOf = createDeploymentTargets({ database, store, groups, now })
 
   const modelOf = async (caller: Caller, name: string): Promise<StoredModel | null> => {
     try {
@@ -190,12 +155,16 @@ export const createDeploymentsService = (parts: {
       }
     },
 
-    async execute(caller: Caller, wanted: NewDeployment): Promise<StoredDeployment & { warnings: readonly string[] }> {
+    /** Under an id of its own, unless whoever asks has one for it: then a second deployment of that id is a conflict. */
+    async execute(
+      caller: Caller,
+      wanted: NewDeployment,
+      { id, actor }: { readonly id: string; readonly actor: string | null } = { id: newId(), actor: caller.keyId },
+    ): Promise<StoredDeployment & { warnings: readonly string[] }> {
       const { model, version, targets, warnings } = await aimAt(caller, wanted)
       if (targets.length === 0) {
         throw badRequest(`There is no device to deploy to. ${warnings.join(' ')} Name registered devices or a group.`)
       }
-      const id = newId()
       const activated = activatedAt(
         wanted.percentage,
         targets.map(({ deviceId }) => deviceId),
@@ -234,7 +203,7 @@ export const createDeploymentsService = (parts: {
           status: 'started',
           percentage,
           reason: null,
-          actor: caller.keyId,
+          actor,
         })
         const started = { ...pending, startedRevision: await bump() }
         await store.update(tx, started)
@@ -274,11 +243,6 @@ export const createDeploymentsService = (parts: {
       return plans.history(id, page)
     },
   }
-}
-
-const enumerate = (names: readonly string[]): string => {
-  const more = names.length - NAMED_IN_A_WARNING
-  return `${names.slice(0, NAMED_IN_A_WARNING).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 export type DeploymentsService = ReturnType<typeof createDeploymentsService>

@@ -1,8 +1,10 @@
 import { type Selectable, sql } from 'kysely'
 import type { DeploymentRow } from '../../db/delivery-rows.ts'
 import type { Executor } from '../../db/open.ts'
+import { isUniqueViolation } from '../../db/violations.ts'
 import type { DeploymentPlan, ReportState } from '../../domain/assignment.ts'
 import type { DeploymentStatus, Reported, Strategy } from '../../domain/deployment.ts'
+import { conflict } from '../../domain/errors.ts'
 
 export interface StoredDeployment {
   readonly id: string
@@ -29,6 +31,7 @@ export interface Candidate {
   readonly id: string
   readonly deviceId: string
   readonly orgId: string | null
+  readonly platform: string
   readonly isActive: boolean
 }
 
@@ -43,6 +46,7 @@ interface CandidateRow {
   id: string
   device_id: string
   org_id: string | null
+  platform: string
   is_active: boolean
 }
 
@@ -69,21 +73,21 @@ export const createDeploymentsStore = () => ({
   /** Devices by their names, of this organisation (null: of any). */
   async named(db: Executor, names: readonly string[], orgId: string | null, activeSince: Date): Promise<Candidate[]> {
     const { rows } = await sql<CandidateRow>`
-      select id, device_id, org_id, ${isActive(activeSince)} as is_active from devices
+      select id, device_id, org_id, platform, ${isActive(activeSince)} as is_active from devices
       where device_id = any(${[...names]}::text[]) and ${ofOrg(orgId)}`.execute(db)
     return rows.map(fromCandidate)
   },
 
   async inGroup(db: Executor, groupId: string, activeSince: Date): Promise<Candidate[]> {
     const { rows } = await sql<CandidateRow>`
-      select id, device_id, org_id, ${isActive(activeSince)} as is_active from devices
+      select id, device_id, org_id, platform, ${isActive(activeSince)} as is_active from devices
       where id in (select device_id from device_group_members where group_id = ${groupId})`.execute(db)
     return rows.map(fromCandidate)
   },
 
   async active(db: Executor, orgId: string | null, activeSince: Date): Promise<Candidate[]> {
     const { rows } = await sql<CandidateRow>`
-      select id, device_id, org_id, true as is_active from devices
+      select id, device_id, org_id, platform, true as is_active from devices
       where ${isActive(activeSince)} and ${ofOrg(orgId)}`.execute(db)
     return rows.map(fromCandidate)
   },
@@ -103,6 +107,9 @@ export const createDeploymentsStore = () => ({
         ...stateColumns(deployment),
       })
       .execute()
+      .catch((error: unknown) => {
+        throw isUniqueViolation(error) ? conflict(`Deployment ${deployment.id} exists already.`) : error
+      })
   },
 
   async insertTargets(tx: Executor, id: string, targets: readonly { id: string; activated: boolean }[]): Promise<void> {
@@ -231,6 +238,7 @@ const fromCandidate = (row: CandidateRow): Candidate => ({
   id: row.id,
   deviceId: row.device_id,
   orgId: row.org_id,
+  platform: row.platform,
   isActive: row.is_active,
 })
 

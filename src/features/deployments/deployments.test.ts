@@ -68,6 +68,23 @@ describe('preparing a deployment', () => {
     expect((await world.request('GET', '/api/v1/deployments', { key })).body).toMatchObject({ total: 0 })
   })
 
+  it('takes only devices of one platform, when one is named', async () => {
+    const { world, key } = await startFleet(1)
+    await world.register('phone', { platform: 'ios' })
+    const prepare = async (body: object) =>
+      (await world.request('POST', '/api/v1/deploy/prepare', { key, body: { ...AIM, ...body } })).body
+    expect([
+      await prepare({ platform: 'ios', devices: ['d0', 'phone'] }),
+      await prepare({ platform: 'ios' }),
+    ]).toMatchObject([
+      { resolved_targets: ['phone'], warnings: ['Devices that do not run ios: d0.'] },
+      {
+        resolved_targets: ['phone'],
+        warnings: ['Neither devices nor a group are named: all 1 active devices that run ios.'],
+      },
+    ])
+  })
+
   it('aims at the whole active fleet when nothing is named', async () => {
     const { world, key } = await startFleet(2)
     const answer = await world.request('POST', '/api/v1/deploy/prepare', { key, body: AIM })

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { composeCode, NEXT, PAIRING_STATUSES, type PairedDelivery, pairingAt, shownCode, typedCode } from './pairing.ts'
+
+const now = new Date('2026-01-01T00:00:00Z')
+const kept = (status: 'waiting' | 'paired' | 'failed', reason: string | null = null, expiresInMs = 1) => ({
+  status,
+  reason,
+  expiresAt: new Date(now.getTime() + expiresInMs),
+})
+
+it('a code has eight characters that cannot be mistaken, equally likely, and is read however it is typed', () => {
+  const bytes = Uint8Array.from([0, 29, 30, 239, 240, 255, 1, 2, 3, 4])
+  const code = composeCode(() => bytes)
+  expect([code, shownCode(code)]).toEqual(['2Z2Z3456', '2Z2Z-3456'])
+  expect(['2z2z-3456', ' 2Z2Z 3456 ', '2Z2Z3456', '2Z2Z345', '2Z2Z34567', '2Z2Z345O', ''].map(typedCode)).toEqual([
+    code,
+    code,
+    code,
+    null,
+    null,
+    null,
+    null,
+  ])
+})
+
+it('a code waits until its time is up, and then says why it is over', () => {
+  expect([pairingAt(kept('waiting'), null, now), pairingAt(kept('waiting', null, 0), null, now)]).toEqual([
+    { status: 'waiting', reason: null },
+    { status: 'expired', reason: 'Nobody entered the code within 5 minutes.' },
+  ])
+})
+
+it('a paired device is what its deployment makes of it', () => {
+  const at = (
+    deployment: PairedDelivery['deployment'],
+    device: PairedDelivery['device'],
+    deviceReason: string | null = null,
+    deploymentReason: string | null = null,
+  ) => pairingAt(kept('paired', null, 0), { deployment, device, deviceReason, deploymentReason }, now)
+  expect([
+    pairingAt(kept('paired'), null, now),
+    at('started', null),
+    at('started', 'verifying'),
+    at('started', 'active'),
+    at('completed', 'active'),
+    at('started', 'failed', 'no room'),
+    at('failed', null, null, 'At the deadline 0 of 1 activated devices had made it.'),
+    at('rolled_back', 'active'),
+    pairingAt(kept('failed', 'There is no device to deploy to.'), null, now),
+  ]).toEqual([
+    { status: 'paired', reason: null },
+    { status: 'deploying', reason: null },
+    { status: 'deploying', reason: null },
+    { status: 'active', reason: null },
+    { status: 'active', reason: null },
+    { status: 'failed', reason: 'no room' },
+    { status: 'failed', reason: 'At the deadline 0 of 1 activated devices had made it.' },
+    { status: 'failed', reason: 'The deployment was rolled back.' },
+    { status: 'failed', reason: 'There is no device to deploy to.' },
+  ])
+})
+
+it('active, expired and failed are ends', () => {
+  expect(PAIRING_STATUSES.filter((status) => Object.keys(NEXT[status]).length === 0)).toEqual([
+    'active',
+    'expired',
+    'failed',
+  ])
+})

@@ -1,0 +1,75 @@
+/** One code, one device: what a person carries from an operator's screen to a phone. */
+export const PAIRING_STATUSES = ['waiting', 'paired', 'deploying', 'active', 'expired', 'failed'] as const
+
+export type PairingStatus = (typeof PAIRING_STATUSES)[number]
+export type PairingEvent = 'claim' | 'release' | 'deploy' | 'activate' | 'fail' | 'expire'
+
+/**
+ * `release` puts a code back whose device could not be registered. Without a model to deploy, `paired` is the end. A device
+ * that failed may still report that it made it: its deployment says so, and the pairing follows.
+ */
+export const NEXT: Readonly<Record<PairingStatus, Readonly<Partial<Record<PairingEvent, PairingStatus>>>>> = {
+  waiting: { claim: 'paired', expire: 'expired' },
+  paired: { release: 'waiting', deploy: 'deploying', fail: 'failed' },
+  deploying: { activate: 'active', fail: 'failed' },
+  active: {},
+  expired: {},
+  failed: {},
+}
+
+export const CODE_LIFETIME_MS = 5 * 60 * 1000
+
+/** Without I, L, O, U, 0 and 1: nobody mistakes one for another, and few codes spell words. */
+const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
+const LENGTH = 8
+
+/** Eight characters, 39 bits. `randomBytes` must come from a cryptographic source. */
+export const composeCode = (randomBytes: (count: number) => Uint8Array): string => {
+  let code = ''
+  while (code.length < LENGTH) {
+    for (const byte of randomBytes(LENGTH)) {
+      // 240 = 8 x 30: larger bytes are thrown away so that every character is equally likely.
+      if (byte < 240 && code.length < LENGTH) code += ALPHABET[byte % ALPHABET.length]
+    }
+  }
+  return code
+}
+
+/** `ABCD-2345`, as it is shown. */
+export const shownCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
+
+/** The code that somebody typed, however they set it; null when it can be none. */
+export const typedCode = (text: string): string | null => {
+  const code = text.toUpperCase().replace(/[\s-]/g, '')
+  return code.length === LENGTH && [...code].every((sign) => ALPHABET.includes(sign)) ? code : null
+}
+
+/** How the deployment to the paired device goes. */
+export interface PairedDelivery {
+  readonly deployment: 'started' | 'completed' | 'failed' | 'rolled_back'
+  readonly deploymentReason: string | null
+  readonly device: 'downloading' | 'verifying' | 'ready' | 'active' | 'failed' | null
+  readonly deviceReason: string | null
+}
+
+/**
+ * What a pairing is at `now`, from what is kept of it and how its deployment goes; with a reason for every end that is
+ * not a good one.
+ */
+export const pairingAt = (
+  kept: { readonly status: 'waiting' | 'paired' | 'failed'; readonly reason: string | null; readonly expiresAt: Date },
+  delivery: PairedDelivery | null,
+  now: Date,
+): { readonly status: PairingStatus; readonly reason: string | null } => {
+  if (kept.status === 'failed') return { status: 'failed', reason: kept.reason }
+  if (kept.status === 'waiting') {
+    if (kept.expiresAt.getTime() > now.getTime()) return { status: 'waiting', reason: null }
+    return { status: 'expired', reason: 'Nobody entered the code within 5 minutes.' }
+  }
+  if (delivery === null) return { status: 'paired', reason: null }
+  const { deployment, device, deviceReason, deploymentReason } = delivery
+  if (deployment === 'failed' || deployment === 'rolled_back' || device === 'failed') {
+    return { status: 'failed', reason: deviceReason ?? deploymentReason ?? 'The deployment was rolled back.' }
+  }
+  return { status: device === 'active' || deployment === 'completed' ? 'active' : 'deploying', reason: null }
+}

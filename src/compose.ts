@@ -36,6 +36,10 @@ import { createGroupsService } from './features/groups/groups.service.ts'
 import { createGroupsStore } from './features/groups/groups.store.ts'
 import { createHeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
 import { createHeartbeatsStore } from './features/heartbeats/heartbeats.store.ts'
+import { createJobPlans } from './features/jobs/job-plans.service.ts'
+import { createJobProgress } from './features/jobs/job-progress.service.ts'
+import { createJobsService } from './features/jobs/jobs.service.ts'
+import { createJobsStore } from './features/jobs/jobs.store.ts'
 import { createKeysService } from './features/keys/keys.service.ts'
 import { createKeysStore } from './features/keys/keys.store.ts'
 import { createLoginService } from './features/login/login.service.ts'
@@ -53,12 +57,17 @@ import { createRateLimitsStore } from './features/rate-limits/rate-limits.store.
 import { createRolloutsService } from './features/rollouts/rollouts.service.ts'
 import { createRolloutsStore } from './features/rollouts/rollouts.store.ts'
 import { createAggregationsService } from './features/rounds/aggregations.service.ts'
+import { createCombinations } from './features/rounds/combinations.service.ts'
 import { createLeasesStore } from './features/rounds/leases.store.ts'
 import { createParticipantsStore } from './features/rounds/participants.store.ts'
+import { createRoundEndings } from './features/rounds/round-endings.service.ts'
 import { createRoundSignal } from './features/rounds/round-signal.ts'
+import { createRoundStarts } from './features/rounds/round-starts.service.ts'
 import { createRoundsService } from './features/rounds/rounds.service.ts'
 import { createRoundsStore } from './features/rounds/rounds.store.ts'
+import { createSelectionStore } from './features/rounds/selection.store.ts'
 import { createUpdatesService } from './features/rounds/updates.service.ts'
+import { createUpdatesStore } from './features/rounds/updates.store.ts'
 import { createSystemService } from './features/system/system.service.ts'
 import type { App } from './http/app.ts'
 import { createMetrics } from './http/metrics.ts'
@@ -161,15 +170,59 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
   const roundsStore = createRoundsStore()
   const participants = createParticipantsStore()
+  const jobsStore = createJobsStore()
+  const jobProgress = createJobProgress({ store: jobsStore, now })
+  const endings = createRoundEndings({
+    store: roundsStore,
+    participants,
+    ledger,
+    sharing: federations,
+    follower: jobProgress.follower,
+    now,
+  })
+  const starts = createRoundStarts({
+    store: roundsStore,
+    selection: createSelectionStore(),
+    participants,
+    ledger,
+    random,
+    graceSeconds: config.stragglerGraceSeconds,
+    now,
+    newId,
+  })
   const rounds = createRoundsService({
     database,
     store: roundsStore,
     participants,
     models,
     devices,
+    groups,
+    federations,
+    starts,
+    endings,
     changes,
-    random,
-    graceSeconds: config.stragglerGraceSeconds,
+    now,
+  })
+  const combinations = createCombinations({ blobs, workers })
+  const updatesStore = createUpdatesStore()
+  const jobPlans = createJobPlans({
+    database,
+    models,
+    rounds,
+    starts,
+    isReadable: combinations.isReadable,
+    ledger,
+  })
+  const jobs = createJobsService({
+    database,
+    store: jobsStore,
+    progress: jobProgress,
+    plan: jobPlans.plan,
+    rounds,
+    starts,
+    endings,
+    models,
+    log,
     now,
     newId,
   })
@@ -177,13 +230,14 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     database,
     store: roundsStore,
     leases: createLeasesStore(),
-    participants,
+    updates: updatesStore,
+    combinations,
+    endings,
     rounds,
     models,
     files,
-    blobs,
-    workers,
     log,
+    ended: () => void clockwork.wake('jobs'),
     now,
   })
   const experiments = createExperimentsService({
@@ -207,7 +261,9 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     database,
     store: roundsStore,
     participants,
+    updates: updatesStore,
     rounds,
+    endings,
     files,
     blobs,
     workers,
@@ -282,6 +338,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
           await aggregations.run()
         },
       },
+      { name: 'jobs', everyMs: 1000, run: jobs.tick },
       { name: 'delivery', everyMs: 1000, run: () => Promise.all([rollouts.tick(), deployments.tick()]) },
       { name: 'policies', everyMs: 5000, run: policies.tick },
       { name: 'watch', everyMs: 500, run: () => Promise.all([rounds.watch(), plans.refresh()]) },
@@ -334,6 +391,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     rounds,
     updates,
     aggregations,
+    jobs,
     keys,
     orgs,
     benchmarks,
@@ -351,6 +409,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     firstAdminKey,
     async settle() {
       await clockwork.wake('aggregation')
+      await clockwork.wake('jobs')
       await clockwork.wake('delivery')
       await clockwork.wake('policies')
     },

@@ -18,6 +18,8 @@ import { groupsRoutes } from './features/groups/groups.routes.ts'
 import type { GroupsService } from './features/groups/groups.service.ts'
 import { heartbeatsRoutes } from './features/heartbeats/heartbeats.routes.ts'
 import type { HeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
+import { jobsRoutes } from './features/jobs/jobs.routes.ts'
+import type { JobsService } from './features/jobs/jobs.service.ts'
 import { keysRoutes } from './features/keys/keys.routes.ts'
 import type { KeysService } from './features/keys/keys.service.ts'
 import { loginRoutes } from './features/login/login.routes.ts'
@@ -61,6 +63,7 @@ export interface Services {
   readonly rounds: RoundsService
   readonly updates: UpdatesService
   readonly aggregations: AggregationsService
+  readonly jobs: JobsService
   readonly keys: KeysService
   readonly orgs: OrgsService
   readonly benchmarks: BenchmarksService
@@ -87,6 +90,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   policiesRoutes(app, services.policies, services.models)
   federationsRoutes(app, services.federations, services.privacy)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
+  jobsRoutes(app, services.jobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)
   benchmarksRoutes(app, services.benchmarks)

@@ -1220,6 +1220,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: training jobs, newest first */
+        get: operations["listTrainingJobs"];
+        put?: never;
+        /** Ours: train a model for a number of rounds, one after another */
+        post: operations["startTrainingJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: a training job, with loss and accuracy by round */
+        get: operations["getTrainingJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/jobs/{job_id}/rounds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: a job's rounds, the latest first */
+        get: operations["listTrainingJobRounds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/jobs/{job_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: end a job at once, and its round with it */
+        post: operations["stopTrainingJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/keys": {
         parameters: {
             query?: never;
@@ -9307,7 +9376,7 @@ export interface operations {
                     };
                     /** @description Ours: id or name of a device group; only its members take part */
                     group_id?: string;
-                    /** @description Ours: id or name of a federation; devices of all active members take part */
+                    /** @description Ours: id of a federation; devices of all active members take part */
                     federation_id?: string;
                     /** @description Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise */
                     privacy?: {
@@ -10305,6 +10374,739 @@ export interface operations {
                         matches: boolean;
                         expected_sha256: string;
                         replayed_sha256: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTrainingJobs: {
+        parameters: {
+            query?: {
+                status?: "pending" | "running" | "completed" | "failed" | "stopped";
+                /** @description Id or name of the model it began from */
+                model?: string;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        jobs: {
+                            /** Format: uuid */
+                            id: string;
+                            org_id: string | null;
+                            name: string | null;
+                            /** @enum {string} */
+                            status: "pending" | "running" | "completed" | "failed" | "stopped";
+                            model_id: string | null;
+                            latest_model_id: string | null;
+                            /** @enum {string} */
+                            strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                            strategy_options: {
+                                [key: string]: unknown;
+                            };
+                            rounds: number;
+                            rounds_completed: number;
+                            rounds_failed_in_a_row: number;
+                            min_devices: number;
+                            target_devices: number;
+                            over_selection: number;
+                            timeout_seconds: number;
+                            report_window_seconds: number | null;
+                            wait_for_devices_seconds: number;
+                            group_id: string | null;
+                            federation_id: string | null;
+                            hyperparameters: {
+                                [key: string]: unknown;
+                            };
+                            privacy: {
+                                noise_multiplier: number;
+                                /** @description As adaptive clipping has it now */
+                                clip_norm: number;
+                                adaptive_clip: boolean;
+                            } | null;
+                            stop_when: {
+                                loss_improvement_below: number;
+                                patience: number;
+                            } | null;
+                            ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
+                            reason: string | null;
+                            waiting_until: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            started_at: string | null;
+                            ended_at: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    startTrainingJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Id or name of a model with an uploaded version */
+                    model: string;
+                    name?: string;
+                    /** @description For keys bound to no org */
+                    org_id?: string;
+                    /**
+                     * @description fedavg when absent
+                     * @enum {string}
+                     */
+                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                    /** @description The strategy's own options */
+                    strategy_options?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description Default 10 */
+                    rounds?: number;
+                    /** @description Updates that a round needs, default 2 */
+                    min_devices?: number;
+                    /** @description Updates that a round wants; min_devices when absent */
+                    target_devices?: number;
+                    /** @description So many times target_devices are selected; the round closes with the first target_devices updates */
+                    over_selection?: number;
+                    timeout_seconds?: number;
+                    /** @description How long the rest is waited for once min_devices updates are in */
+                    report_window_seconds?: number;
+                    /** @description How long a round waits for min_devices active devices, default 3600 */
+                    wait_for_devices_seconds?: number;
+                    /** @description Id or name of a device group */
+                    group?: string;
+                    /** @description Id of a federation */
+                    federation?: string;
+                    /** @description Handed to the devices, e.g. local_epochs, batch_size, learning_rate */
+                    hyperparameters?: {
+                        [key: string]: unknown;
+                    };
+                    privacy?: {
+                        noise_multiplier?: number;
+                        /** @description Over all rounds of this job */
+                        target_epsilon?: number;
+                        target_delta?: number;
+                        clip_norm: number;
+                        adaptive_clip?: boolean;
+                    };
+                    /** @description End when the best loss of the last `patience` rounds is hardly better than that of those before */
+                    stop_when?: {
+                        loss_improvement_below: number;
+                        patience: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string | null;
+                        /** @enum {string} */
+                        status: "pending" | "running" | "completed" | "failed" | "stopped";
+                        model_id: string | null;
+                        latest_model_id: string | null;
+                        /** @enum {string} */
+                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options: {
+                            [key: string]: unknown;
+                        };
+                        rounds: number;
+                        rounds_completed: number;
+                        rounds_failed_in_a_row: number;
+                        min_devices: number;
+                        target_devices: number;
+                        over_selection: number;
+                        timeout_seconds: number;
+                        report_window_seconds: number | null;
+                        wait_for_devices_seconds: number;
+                        group_id: string | null;
+                        federation_id: string | null;
+                        hyperparameters: {
+                            [key: string]: unknown;
+                        };
+                        privacy: {
+                            noise_multiplier: number;
+                            /** @description As adaptive clipping has it now */
+                            clip_norm: number;
+                            adaptive_clip: boolean;
+                        } | null;
+                        stop_when: {
+                            loss_improvement_below: number;
+                            patience: number;
+                        } | null;
+                        ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
+                        reason: string | null;
+                        waiting_until: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTrainingJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string | null;
+                        /** @enum {string} */
+                        status: "pending" | "running" | "completed" | "failed" | "stopped";
+                        model_id: string | null;
+                        latest_model_id: string | null;
+                        /** @enum {string} */
+                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options: {
+                            [key: string]: unknown;
+                        };
+                        rounds: number;
+                        rounds_completed: number;
+                        rounds_failed_in_a_row: number;
+                        min_devices: number;
+                        target_devices: number;
+                        over_selection: number;
+                        timeout_seconds: number;
+                        report_window_seconds: number | null;
+                        wait_for_devices_seconds: number;
+                        group_id: string | null;
+                        federation_id: string | null;
+                        hyperparameters: {
+                            [key: string]: unknown;
+                        };
+                        privacy: {
+                            noise_multiplier: number;
+                            /** @description As adaptive clipping has it now */
+                            clip_norm: number;
+                            adaptive_clip: boolean;
+                        } | null;
+                        stop_when: {
+                            loss_improvement_below: number;
+                            patience: number;
+                        } | null;
+                        ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
+                        reason: string | null;
+                        waiting_until: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
+                        /** @description The latest 100 rounds, oldest first */
+                        history: {
+                            /** Format: uuid */
+                            round_id: string;
+                            round_number: number;
+                            /** @enum {string} */
+                            status: "pending" | "active" | "aggregating" | "completed" | "failed";
+                            loss: number | null;
+                            accuracy: number | null;
+                            completed_devices: number;
+                            failed_devices: number;
+                            aggregated_model_id: string | null;
+                            failure_reason: string | null;
+                            started_at: string | null;
+                            ended_at: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTrainingJobRounds: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        rounds: {
+                            /** Format: uuid */
+                            id: string;
+                            org_id: string | null;
+                            round_number: number;
+                            /** @enum {string} */
+                            status: "pending" | "active" | "aggregating" | "completed" | "failed";
+                            target_devices: number;
+                            min_devices: number;
+                            participated_devices: number;
+                            completed_devices: number;
+                            failed_devices: number;
+                            global_model_id: string | null;
+                            global_model_path: string | null;
+                            aggregated_model_id: string | null;
+                            aggregated_model_path: string | null;
+                            failure_reason: string | null;
+                            started_at: string | null;
+                            completed_at: string | null;
+                            timeout_at: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            /**
+                             * @description Ours, as all that follow: absent in a plain round
+                             * @enum {string}
+                             */
+                            strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                            strategy_options?: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: uuid */
+                            job_id?: string;
+                            /** Format: uuid */
+                            group_id?: string;
+                            /** Format: uuid */
+                            federation_id?: string;
+                            wanted_updates?: number;
+                            privacy?: {
+                                noise_multiplier: number;
+                                clip_norm: number;
+                                denominator: number;
+                                sample_rate: number;
+                                adaptive_clip: boolean;
+                            };
+                            accuracy?: number | null;
+                            loss?: number | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    stopTrainingJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string | null;
+                        /** @enum {string} */
+                        status: "pending" | "running" | "completed" | "failed" | "stopped";
+                        model_id: string | null;
+                        latest_model_id: string | null;
+                        /** @enum {string} */
+                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options: {
+                            [key: string]: unknown;
+                        };
+                        rounds: number;
+                        rounds_completed: number;
+                        rounds_failed_in_a_row: number;
+                        min_devices: number;
+                        target_devices: number;
+                        over_selection: number;
+                        timeout_seconds: number;
+                        report_window_seconds: number | null;
+                        wait_for_devices_seconds: number;
+                        group_id: string | null;
+                        federation_id: string | null;
+                        hyperparameters: {
+                            [key: string]: unknown;
+                        };
+                        privacy: {
+                            noise_multiplier: number;
+                            /** @description As adaptive clipping has it now */
+                            clip_norm: number;
+                            adaptive_clip: boolean;
+                        } | null;
+                        stop_when: {
+                            loss_improvement_below: number;
+                            patience: number;
+                        } | null;
+                        ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
+                        reason: string | null;
+                        waiting_until: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        started_at: string | null;
+                        ended_at: string | null;
                     };
                 };
             };

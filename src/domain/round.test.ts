@@ -32,6 +32,7 @@ describe('when an active round moves on', () => {
     minDevices: 2,
     takingPart: 3,
     completedDevices: 0,
+    wantedUpdates: null,
     quorumAt: null,
     timeoutAt: second(300),
     graceSeconds: 30,
@@ -48,6 +49,11 @@ describe('when an active round moves on', () => {
   })
   it('collects when those that remain after failures have all delivered', () => {
     expect(dueEvent({ ...round, takingPart: 2, completedDevices: 2, quorumAt: second(10) }, second(11))).toBe('collect')
+  })
+  it('collects at once when the updates that are wanted are in, though more devices were selected', () => {
+    const overSelected = { ...round, takingPart: 5, wantedUpdates: 3, quorumAt: second(10) }
+    expect(dueEvent({ ...overSelected, completedDevices: 2 }, second(11))).toBeNull()
+    expect(dueEvent({ ...overSelected, completedDevices: 3 }, second(11))).toBe('collect')
   })
   it('gives stragglers their grace and no more', () => {
     const quorate = { ...round, completedDevices: 2, quorumAt: second(10) }

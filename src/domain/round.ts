@@ -51,6 +51,8 @@ export interface RoundProgress {
   /** Participants that have neither failed nor left: those still training and those that delivered. */
   readonly takingPart: number
   readonly completedDevices: number
+  /** So many updates close the round, whoever else is still training; null: all that take part. */
+  readonly wantedUpdates: number | null
   /** When the min_devices-th update arrived; null until then. */
   readonly quorumAt: Date | null
   readonly timeoutAt: Date
@@ -60,7 +62,9 @@ export interface RoundProgress {
 /** What an active round must do at `now`: nothing yet, close its doors, or give up. */
 export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out' | null => {
   const quorum = round.quorumAt !== null && round.completedDevices >= round.minDevices
-  if (quorum && round.completedDevices >= round.takingPart) return 'collect'
+  if (quorum && round.completedDevices >= Math.min(round.takingPart, round.wantedUpdates ?? round.takingPart)) {
+    return 'collect'
+  }
   if (quorum && now.getTime() >= collectAt(round).getTime()) return 'collect'
   return now.getTime() >= round.timeoutAt.getTime() ? 'time_out' : null
 }

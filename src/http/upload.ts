@@ -21,6 +21,8 @@ export interface UploadTarget<Staged extends Discardable> {
 export interface Upload<Staged> {
   /** The caller must keep or discard it. */
   readonly file: Staged & { readonly fileName: string }
+  /** Files in the further parts that were allowed, by their part's name; each is the caller's to keep or discard too. */
+  readonly others: Readonly<Record<string, Staged>>
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -78,11 +80,15 @@ const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<stri
 
 /**
  * Streams the form's one file, named 'file', into the store and collects its fields, which may stand before or after
- * it. Nothing stays behind when the form turns out wrong, the file too large, or the client goes away.
+ * it; so may files in parts that `also` names. Nothing stays behind when the form turns out wrong, the file too large, or the client goes away.
  */
 export const readUpload = async <Staged extends Discardable>(
   request: FastifyRequest,
-  { blobs, maxBytes }: { readonly blobs: UploadTarget<Staged>; readonly maxBytes: number },
+  {
+    blobs,
+    maxBytes,
+    also = [],
+  }: { readonly blobs: UploadTarget<Staged>; readonly maxBytes: number; readonly also?: readonly string[] },
 ): Promise<Upload<Staged>> => {
   if (!request.isMultipart()) {
     const type = request.headers['content-type'] ?? 'none'
@@ -91,7 +97,7 @@ export const readUpload = async <Staged extends Discardable>(
     )
   }
   const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > maxBytes + FORM_OVERHEAD) {
+  if (announced > maxBytes * (1 + also.length) + FORM_OVERHEAD) {
     throw badRequest(
       `The upload of ${announced} bytes is larger than the ${maxBytes} bytes that this server accepts. ` +
         'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
@@ -99,12 +105,18 @@ export const readUpload = async <Staged extends Discardable>(
   }
 
   const fields = new Map<string, string>()
+  const others = new Map<string, Staged>()
   let staged: Staged | undefined
   let fileName = FILE_PART
   try {
     for await (const part of request.parts() as AsyncIterable<Part>) {
       if (part.type === 'field') {
         fields.set(part.fieldname, fieldOf(part, fields))
+        continue
+      }
+      if (also.includes(part.fieldname)) {
+        if (others.has(part.fieldname)) throw badRequest(`The form has more than one file in '${part.fieldname}'.`)
+        others.set(part.fieldname, await blobs.stage(part.file, { maxBytes }))
         continue
       }
       if (part.fieldname !== FILE_PART) {
@@ -115,9 +127,9 @@ export const readUpload = async <Staged extends Discardable>(
       staged = await blobs.stage(part.file, { maxBytes })
     }
     if (staged === undefined) throw badRequest("The form has no file. Send it in a part named 'file' with a filename.")
-    return { file: { ...staged, fileName }, fields: Object.fromEntries(fields) }
+    return { file: { ...staged, fileName }, others: Object.fromEntries(others), fields: Object.fromEntries(fields) }
   } catch (error) {
-    await staged?.discard()
+    for (const file of [staged, ...others.values()]) await file?.discard()
     throw formFault(error)
   }
 }

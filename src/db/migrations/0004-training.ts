@@ -138,6 +138,8 @@ export const training = {
       add column staleness integer`,
     // An asynchronous round goes on with those that still train from an earlier round's model.
     `alter table round_participants add column base_round_id uuid`,
+    `create index round_participants_by_base on round_participants (base_round_id, device_id)
+      where base_round_id is not null`,
     `create index updates_by_control on updates (control_sha256) where control_sha256 is not null`,
     `create index updates_by_device on updates (device_id, created_at)`,
 

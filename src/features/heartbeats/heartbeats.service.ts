@@ -61,9 +61,13 @@ export const createHeartbeatsService = (parts: {
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
     if (heard.pendingRoundId !== null || heard.reported !== 'active') return heard
-    const round = open.find((candidate) => candidate.orgId === heard.orgId)
-    const joined = round !== undefined && (await rounds.join(round.id, heard.id))
-    return joined ? { ...heard, pendingRoundId: round.id } : heard
+    // The oldest comes first. A group's round may refuse the device, and the next one take it.
+    for (const round of open) {
+      if (!mayJoin(round, heard)) continue
+      if (await rounds.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
+      if (round.groupId === null) return heard
+    }
+    return heard
   }
 
   return {
@@ -94,6 +98,12 @@ export const createHeartbeatsService = (parts: {
       }
     },
   }
+}
+
+const mayJoin = (round: OpenRound, device: Heard): boolean => {
+  if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
+  // A group's members may also be devices of no organisation.
+  return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
 }
 
 /** One row per device: what a later beat leaves out, an earlier one in the batch may still say. */

@@ -25,7 +25,14 @@ export interface Heard {
 export interface OpenRound {
   readonly id: string
   readonly orgId: string | null
+  /** Only members of the group may join; which devices those are is looked at then. */
+  readonly groupId: string | null
+  /** The organisations of its federation; null where it has none. */
+  readonly memberOrgs: readonly string[] | null
 }
+
+/** An asynchronous round's devices train on while it is added up, and until the next has taken them along. */
+const BETWEEN_ROUNDS_MS = 30_000
 
 export const createHeartbeatsStore = () => ({
   /**
@@ -59,14 +66,27 @@ export const createHeartbeatsStore = () => ({
           and (b.only_org is null or d.org_id = b.only_org)
         returning d.id, d.device_id, d.org_id, d.status, d.last_heartbeat
       ), running as (
-        select id, org_id, taking_part < target_devices as has_room, started_at
+        select id, org_id, group_id, federation_id, started_at,
+          -- Where noise is reckoned with a chance of being selected, nobody selects itself.
+          taking_part < target_devices and coalesce((privacy->>'sampleRate')::float8, 1) >= 1 as has_room
         from rounds where status = 'active' and timeout_at > ${now}
+      ), awaiting as (
+        select id, started_at from running
+        union all select id, started_at from rounds
+          where status = 'aggregating' and plan ? 'asynchronous'
+        union all select id, started_at from rounds
+          where ended_at > ${new Date(now.getTime() - BETWEEN_ROUNDS_MS)} and updates_deleted_at is null
+            and plan ? 'asynchronous'
       )
       select beat.*, awaited.round_id as pending_round_id,
-        (select json_agg(json_build_object('id', id, 'orgId', org_id)) from running where has_room) as open_rounds
+        (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
+          case when federation_id is not null then (select coalesce(json_agg(m.org_id), '[]') from federation_members m
+            where m.federation_id = running.federation_id and m.status = 'active') end) order by started_at, id)
+          from running where has_room) as open_rounds
       from beat left join lateral (
-        select p.round_id from running join round_participants p on p.round_id = running.id and p.device_id = beat.id
-        where p.state = 'selected' order by running.started_at limit 1
+        select coalesce(p.base_round_id, p.round_id) as round_id
+        from awaiting join round_participants p on p.round_id = awaiting.id and p.device_id = beat.id
+        where p.state = 'selected' order by awaiting.started_at limit 1
       ) as awaited on true`.execute(db)
     return {
       open: rows[0]?.open_rounds ?? [],

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { buildReceipt, type Receipt } from '../../aggregation/receipt.ts'
-import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
-import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import type { Receipt } from '../../aggregation/receipt.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict, ServiceError } from '../../domain/errors.ts'
 import { nextStatus } from '../../domain/round.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ModelsService } from '../models/models.service.ts'
+import type { Combinations, Combined } from './combinations.service.ts'
 import type { LeasesStore } from './leases.store.ts'
-import type { ParticipantsStore, StoredUpdate } from './participants.store.ts'
+import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
-import type { RoundsStore } from './rounds.store.ts'
+import type { RoundsStore, ScreenedUpdate } from './rounds.store.ts'
+import type { DeliveredUpdate, StoredUpdate, UpdatesStore } from './updates.store.ts'
 
 /** A process that is silent for so long has lost the round it was adding up. */
 const LEASE_MS = 15_000
@@ -20,71 +20,41 @@ const RENEW_MS = 4000
 const MAX_ATTEMPTS = 5
 const RETIRED_AT_ONCE = 100
 
-type Delivered = readonly { readonly update: StoredUpdate; readonly deviceName: string }[]
+type Delivered = readonly DeliveredUpdate[]
 
 /** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
 export const createAggregationsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly leases: LeasesStore
-  readonly participants: ParticipantsStore
+  readonly updates: UpdatesStore
+  readonly combinations: Combinations
+  readonly endings: RoundEndings
   readonly rounds: RoundsService
   readonly models: ModelsService
   readonly files: FilesService
-  readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'inspect'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
+  /** Called when a round has ended, so that its job need not wait for a timer. */
+  readonly ended: () => void
   readonly now: () => Date
 }) => {
-  const { database, store, leases, participants, rounds, models, files, blobs, workers, log, now } = parts
+  const { database, store, leases, updates, combinations, endings, rounds, models, files, log, ended, now } = parts
   const owner = randomUUID()
 
-  const combine = async (round: StoredRound, delivered: Delivered) => {
-    const outputPath = await blobs.scratchPath()
-    const result = await workers.aggregate({
-      strategy: 'fedavg',
-      templatePath: await templateOf(round),
-      updates: await Promise.all(
-        delivered.map(async ({ update, deviceName }) => ({
-          id: deviceName,
-          path: await blobs.localPath(fileOf(update)),
-          numSamples: update.numSamples,
-        })),
-      ),
-      outputPath,
-    })
-    const output = await blobs.adopt(outputPath)
-    const receipt = buildReceipt({
-      strategy: round.plan.strategy,
-      globalModelSha256: round.globalSha256,
-      updates: delivered.map(({ update, deviceName }) => ({
-        deviceId: deviceName,
-        updateId: update.id,
-        sha256: update.fileHash,
-        numSamples: update.numSamples,
-      })),
-      weights: result.weights,
-      outputSha256: output.sha256,
-    })
-    return { result, output, receipt }
-  }
-
-  /** The distributed model lends its container to the result, where we can read it; else the first update does. */
-  const templateOf = async (round: StoredRound): Promise<string | null> => {
-    if (round.globalSha256 === null) return null
-    const path = await blobs.localPath(round.globalSha256)
-    try {
-      return (await workers.inspect(path, { expected: null })).layout === null ? null : path
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'bad_request') return null
-      throw error
-    }
-  }
-
-  const complete = async (round: StoredRound, delivered: Delivered, combined: Combined): Promise<boolean> => {
+  const complete = async (
+    round: StoredRound,
+    delivered: Delivered,
+    combined: Combined,
+    screening: readonly ScreenedUpdate[] | null,
+  ): Promise<boolean> => {
     const origin =
       round.globalModelId === null ? null : await models.originOf(round.globalModelId, round.globalModelVersion ?? 1)
     await files.keep(combined.output)
+    for (const file of [combined.state, combined.control]) {
+      if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
+    }
+    const accuracy = weightedMean(delivered, (update) => update.localAccuracy)
+    const loss = weightedMean(delivered, (update) => update.localLoss)
     return database.transaction(async (tx) => {
       const held = await leases.lockHeld(tx, round.id, owner)
       if (held === null) return false
@@ -94,8 +64,8 @@ export const createAggregationsService = (parts: {
         framework: origin?.model.framework ?? 'pytorch',
         frameworkVersion: origin?.model.frameworkVersion ?? '',
         format: origin?.version.format ?? 'pytorch',
-        accuracy: weightedMean(delivered, (update) => update.localAccuracy),
-        loss: weightedMean(delivered, (update) => update.localLoss),
+        accuracy,
+        loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
         file: {
           sha256: combined.output.sha256,
@@ -112,6 +82,16 @@ export const createAggregationsService = (parts: {
         ended_at: now(),
         lease_owner: null,
         lease_until: null,
+        accuracy,
+        loss,
+        ...(screening === null ? {} : { screening: JSON.stringify(screening) }),
+      })
+      await endings.completed(tx, held, {
+        modelId: model.id,
+        loss,
+        stateSha256: combined.state?.sha256 ?? null,
+        controlSha256: combined.control?.sha256 ?? null,
+        nextClipNorm: combined.result.privacy?.nextClipNorm ?? null,
       })
       return true
     })
@@ -121,13 +101,7 @@ export const createAggregationsService = (parts: {
     database.transaction(async (tx) => {
       const held = await leases.lockHeld(tx, round.id, owner)
       if (held === null) return
-      await store.update(tx, round.id, {
-        status: nextStatus(held.status, 'fail'),
-        failure_reason: reason,
-        ended_at: now(),
-        lease_owner: null,
-        lease_until: null,
-      })
+      await endings.fail(tx, held, { event: 'fail', reason, told: reason })
     })
 
   const aggregate = async (round: StoredRound): Promise<void> => {
@@ -137,9 +111,10 @@ export const createAggregationsService = (parts: {
     }
     const renewal = setInterval(() => void renew(round.id), RENEW_MS)
     try {
-      const delivered = await participants.updatesOf(database.sql, round.id)
-      const combined = await combine(round, delivered)
-      const completed = await complete(round, delivered, combined)
+      const delivered = await updates.of(database.sql, round.id)
+      const screening = await screen(round, delivered)
+      const combined = await combinations.combine(round, delivered)
+      const completed = await complete(round, delivered, combined, screening)
       log.info({ round_id: round.id, updates: delivered.length, completed }, 'round aggregated')
     } catch (error) {
       if (error instanceof ServiceError && error.code !== 'internal_error') {
@@ -155,6 +130,13 @@ export const createAggregationsService = (parts: {
     }
   }
 
+  /** Never in the way of the round: what cannot be screened fails, if at all, when it is added up. */
+  const screen = (round: StoredRound, delivered: Delivered): Promise<ScreenedUpdate[] | null> =>
+    combinations.screen(round, delivered).catch((error: unknown) => {
+      if (error instanceof ServiceError) return null
+      throw error
+    })
+
   const renew = (id: string): Promise<unknown> =>
     leases
       .renew(database.sql, id, owner, new Date(now().getTime() + LEASE_MS))
@@ -169,6 +151,7 @@ export const createAggregationsService = (parts: {
         if (round === null) return done
         await aggregate(round)
         rounds.changes.fire()
+        ended()
       }
     },
 
@@ -184,14 +167,18 @@ export const createAggregationsService = (parts: {
     },
 
     /** Adds the kept updates up once more and compares the bytes with the receipt. */
-    async replay(caller: Caller, id: string): Promise<{ expected: string; replayed: string }> {
+    async replay(caller: Caller, id: string): Promise<{ expected: string; replayed: string; matches: boolean }> {
       const { round, receipt } = await this.receipt(caller, id)
       if (round.updatesDeletedAt !== null) {
         throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
       }
-      const { output } = await combine(round, await participants.updatesOf(database.sql, round.id))
-      await output.discard()
-      return { expected: receipt.output_sha256, replayed: output.sha256 }
+      const { output, state, control } = await combinations.combine(round, await updates.of(database.sql, round.id))
+      for (const file of [output, state, control]) await file?.discard()
+      const matches =
+        output.sha256 === receipt.output_sha256 &&
+        (state?.sha256 ?? null) === (receipt.next_state_sha256 ?? null) &&
+        (control?.sha256 ?? null) === (receipt.next_control_sha256 ?? null)
+      return { expected: receipt.output_sha256, replayed: output.sha256, matches }
     },
 
     /** Lets go of the updates of rounds that ended before `before`; their files are then collected as garbage. */
@@ -200,8 +187,13 @@ export const createAggregationsService = (parts: {
         const expired = await leases.expired(database.sql, before, RETIRED_AT_ONCE)
         for (const id of expired) {
           await database.transaction(async (tx) => {
-            await participants.releaseUpdates(tx, id)
-            await store.update(tx, id, { updates_deleted_at: now() })
+            await updates.release(tx, id)
+            await store.update(tx, id, {
+              updates_deleted_at: now(),
+              noise_seed: null,
+              state_sha256: null,
+              control_sha256: null,
+            })
           })
         }
         released += expired.length
@@ -209,12 +201,6 @@ export const createAggregationsService = (parts: {
       }
     },
   }
-}
-
-interface Combined {
-  readonly result: { readonly format: keyof typeof EXTENSION_OF }
-  readonly output: StagedBlob
-  readonly receipt: Receipt
 }
 
 const EXTENSION_OF = {
@@ -225,11 +211,6 @@ const EXTENSION_OF = {
   npy: 'npy',
   raw: 'bin',
 } as const
-
-const fileOf = (update: StoredUpdate): string => {
-  if (update.sha256 === null) throw conflict(`The file of update ${update.id} was deleted after its retention period.`)
-  return update.sha256
-}
 
 /** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
 const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {

@@ -1,33 +1,22 @@
 import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
-import type { RoundParticipantRow, UpdateRow } from '../../db/rows.ts'
+import type { RoundParticipantRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 
 export type ParticipantState = 'selected' | 'delivered' | 'failed'
 
 export interface Participant {
+  /** The round that counts it: a later one than it began from, where an asynchronous job has gone on. */
+  readonly roundId: string
+  /** The round whose model it trains from, where that is an earlier one. */
+  readonly baseRoundId: string | null
   readonly state: ParticipantState
   readonly chosen: 'drawn' | 'starter' | 'joined'
   readonly fetchedAt: Date | null
   readonly failureReason: string | null
 }
 
-export interface StoredUpdate {
-  readonly id: string
-  readonly roundId: string
-  readonly deviceId: string
-  /** Null once retention has deleted the file; `fileHash` stays. */
-  readonly sha256: string | null
-  readonly fileHash: string
-  readonly size: number
-  readonly numSamples: number
-  readonly localLoss: number | null
-  readonly localAccuracy: number | null
-  readonly trainingTimeSeconds: number | null
-  readonly createdAt: Date
-}
-
-/** Who takes part in a round, and what they delivered. */
+/** Who takes part in a round. */
 export const createParticipantsStore = () => ({
   async insertAll(
     db: Executor,
@@ -51,6 +40,8 @@ export const createParticipantsStore = () => ({
           where id = ${roundId} and status = 'active' and taking_part < target_devices and timeout_at > ${now}
             and not exists (
               select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
+            and (group_id is null or exists (select from device_group_members m
+              where m.group_id = rounds.group_id and m.device_id = ${deviceId}))
           returning id
         )
         insert into round_participants (round_id, device_id, state, chosen, selected_at)
@@ -65,14 +56,30 @@ export const createParticipantsStore = () => ({
     }
   },
 
+  /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
   async find(db: Executor, roundId: string, deviceId: string): Promise<Participant | null> {
-    const row = await db
-      .selectFrom('round_participants')
-      .selectAll()
-      .where('round_id', '=', roundId)
-      .where('device_id', '=', deviceId)
-      .executeTakeFirst()
+    const ofDevice = db.selectFrom('round_participants').selectAll().where('device_id', '=', deviceId)
+    const row =
+      (await ofDevice.where('round_id', '=', roundId).executeTakeFirst()) ??
+      (await ofDevice.where('base_round_id', '=', roundId).executeTakeFirst())
     return row === undefined ? null : fromRow(row)
+  },
+
+  /**
+   * Those that still train in an asynchronous job's ended round go on in its next, each from the model it has, as long as that
+   * is of one of the last rounds and its time is not over. Returns how many go on; the others have failed.
+   */
+  async takeAlong(
+    db: Executor,
+    move: { readonly from: string; readonly to: string; readonly oldestStep: number; readonly now: Date },
+  ): Promise<number> {
+    const { rows } = await sql`
+      update round_participants p set round_id = ${move.to}, base_round_id = b.id
+      from rounds b
+      where p.round_id = ${move.from} and p.state = 'selected' and b.id = coalesce(p.base_round_id, p.round_id)
+        and (b.plan->>'step')::int >= ${move.oldestStep} and b.timeout_at > ${move.now}
+      returning p.device_id`.execute(db)
+    return rows.length
   },
 
   /** Marks that the device fetched the round's model; true the first time. */
@@ -117,73 +124,15 @@ export const createParticipantsStore = () => ({
       .executeTakeFirstOrThrow()
     return failed
   },
-
-  async insertUpdate(db: Executor, update: StoredUpdate): Promise<void> {
-    await db
-      .insertInto('updates')
-      .values({
-        id: update.id,
-        round_id: update.roundId,
-        device_id: update.deviceId,
-        sha256: update.sha256,
-        file_hash: update.fileHash,
-        size: update.size,
-        num_samples: update.numSamples,
-        local_loss: update.localLoss,
-        local_accuracy: update.localAccuracy,
-        training_time_seconds: update.trainingTimeSeconds,
-        created_at: update.createdAt,
-      })
-      .execute()
-  },
-
-  async findUpdate(db: Executor, roundId: string, deviceId: string): Promise<StoredUpdate | null> {
-    const row = await db
-      .selectFrom('updates')
-      .selectAll()
-      .where('round_id', '=', roundId)
-      .where('device_id', '=', deviceId)
-      .executeTakeFirst()
-    return row === undefined ? null : fromUpdateRow(row)
-  },
-
-  /** The round's updates with the user-chosen ids of their devices, which is the order they are added up in. */
-  async updatesOf(db: Executor, roundId: string): Promise<{ update: StoredUpdate; deviceName: string }[]> {
-    const rows = await db
-      .selectFrom('updates')
-      .innerJoin('devices', 'devices.id', 'updates.device_id')
-      .selectAll('updates')
-      .select('devices.device_id as device_name')
-      .where('round_id', '=', roundId)
-      .execute()
-    return rows.map((row) => ({ update: fromUpdateRow(row), deviceName: row.device_name }))
-  },
-
-  /** Lets go of the files of a round's updates; the records and hashes stay. */
-  async releaseUpdates(db: Executor, roundId: string): Promise<void> {
-    await db.updateTable('updates').set({ sha256: null }).where('round_id', '=', roundId).execute()
-  },
 })
 
 const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({
+  roundId: row.round_id,
+  baseRoundId: row.base_round_id,
   state: row.state as ParticipantState,
   chosen: row.chosen as Participant['chosen'],
   fetchedAt: row.fetched_at,
   failureReason: row.failure_reason,
-})
-
-const fromUpdateRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
-  id: row.id,
-  roundId: row.round_id,
-  deviceId: row.device_id,
-  sha256: row.sha256,
-  fileHash: row.file_hash,
-  size: row.size,
-  numSamples: row.num_samples,
-  localLoss: row.local_loss,
-  localAccuracy: row.local_accuracy,
-  trainingTimeSeconds: row.training_time_seconds,
-  createdAt: row.created_at,
 })
 
 export type ParticipantsStore = ReturnType<typeof createParticipantsStore>

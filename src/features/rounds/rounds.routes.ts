@@ -1,10 +1,12 @@
-import { type BlobStore, blobPath } from '../../blobs/blob-store.ts'
+import type { BlobStore } from '../../blobs/blob-store.ts'
+import { strategySettings } from '../../domain/strategy-settings.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import { sendBlob } from '../../http/download.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { Binary } from '../wire.schema.ts'
 import type { AggregationsService } from './aggregations.service.ts'
+import { present } from './round-body.schema.ts'
 import {
   ListRoundsQuery,
   Participation,
@@ -17,7 +19,7 @@ import {
   SelectionQuery,
   StartRoundBody,
 } from './rounds.schema.ts'
-import type { RoundsService, StoredRound } from './rounds.service.ts'
+import type { RoundsService } from './rounds.service.ts'
 
 export const roundsRoutes = (
   app: App,
@@ -46,6 +48,20 @@ export const roundsRoutes = (
         globalModel: body.global_model_id,
         orgId: body.org_id,
         hyperparameters: body.hyperparameters ?? {},
+        strategy:
+          body.strategy === undefined && body.strategy_options === undefined
+            ? null
+            : strategySettings(body.strategy, body.strategy_options),
+        group: body.group_id,
+        federation: body.federation_id,
+        privacy:
+          body.privacy === undefined
+            ? null
+            : {
+                noiseMultiplier: body.privacy.noise_multiplier,
+                clipNorm: body.privacy.clip_norm,
+                adaptiveClip: body.privacy.adaptive_clip ?? false,
+              },
       })
       return reply.code(201).send(present(round))
     },
@@ -112,13 +128,18 @@ export const roundsRoutes = (
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { round, origin } = await rounds.plan(callerOf(request), request.params.round_id)
+      const { round, origin, control } = await rounds.plan(callerOf(request), request.params.round_id)
       return {
         round_id: round.id,
         round_number: round.roundNumber,
         strategy: round.plan.strategy,
         hyperparameters: round.plan.hyperparameters,
         timeout_at: round.timeoutAt.toISOString(),
+        ...(round.plan.options === undefined ? {} : { strategy_options: round.plan.options }),
+        ...(round.jobId === null ? {} : { job_id: round.jobId }),
+        ...(round.plan.asynchronous ? { asynchronous: true } : {}),
+        ...(round.plan.strategy === 'scaffold' ? { control: presentControl(control) } : {}),
+        ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm }),
         model:
           origin === null
             ? null
@@ -154,6 +175,30 @@ export const roundsRoutes = (
         sha256: version.sha256,
         fileName: version.fileName,
         open: (range) => blobs.read(version.sha256, range),
+      })
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/control',
+    {
+      schema: {
+        operationId: 'downloadRoundControl',
+        summary: "Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero",
+        tags: ['training'],
+        produces: ['application/octet-stream'],
+        params: RoundParams,
+        response: { 200: Binary },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { sha256, size } = await rounds.controlFile(callerOf(request), request.params.round_id)
+      return sendBlob(request, reply, {
+        size,
+        sha256,
+        fileName: 'control',
+        open: (range) => blobs.read(sha256, range),
       })
     },
   )
@@ -210,29 +255,11 @@ export const roundsRoutes = (
     },
     async (request) => {
       const { round_id } = request.params
-      const { expected, replayed } = await aggregations.replay(callerOf(request), round_id)
-      return { round_id, matches: expected === replayed, expected_sha256: expected, replayed_sha256: replayed }
+      const { expected, replayed, matches } = await aggregations.replay(callerOf(request), round_id)
+      return { round_id, matches, expected_sha256: expected, replayed_sha256: replayed }
     },
   )
 }
 
-export const present = (round: StoredRound) => ({
-  id: round.id,
-  org_id: round.orgId,
-  round_number: round.roundNumber,
-  status: round.status,
-  target_devices: round.targetDevices,
-  min_devices: round.minDevices,
-  participated_devices: round.participatedDevices,
-  completed_devices: round.completedDevices,
-  failed_devices: round.failedDevices,
-  global_model_id: round.globalModelId,
-  global_model_path: round.globalSha256 === null ? null : blobPath(round.globalSha256),
-  aggregated_model_id: round.aggregatedModelId,
-  aggregated_model_path: round.aggregatedSha256 === null ? null : blobPath(round.aggregatedSha256),
-  failure_reason: round.failureReason,
-  started_at: round.startedAt?.toISOString() ?? null,
-  completed_at: round.completedAt?.toISOString() ?? null,
-  timeout_at: round.timeoutAt.toISOString(),
-  created_at: round.createdAt.toISOString(),
-})
+const presentControl = (control: { readonly sha256: string; readonly size: number } | null) =>
+  control === null ? null : { control_size_bytes: control.size, control_hash: `sha256:${control.sha256}` }

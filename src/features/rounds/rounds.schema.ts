@@ -1,8 +1,22 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
-import { Count, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
+import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
+import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
 
 const MAX_DEVICES = 10_000_000
+
+export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: 1000 })
+export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
+
+/** Clipping and noise: what can be said of a round, and of a job. */
+export const RoundPrivacy = Type.Object(
+  {
+    noise_multiplier: NoiseMultiplier,
+    clip_norm: ClipNorm,
+    adaptive_clip: Type.Optional(Type.Boolean()),
+  },
+  { description: 'Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise' },
+)
 
 export const StartRoundBody = Type.Object({
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
@@ -16,6 +30,17 @@ export const StartRoundBody = Type.Object({
       description: 'Ours: handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate',
     }),
   ),
+  strategy: Type.Optional(OneOf(STRATEGY_NAMES, { description: 'Ours: how updates become one; fedavg when absent' })),
+  strategy_options: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description: "Ours: the strategy's own options" }),
+  ),
+  group_id: Type.Optional(
+    Type.String({ description: 'Ours: id or name of a device group; only its members take part' }),
+  ),
+  federation_id: Type.Optional(
+    Type.String({ description: 'Ours: id of a federation; devices of all active members take part' }),
+  ),
+  privacy: Type.Optional(RoundPrivacy),
 })
 
 export const Round = Type.Object({
@@ -37,6 +62,23 @@ export const Round = Type.Object({
   completed_at: Nullable(Timestamp),
   timeout_at: Nullable(Timestamp),
   created_at: Timestamp,
+  strategy: Type.Optional(OneOf(STRATEGY_NAMES, { description: 'Ours, as all that follow: absent in a plain round' })),
+  strategy_options: Type.Optional(FreeObject),
+  job_id: Type.Optional(Uuid),
+  group_id: Type.Optional(Uuid),
+  federation_id: Type.Optional(Uuid),
+  wanted_updates: Type.Optional(Count),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number(),
+      denominator: Count,
+      sample_rate: Type.Number(),
+      adaptive_clip: Type.Boolean(),
+    }),
+  ),
+  accuracy: Type.Optional(Nullable(Type.Number())),
+  loss: Type.Optional(Nullable(Type.Number())),
 })
 
 export const RoundParams = Type.Object({ round_id: Type.String() })
@@ -66,9 +108,21 @@ export const ModelUpdate = Type.Object({
 export const Plan = Type.Object({
   round_id: Uuid,
   round_number: Type.Integer({ minimum: 1 }),
-  strategy: OneOf(['fedavg']),
+  strategy: OneOf(STRATEGY_NAMES),
   hyperparameters: FreeObject,
   timeout_at: Timestamp,
+  strategy_options: Type.Optional(FreeObject),
+  job_id: Type.Optional(Uuid),
+  asynchronous: Type.Optional(Type.Boolean({ description: 'Updates that come after the round count for a later one' })),
+  control: Type.Optional(
+    Nullable(
+      Type.Object(
+        { control_size_bytes: Count, control_hash: Type.String() },
+        { description: "SCAFFOLD's global control variate; null in a job's first round, where it is zero" },
+      ),
+    ),
+  ),
+  clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to when they are added up' })),
   model: Nullable(
     Type.Object({
       model_id: Uuid,
@@ -102,6 +156,9 @@ const ReceiptUpdate = Type.Object({
   sha256: Type.String(),
   num_samples: Count,
   weight: Type.Number(),
+  control_sha256: Type.Optional(Type.String()),
+  base_model_sha256: Type.Optional(Type.String()),
+  staleness: Type.Optional(Count),
 })
 
 export const Receipt = Type.Object({
@@ -112,6 +169,20 @@ export const Receipt = Type.Object({
   global_model_sha256: Nullable(Type.String()),
   updates: Type.Array(ReceiptUpdate),
   output_sha256: Type.String(),
+  strategy_options: Type.Optional(FreeObject),
+  population: Type.Optional(Count),
+  state_sha256: Type.Optional(Nullable(Type.String())),
+  next_state_sha256: Type.Optional(Nullable(Type.String())),
+  next_control_sha256: Type.Optional(Nullable(Type.String())),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number(),
+      denominator: Count,
+      adaptive_clip: Type.Boolean(),
+      noise_seed_sha256: Type.String(),
+    }),
+  ),
 })
 
 export const Replay = Type.Object({
@@ -126,3 +197,23 @@ export const ListRoundsQuery = Type.Object({
   offset: Type.Integer({ minimum: 0, default: 0 }),
 })
 export const RoundList = Type.Object({ rounds: Type.Array(Round), total: Count, limit: Type.Integer(), offset: Count })
+
+export const ListUpdatesQuery = ListRoundsQuery
+
+export const RoundUpdates = Type.Object({
+  updates: Type.Array(
+    Type.Object({
+      ...ModelUpdate.properties,
+      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      norm: Nullable(
+        Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
+      ),
+      cosine: Nullable(Type.Number({ description: 'Between its change and the median change of every coordinate' })),
+      non_finite: Nullable(Count),
+      weight: Nullable(Type.Number({ description: 'What it counted for; null before the round is completed' })),
+      staleness: Nullable(Count),
+      base_round_id: Nullable(Uuid),
+    }),
+  ),
+  ...Envelope,
+})

@@ -1,15 +1,23 @@
 import type { Database } from '../../db/open.ts'
 import { type Caller, sees } from '../../domain/access.ts'
-import { activeSince } from '../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import { dueEvent, nextStatus, requireSizes, stragglerGraceSeconds, TIMEOUT_SECONDS } from '../../domain/round.ts'
-import type { Random } from '../../domain/sampling.ts'
+import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
+import {
+  requirePrivacyAllowed,
+  STRATEGY_RULES,
+  type StrategyName,
+  type StrategySettings,
+} from '../../domain/strategy-settings.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
+import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
+import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundSignal } from './round-signal.ts'
-import { alreadyInProgress, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import type { RoundStarts } from './round-starts.service.ts'
+import { alreadyInProgress, type RoundPrivacy, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import type { Scope } from './selection.store.ts'
 
 export type { StoredRound } from './rounds.store.ts'
 
@@ -20,6 +28,27 @@ export interface StartRound {
   readonly globalModel: string | undefined
   readonly orgId: string | undefined
   readonly hyperparameters: Readonly<Record<string, unknown>>
+  /** Null is a plain round, which averages. */
+  readonly strategy: StrategySettings | null
+  /** Id or name. */
+  readonly group: string | undefined
+  readonly federation: string | undefined
+  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
+}
+
+/** What rounds need to know of federations. */
+export interface Federations {
+  /** Throws when the caller's organisation is no active member. */
+  getAsMember(caller: Caller, id: string): Promise<{ readonly id: string; readonly orgId: string }>
+  activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
+}
+
+/** Whose devices take part, and to which organisation the round belongs. */
+export interface Reach {
+  readonly orgId: string | null
+  readonly groupId: string | null
+  readonly federationId: string | null
+  readonly scope: Scope
 }
 
 /** Starting rounds, looking at them, and moving them on when they are due. */
@@ -29,14 +58,14 @@ export const createRoundsService = (parts: {
   readonly participants: ParticipantsStore
   readonly models: ModelsService
   readonly devices: DevicesService
+  readonly groups: Pick<GroupsService, 'locate'>
+  readonly federations: Federations
+  readonly starts: RoundStarts
+  readonly endings: RoundEndings
   readonly changes: RoundSignal
-  readonly random: Random
-  /** Overrides the grace that follows from a round's timeout. */
-  readonly graceSeconds: number | null
   readonly now: () => Date
-  readonly newId: () => string
 }) => {
-  const { database, store, participants, models, devices, changes, random, graceSeconds, now, newId } = parts
+  const { database, store, participants, models, devices, groups, federations, starts, endings, changes, now } = parts
 
   /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
@@ -44,7 +73,7 @@ export const createRoundsService = (parts: {
       const due = await store.lockDue(tx, now())
       for (const round of due) {
         const event = dueEvent(round, now())
-        if (event === 'collect') await collect(tx, round)
+        if (event === 'collect') await endings.collect(tx, round)
         if (event === 'time_out') await timeOut(tx, round)
       }
       return due.length
@@ -52,24 +81,14 @@ export const createRoundsService = (parts: {
     if (moved > 0) changes.fire()
   }
 
-  const collect = async (tx: Database['sql'], round: StoredRound): Promise<void> => {
-    const reason = 'Had not delivered when the round closed.'
-    const failed = await participants.failTheRest(tx, round.id, reason, now())
-    await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
-  }
-
-  const timeOut = async (tx: Database['sql'], round: StoredRound): Promise<void> => {
-    const reason = 'Had not delivered when the round timed out.'
-    const failed = await participants.failTheRest(tx, round.id, reason, now())
-    await store.update(tx, round.id, {
-      status: nextStatus(round.status, 'time_out'),
-      failed_devices: failed,
-      ended_at: now(),
-      failure_reason:
+  const timeOut = (tx: Database['sql'], round: StoredRound): Promise<void> =>
+    endings.fail(tx, round, {
+      event: 'time_out',
+      reason:
         `Timed out after ${round.timeoutSeconds} s: ${round.completedDevices} of at least ` +
         `${round.minDevices} updates had arrived.`,
+      told: 'Had not delivered when the round timed out.',
     })
-  }
 
   const isDue = (round: StoredRound): boolean => round.status === 'active' && dueEvent(round, now()) !== null
 
@@ -81,8 +100,41 @@ export const createRoundsService = (parts: {
       await tick()
       round = await find()
     }
-    if (round === null || !sees(caller, round.orgId)) throw notFound('Round', id)
+    if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
     return round
+  }
+
+  /** Whether the caller's organisation started it, or is an active member of the federation it was started for. */
+  const maySee = async (caller: Caller, it: Pick<StoredRound, 'orgId' | 'federationId'>): Promise<boolean> => {
+    if (sees(caller, it.orgId)) return true
+    if (it.federationId === null) return false
+    return (await federations.activeOrgs(database.sql, it.federationId)).includes(caller.orgId!)
+  }
+
+  /** Whose devices a round or job of this caller selects. */
+  const reach = async (caller: Caller, wanted: Pick<StartRound, 'orgId' | 'group' | 'federation'>): Promise<Reach> => {
+    if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
+      throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+    }
+    const group = wanted.group === undefined ? null : await groups.locate(caller, wanted.group)
+    if (wanted.group !== undefined && group === null) {
+      throw badRequest(`group_id: there is no device group '${wanted.group}'. Name one by its id or its name.`)
+    }
+    const federation = wanted.federation === undefined ? null : await federations.getAsMember(caller, wanted.federation)
+    const orgId = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId ?? null
+    const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
+    if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
+      throw forbidden(`Only active members start rounds of a federation; '${orgId}' is none of '${wanted.federation}'.`)
+    }
+    const found = { orgId, groupId: group?.id ?? null, federationId: federation?.id ?? null }
+    return { ...found, scope: await scopeOf(database.sql, found) }
+  }
+
+  /** The devices within a reach now: members come and go. */
+  const scopeOf = async (db: Database['sql'], within: Omit<Reach, 'scope'>): Promise<Scope> => {
+    const { orgId, groupId, federationId } = within
+    if (federationId !== null) return { orgIds: await federations.activeOrgs(db, federationId), groupId }
+    return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
   const globalModelOf = async (
@@ -114,47 +166,35 @@ export const createRoundsService = (parts: {
       lastSeen = newest
     },
 
+    reach,
+    scopeOf,
+    maySee,
+
     async start(caller: Caller, wanted: StartRound): Promise<StoredRound> {
       requireSizes(wanted)
-      if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
-      }
+      if (wanted.privacy !== null) requirePrivacyAllowed(wanted.strategy?.name ?? 'fedavg')
+      const within = await reach(caller, wanted)
       await tick()
-      const orgId = wanted.orgId ?? caller.orgId
-      if ((await store.inProgress(database.sql, orgId)) !== null) throw alreadyInProgress()
-      const version = await globalModelOf(caller, wanted, orgId)
-      const startedAt = now()
-      const timeoutSeconds = wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default
-      const starter = caller.deviceId
-      const round = await database.transaction(async (tx) => {
-        const drawn = await store.drawActive(tx, {
-          orgId,
-          count: wanted.targetDevices - (starter === null ? 0 : 1),
-          activeSince: activeSince(startedAt),
-          except: starter,
-          random,
-        })
-        const inserted = await store.insert(
-          tx,
-          {
-            id: newId(),
-            orgId,
-            targetDevices: wanted.targetDevices,
-            minDevices: wanted.minDevices,
-            timeoutSeconds,
-            graceSeconds: graceSeconds ?? stragglerGraceSeconds(timeoutSeconds),
-            plan: { strategy: 'fedavg', hyperparameters: wanted.hyperparameters },
-            globalModelId: version?.modelId ?? null,
-            globalModelVersion: version?.version ?? null,
-            globalSha256: version?.sha256 ?? null,
-            startedAt,
-            timeoutAt: new Date(startedAt.getTime() + timeoutSeconds * 1000),
-          },
-          drawn.length + (starter === null ? 0 : 1),
-        )
-        await participants.insertAll(tx, inserted.id, { starter, drawn }, startedAt)
-        return inserted
-      })
+      if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
+      const version = await globalModelOf(caller, wanted, within.orgId)
+      const strategy = wanted.strategy ?? (wanted.privacy === null ? null : { name: 'fedavg' as const, options: {} })
+      requireStandsAlone(strategy, version, wanted.privacy !== null)
+      const round = await database.transaction((tx) =>
+        starts.open(tx, {
+          ...within,
+          strategy,
+          hyperparameters: wanted.hyperparameters,
+          minDevices: wanted.minDevices,
+          targetDevices: wanted.targetDevices,
+          wantedUpdates: null,
+          timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+          graceSeconds: null,
+          version,
+          privacy: wanted.privacy,
+          starter: caller.deviceId,
+          job: null,
+        }),
+      )
       changes.fire()
       return round
     },
@@ -183,8 +223,33 @@ export const createRoundsService = (parts: {
     /** What the round hands out: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {
       const round = await get(caller, id)
-      return { round, origin: await originOf(round) }
+      const { controlSha256: sha256 } = round
+      const control = sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
+      return { round, origin: await originOf(round), control }
     },
+
+    /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
+    async controlFile(caller: Caller, id: string): Promise<{ sha256: string; size: number }> {
+      const { control } = await this.plan(caller, id)
+      if (control === null) throw notFound('A control variate of round', id)
+      return control
+    },
+
+    /** The latest round of a job, locked, while it is in progress; null otherwise. */
+    async lockActiveOf(tx: Database['sql'], jobId: string): Promise<StoredRound | null> {
+      const latest = await store.latestOfJob(tx, jobId)
+      const round = latest === null ? null : await store.lock(tx, latest.id)
+      return round !== null && IN_PROGRESS.includes(round.status) ? round : null
+    },
+
+    latestOfJob: (tx: Database['sql'], jobId: string) => store.latestOfJob(tx, jobId),
+
+    isInProgress: async (tx: Database['sql'], orgId: string | null): Promise<boolean> =>
+      (await store.inProgress(tx, orgId)) !== null,
+
+    countOfJob: (jobId: string): Promise<number> => store.countOfJob(database.sql, jobId),
+
+    ofJob: (jobId: string, page: { limit: number; offset: number }) => store.ofJob(database.sql, jobId, page),
 
     /** The file of the round's global model; a participant that fetches it is then counted as participating. */
     async modelFile(caller: Caller, id: string, fetches: boolean) {
@@ -214,6 +279,21 @@ export const createRoundsService = (parts: {
   async function originOf(round: StoredRound) {
     if (round.globalModelId === null || round.globalModelVersion === null) return null
     return models.originOf(round.globalModelId, round.globalModelVersion)
+  }
+}
+
+/** These work on changes of the model, not on the updates themselves. */
+const NEED_A_MODEL: readonly StrategyName[] = ['scaffold', 'fedopt', 'fedadam']
+
+const requireStandsAlone = (strategy: StrategySettings | null, version: StoredVersion | null, isPrivate: boolean) => {
+  if (strategy === null) return
+  const { name } = strategy
+  if (STRATEGY_RULES[name].asynchronous) {
+    throw badRequest(`strategy '${name}' is for training jobs: its devices deliver to later rounds. Start a job.`)
+  }
+  if (version === null && (isPrivate || NEED_A_MODEL.includes(name))) {
+    const what = isPrivate ? 'privacy' : `strategy '${name}'`
+    throw badRequest(`global_model_id is required with ${what}, which works on the changes of a model.`)
   }
 }
 

@@ -5,7 +5,7 @@ import type { RoundRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { RoundStatus } from '../../domain/round.ts'
-import { drawOrdinals, type Random, sample } from '../../domain/sampling.ts'
+import type { StrategyName, StrategyOptions } from '../../domain/strategy-settings.ts'
 
 export interface StoredRound {
   readonly id: string
@@ -36,11 +36,47 @@ export interface StoredRound {
   readonly completedAt: Date | null
   readonly endedAt: Date | null
   readonly updatesDeletedAt: Date | null
+  /** The job that it is a round of; null: started by itself. */
+  readonly jobId: string | null
+  /** Only devices of this group take part. */
+  readonly groupId: string | null
+  /** Devices of every active member take part. */
+  readonly federationId: string | null
+  /** So many updates close it; null: all that take part. */
+  readonly wantedUpdates: number | null
+  /** What its strategy starts from: the last round's server state, and the control variate handed to devices. */
+  readonly stateSha256: string | null
+  readonly controlSha256: string | null
+  readonly privacy: RoundPrivacy | null
+  /** 32 bytes in hex; secret, and gone with the updates. */
+  readonly noiseSeed: string | null
+  /** Sample-weighted means of what was reported; null until completed. */
+  readonly accuracy: number | null
+  readonly loss: number | null
 }
 
+/** What is asked of the devices and of the aggregation. A plain round has the first two only. */
 export interface RoundPlan {
-  readonly strategy: 'fedavg'
+  readonly strategy: StrategyName
   readonly hyperparameters: Readonly<Record<string, unknown>>
+  readonly options?: StrategyOptions
+  /** Rounds that its job had completed when it began. */
+  readonly step?: number
+  /** Devices may deliver to later rounds of the job. */
+  readonly asynchronous?: true
+  /** Active devices that could have been selected. */
+  readonly population?: number
+}
+
+/** Clipping and noise of one round. */
+export interface RoundPrivacy {
+  readonly noiseMultiplier: number
+  readonly clipNorm: number
+  /** What the noisy sum is divided by: how many updates were wanted. */
+  readonly denominator: number
+  /** An upper bound of a device's chance to be selected. */
+  readonly sampleRate: number
+  readonly adaptiveClip: boolean
 }
 
 /** What a start decides; everything else a round comes to have later. */
@@ -57,10 +93,15 @@ export type NewRound = Pick<
   | 'globalModelVersion'
   | 'globalSha256'
   | 'timeoutAt'
+  | 'jobId'
+  | 'groupId'
+  | 'federationId'
+  | 'wantedUpdates'
+  | 'stateSha256'
+  | 'controlSha256'
+  | 'privacy'
+  | 'noiseSeed'
 > & { readonly startedAt: Date }
-
-/** Where fewer numbers than this belong to a device that may be drawn, reading the organisation's devices costs less. */
-const WORTH_DRAWING = 1 / 16
 
 export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */
@@ -68,11 +109,14 @@ export const createRoundsStore = () => ({
     const { rows } = await sql<Selectable<RoundRow>>`
       insert into rounds (id, org_id, round_number, status, target_devices, min_devices, timeout_seconds,
         grace_seconds, plan, taking_part, global_model_id, global_model_version, global_sha256, created_at, started_at,
-        timeout_at)
+        timeout_at, job_id, group_id, federation_id, wanted_updates, state_sha256, control_sha256, privacy, noise_seed)
       select ${round.id}, ${round.orgId}, coalesce(max(round_number), 0) + 1, 'active', ${round.targetDevices},
         ${round.minDevices}, ${round.timeoutSeconds}, ${round.graceSeconds}, ${JSON.stringify(round.plan)},
         ${takingPart}, ${round.globalModelId}, ${round.globalModelVersion}, ${round.globalSha256},
-        ${round.startedAt}::timestamptz, ${round.startedAt}::timestamptz, ${round.timeoutAt}::timestamptz
+        ${round.startedAt}::timestamptz, ${round.startedAt}::timestamptz, ${round.timeoutAt}::timestamptz,
+        ${round.jobId}::uuid, ${round.groupId}::uuid, ${round.federationId}::uuid, ${round.wantedUpdates}::integer,
+        ${round.stateSha256}, ${round.controlSha256},
+        ${round.privacy === null ? null : JSON.stringify(round.privacy)}::jsonb, ${round.noiseSeed}
       from rounds where org_id is not distinct from ${round.orgId}
       returning *`
       .execute(db)
@@ -112,12 +156,17 @@ export const createRoundsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
+  /** Those of the organisation and of the federations it is an active member of; all of them for an unbound key. */
   async list(
     db: Executor,
     orgId: string | null,
     page: { limit: number; offset: number },
   ): Promise<{ rounds: StoredRound[]; total: number }> {
-    const visible = orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`
+    const visible =
+      orgId === null
+        ? sql<boolean>`true`
+        : sql<boolean>`(org_id = ${orgId} or federation_id in (
+            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
     const rows = await db
       .selectFrom('rounds')
       .selectAll()
@@ -140,51 +189,80 @@ export const createRoundsStore = () => ({
     const { rows } = await sql<Selectable<RoundRow>>`
       select * from rounds where status = 'active' and (
         timeout_at <= ${now} or (quorum_at is not null and (
-          completed_devices >= taking_part or quorum_at + grace_seconds * interval '1 second' <= ${now})))
+          completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part)) or quorum_at + grace_seconds * interval '1 second' <= ${now})))
       order by id for update skip locked`.execute(db)
     return rows.map(fromRow)
+  },
+
+  /** The round of the job with the highest number; null before its first. */
+  async latestOfJob(db: Executor, jobId: string): Promise<StoredRound | null> {
+    const row = await db
+      .selectFrom('rounds')
+      .selectAll()
+      .where('job_id', '=', jobId)
+      .orderBy('round_number', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** A job's rounds, the latest first. */
+  async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .selectAll()
+      .where('job_id', '=', jobId)
+      .orderBy('round_number', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    return rows.map(fromRow)
+  },
+
+  async countOfJob(db: Executor, jobId: string): Promise<number> {
+    const { count } = await db
+      .selectFrom('rounds')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('job_id', '=', jobId)
+      .executeTakeFirstOrThrow()
+    return count
+  },
+
+  /** Losses of a job's completed rounds, oldest first. */
+  async lossesOf(db: Executor, jobId: string): Promise<(number | null)[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select('loss')
+      .where('job_id', '=', jobId)
+      .where('status', '=', 'completed')
+      .orderBy('round_number')
+      .execute()
+    return rows.map((row) => row.loss)
+  },
+
+  async screening(db: Executor, id: string): Promise<readonly ScreenedUpdate[] | null> {
+    const row = await db.selectFrom('rounds').select('screening').where('id', '=', id).executeTakeFirst()
+    return (row?.screening ?? null) as readonly ScreenedUpdate[] | null
+  },
+
+  /** Size of a file that a round refers to. */
+  async sizeOf(db: Executor, sha256: string): Promise<number> {
+    const row = await db.selectFrom('blobs').select('size').where('sha256', '=', sha256).executeTakeFirstOrThrow()
+    return row.size
   },
 
   async update(db: Executor, id: string, changes: Partial<RoundChanges>): Promise<void> {
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
   },
-
-  /**
-   * Active devices of the round's organisation, drawn uniformly without replacement. Numbers are drawn at random and
-   * looked up, so that a draw does not scan the fleet; where few devices are active, all of them are read instead.
-   */
-  async drawActive(
-    db: Executor,
-    draw: { orgId: string | null; count: number; activeSince: Date; except: string | null; random: Random },
-  ): Promise<string[]> {
-    if (draw.count === 0) return []
-    const eligible = sql<boolean>`status = 'active' and last_heartbeat >= ${draw.activeSince}
-      and org_id is not distinct from ${draw.orgId} and id is distinct from ${draw.except}`
-    const { rows: sizes } = await sql<{ max: number | null; own: number | null }>`
-      select (select max(ordinal) from devices) as max,
-        (select devices from device_counts where org_id = ${draw.orgId ?? ''}) as own`.execute(db)
-    const [max, own] = [sizes[0]!.max ?? 0, sizes[0]!.own ?? 0]
-    if (draw.count * 8 < own) {
-      const drawn = new Set<string>()
-      let share = own / max
-      for (let attempt = 0; attempt < 3 && drawn.size < draw.count && share >= WORTH_DRAWING; attempt++) {
-        const missing = draw.count - drawn.size
-        // A quarter more than should do, because a number that has to be looked up costs a page read in a large fleet.
-        const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
-        const { rows } = await sql<{ id: string }>`
-          select id from devices where ordinal = any(${ordinals}::bigint[]) and ${eligible}`.execute(db)
-        for (const id of sample(rows, rows.length, draw.random)) if (drawn.size < draw.count) drawn.add(id.id)
-        share = rows.length / ordinals.length
-      }
-      if (drawn.size === draw.count) return [...drawn]
-    }
-    // Said once more in words that the index on org_id serves: a small organisation in a large fleet reads only its own.
-    const ofOrg = draw.orgId === null ? sql<boolean>`org_id is null` : sql<boolean>`org_id = ${draw.orgId}`
-    const { rows } = await sql<{ id: string }>`
-      select id from devices where ${ofOrg} and ${eligible} order by random() limit ${draw.count}`.execute(db)
-    return rows.map((row) => row.id)
-  },
 })
+
+/** How one update looked beside the others. */
+export interface ScreenedUpdate {
+  readonly update_id: string
+  readonly norm: number
+  readonly cosine: number | null
+  readonly non_finite: number
+}
 
 /** Columns that later steps of a round's life set; jsonb columns as JSON text. */
 export interface RoundChanges {
@@ -203,6 +281,12 @@ export interface RoundChanges {
   lease_owner: string | null
   lease_until: Date | null
   updates_deleted_at: Date
+  accuracy: number | null
+  loss: number | null
+  screening: string
+  noise_seed: null
+  state_sha256: null
+  control_sha256: null
 }
 
 export const alreadyInProgress = () =>
@@ -237,6 +321,16 @@ export const fromRow = (row: Selectable<RoundRow>): StoredRound => ({
   completedAt: row.completed_at,
   endedAt: row.ended_at,
   updatesDeletedAt: row.updates_deleted_at,
+  jobId: row.job_id,
+  groupId: row.group_id,
+  federationId: row.federation_id,
+  wantedUpdates: row.wanted_updates,
+  stateSha256: row.state_sha256,
+  controlSha256: row.control_sha256,
+  privacy: row.privacy as unknown as RoundPrivacy | null,
+  noiseSeed: row.noise_seed,
+  accuracy: row.accuracy,
+  loss: row.loss,
 })
 
 export type RoundsStore = ReturnType<typeof createRoundsStore>

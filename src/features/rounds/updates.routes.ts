@@ -4,8 +4,16 @@ import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { readUpload } from '../../http/upload.ts'
 import { parseFields } from '../../http/validation.ts'
-import { present as presentRound } from './rounds.routes.ts'
-import { FailureBody, ModelUpdate, Round, RoundParams, UpdateFields } from './rounds.schema.ts'
+import { present as presentRound } from './round-body.schema.ts'
+import {
+  FailureBody,
+  ListUpdatesQuery,
+  ModelUpdate,
+  Round,
+  RoundParams,
+  RoundUpdates,
+  UpdateFields,
+} from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 
@@ -35,18 +43,63 @@ export const updatesRoutes = (
     async (request, reply) => {
       const caller = callerOf(request)
       const round = await updates.admit(caller, request.params.round_id)
-      const { file, fields } = await readUpload(request, { blobs: storage.blobs, maxBytes: storage.maxUploadBytes })
+      const { file, others, fields } = await readUpload(request, {
+        blobs: storage.blobs,
+        maxBytes: storage.maxUploadBytes,
+        also: ['control'],
+      })
+      const control = others.control ?? null
       try {
         const report = parseFields(UpdateFields, fields)
-        const update = await updates.submit(caller, round, file, {
-          numSamples: report.num_samples,
-          localLoss: report.local_loss,
-          localAccuracy: report.local_accuracy,
-          trainingTimeSeconds: report.training_time_seconds,
-        })
+        const update = await updates.submit(
+          caller,
+          round,
+          { file, control },
+          {
+            numSamples: report.num_samples,
+            localLoss: report.local_loss,
+            localAccuracy: report.local_accuracy,
+            trainingTimeSeconds: report.training_time_seconds,
+          },
+        )
         return reply.code(201).send(present(update))
       } finally {
         await file.discard()
+        await control?.discard()
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/updates',
+    {
+      schema: {
+        operationId: 'listUpdates',
+        summary: 'Ours: what was delivered, in the order of device ids, and how each update looked beside the others',
+        tags: ['training'],
+        params: RoundParams,
+        querystring: ListUpdatesQuery,
+        response: { 200: RoundUpdates },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const found = await updates.list(callerOf(request), request.params.round_id, { limit, offset })
+      return {
+        updates: found.updates.map(({ update, deviceName, screened, weight }) => ({
+          ...present(update),
+          device_identifier: deviceName,
+          norm: screened?.norm ?? null,
+          cosine: screened?.cosine ?? null,
+          non_finite: screened?.non_finite ?? null,
+          weight,
+          staleness: update.staleness,
+          base_round_id: update.baseRoundId,
+        })),
+        total: found.total,
+        limit,
+        offset,
       }
     },
   )

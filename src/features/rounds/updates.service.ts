@@ -4,13 +4,15 @@ import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
-import { dueEvent, nextStatus } from '../../domain/round.ts'
+import { dueEvent } from '../../domain/round.ts'
 import type { Layout } from '../../tensors/layout.ts'
 import type { ObservationsService } from '../experiments/observations.service.ts'
 import type { FilesService } from '../files/files.service.ts'
-import type { ParticipantsStore, StoredUpdate } from './participants.store.ts'
+import type { Participant, ParticipantsStore } from './participants.store.ts'
+import type { RoundEndings } from './round-endings.service.ts'
+import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
-export type { StoredUpdate } from './participants.store.ts'
+export type { StoredUpdate } from './updates.store.ts'
 
 import { type RoundsService, requireParticipant, type StoredRound } from './rounds.service.ts'
 import type { RoundsStore } from './rounds.store.ts'
@@ -22,12 +24,19 @@ export interface UpdateReport {
   readonly trainingTimeSeconds: number | undefined
 }
 
+/** How long an update waits for the next round of an asynchronous job. */
+const BETWEEN_ROUNDS_MS = 20_000
+const LOOK_AGAIN_MS = 250
+const NEVER = new AbortController().signal
+
 /** What devices bring back to a round: their updates, or the reason why there is none. */
 export const createUpdatesService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
+  readonly updates: UpdatesStore
   readonly rounds: RoundsService
+  readonly endings: RoundEndings
   readonly files: FilesService
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'inspect'>
@@ -37,7 +46,21 @@ export const createUpdatesService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, participants, rounds, files, blobs, workers, observations, collected, now, newId } = parts
+  const {
+    database,
+    store,
+    participants,
+    updates,
+    rounds,
+    endings,
+    files,
+    blobs,
+    workers,
+    observations,
+    collected,
+    now,
+    newId,
+  } = parts
   const layouts = new LRUCache<string, { layout: Layout | null }>({ max: 16 })
 
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
@@ -57,24 +80,50 @@ export const createUpdatesService = (parts: {
     return layout
   }
 
-  const requireOpen = async (round: StoredRound, deviceId: string | null): Promise<string> => {
+  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
+  const requireOpen = async (
+    round: StoredRound,
+    deviceId: string | null,
+  ): Promise<Participant & { deviceId: string }> => {
     if (deviceId === null) {
       throw conflict('This key belongs to no device, so it is not a participant of the round. Use the key of a device.')
     }
     const part = await participants.find(database.sql, round.id, deviceId)
     if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
-    if (round.status !== 'active') {
-      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.`)
+    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
+    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
+    if (round.status !== 'active' && !isAwaitedLater) {
+      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
+      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`)
     }
-    if (requireParticipant(part, round).state === 'failed') {
+    const known = requireParticipant(part, round)
+    if (known.state === 'failed') {
       throw conflict(`This device has failed in this round already: ${part?.failureReason ?? 'no reason given'}.`)
     }
-    return deviceId
+    return { ...known, deviceId }
+  }
+
+  /** Locks the round that an update to `admitted` counts for now; null while none is open for it. */
+  const lockOpen = async (tx: Database['sql'], admitted: StoredRound, deviceId: string | null) => {
+    const own = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
+    const round = await store.lock(tx, own?.roundId ?? admitted.id)
+    if (round === null) throw notFound('Round', admitted.id)
+    const part = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
+    const isOpen = round.status === 'active' && dueEvent(round, now()) === null
+    if (part?.state !== 'selected' || part.roundId !== round.id || !isOpen) return null
+    return { round, part }
   }
 
   const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
-    const kept = await participants.findUpdate(database.sql, roundId, deviceId)
+    const kept = await updates.find(database.sql, roundId, deviceId)
     return conflict(`This device has submitted already; its update ${kept?.id ?? ''} was kept. Nothing is lost.`)
+  }
+
+  const inspectControl = async (control: StagedBlob, expected: Layout | null): Promise<void> => {
+    await workers.inspect(control.path, { expected }).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== 'bad_request') throw error
+      throw badRequest(`control: ${error.message}`)
+    })
   }
 
   return {
@@ -89,47 +138,27 @@ export const createUpdatesService = (parts: {
     async submit(
       caller: Caller,
       admitted: StoredRound,
-      staged: StagedBlob,
+      sent: { readonly file: StagedBlob; readonly control: StagedBlob | null },
       report: UpdateReport,
     ): Promise<StoredUpdate> {
+      const { file: staged, control } = sent
       if (staged.size === 0) throw badRequest('file is empty: an update needs weights.')
-      await workers.inspect(staged.path, { expected: await expectedLayout(admitted) })
+      requireControl(admitted, control)
+      const expected = await expectedLayout(admitted)
+      await workers.inspect(staged.path, { expected })
+      if (control !== null) await inspectControl(control, expected)
       await files.keep(staged)
-      const { update, closed } = await database.transaction(async (tx) => {
-        const round = await store.lock(tx, admitted.id)
-        if (round === null) throw notFound('Round', admitted.id)
-        const part = caller.deviceId === null ? null : await participants.find(tx, round.id, caller.deviceId)
-        if (part?.state !== 'selected' || round.status !== 'active' || dueEvent(round, now()) !== null) return refused()
-        const accepted: StoredUpdate = {
-          id: newId(),
-          roundId: round.id,
-          deviceId: caller.deviceId!,
-          sha256: staged.sha256,
-          fileHash: staged.sha256,
-          size: staged.size,
-          numSamples: report.numSamples,
-          localLoss: report.localLoss ?? null,
-          localAccuracy: report.localAccuracy ?? null,
-          trainingTimeSeconds: report.trainingTimeSeconds ?? null,
-          createdAt: now(),
-        }
-        await participants.insertUpdate(tx, accepted)
-        await participants.report(
-          tx,
-          { roundId: round.id, deviceId: accepted.deviceId, state: 'delivered', reason: null },
-          now(),
-        )
-        if (round.globalModelId !== null && round.globalModelVersion !== null) {
-          await observations.observeUpdate(tx, {
-            deviceId: accepted.deviceId,
-            modelId: round.globalModelId,
-            version: round.globalModelVersion,
-            accuracy: accepted.localAccuracy,
-            loss: accepted.localLoss,
-          })
-        }
-        return { update: accepted, closed: await count(tx, round, part.fetchedAt === null) }
-      })
+      if (control !== null) await files.keep(control)
+      const accept = () => tryToAccept(caller, admitted, { staged, control }, report)
+      let { update, closed } = await accept()
+      // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
+      const until = Date.now() + BETWEEN_ROUNDS_MS
+      while (update === null && admitted.plan.asynchronous && Date.now() < until && !rounds.changes.isClosed()) {
+        const seen = rounds.changes.version()
+        await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
+        await rounds.changes.changedSince(seen, LOOK_AGAIN_MS, NEVER)
+        ;({ update, closed } = await accept())
+      }
       if (update === null) {
         await rounds.tick()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
@@ -139,22 +168,41 @@ export const createUpdatesService = (parts: {
       return update
     },
 
+    /** What was delivered to the round, with how it looked and what it counted for, once the round is completed. */
+    async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      const round = await rounds.get(caller, id)
+      const screened = new Map(((await store.screening(database.sql, id)) ?? []).map((one) => [one.update_id, one]))
+      const weights = new Map(round.receipt?.updates.map((one) => [one.update_id, one.weight]))
+      const found = await updates.page(database.sql, id, page)
+      return {
+        total: found.total,
+        updates: found.updates.map(({ update, deviceName }) => ({
+          update,
+          deviceName,
+          screened: screened.get(update.id) ?? null,
+          weight: weights.get(update.id) ?? null,
+        })),
+      }
+    },
+
     /** A participant gives up, with a reason; the round stops waiting for it, and its place is free again. */
     async fail(caller: Caller, roundId: string, reason: string): Promise<StoredRound> {
       const admitted = await rounds.get(caller, roundId)
-      const deviceId = await requireOpen(admitted, caller.deviceId)
+      const { deviceId } = await requireOpen(admitted, caller.deviceId)
       const closed = await database.transaction(async (tx) => {
-        const round = await store.lock(tx, roundId)
+        const own = await participants.find(tx, roundId, deviceId)
+        const round = await store.lock(tx, own?.roundId ?? roundId)
         const part = await participants.find(tx, roundId, deviceId)
-        if (round?.status !== 'active' || part?.state !== 'selected') return false
-        await participants.report(tx, { roundId, deviceId, state: 'failed', reason }, now())
+        if (part?.state !== 'selected' || part.roundId !== round?.id) return false
+        if (round.status !== 'active' && !round.plan.asynchronous) return false
+        await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
         const changed = {
           ...round,
           takingPart: round.takingPart - 1,
           failedDevices: round.failedDevices + 1,
         }
-        await store.update(tx, roundId, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
-        return dueEvent(changed, now()) === 'collect'
+        await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
+        return round.status === 'active' && dueEvent(changed, now()) === 'collect'
       })
       if (closed) {
         await rounds.tick()
@@ -163,6 +211,52 @@ export const createUpdatesService = (parts: {
       rounds.changes.fire()
       return rounds.get(caller, roundId)
     },
+  }
+
+  /** Counts the update for the round that is open for it, in one transaction; nothing when there is none. */
+  function tryToAccept(
+    caller: Caller,
+    admitted: StoredRound,
+    files: { readonly staged: StagedBlob; readonly control: StagedBlob | null },
+    report: UpdateReport,
+  ) {
+    return database.transaction(async (tx) => {
+      const open = await lockOpen(tx, admitted, caller.deviceId)
+      if (open === null) return refused()
+      const { round, part } = open
+      const accepted: StoredUpdate = {
+        id: newId(),
+        roundId: round.id,
+        deviceId: caller.deviceId!,
+        sha256: files.staged.sha256,
+        fileHash: files.staged.sha256,
+        size: files.staged.size,
+        numSamples: report.numSamples,
+        localLoss: report.localLoss ?? null,
+        localAccuracy: report.localAccuracy ?? null,
+        trainingTimeSeconds: report.trainingTimeSeconds ?? null,
+        createdAt: now(),
+        controlSha256: files.control?.sha256 ?? null,
+        baseRoundId: part.baseRoundId,
+        staleness: round.plan.asynchronous ? (round.plan.step ?? 0) - (admitted.plan.step ?? 0) : null,
+      }
+      await updates.insert(tx, accepted)
+      await participants.report(
+        tx,
+        { roundId: round.id, deviceId: accepted.deviceId, state: 'delivered', reason: null },
+        now(),
+      )
+      if (admitted.globalModelId !== null && admitted.globalModelVersion !== null) {
+        await observations.observeUpdate(tx, {
+          deviceId: accepted.deviceId,
+          modelId: admitted.globalModelId,
+          version: admitted.globalModelVersion,
+          accuracy: accepted.localAccuracy,
+          loss: accepted.localLoss,
+        })
+      }
+      return { update: accepted, closed: await count(tx, round, part.fetchedAt === null) }
+    })
   }
 
   /** Counts an accepted update; true when it was the last one the round waited for. */
@@ -174,9 +268,22 @@ export const createUpdatesService = (parts: {
       completed_devices: completedDevices,
       participated_devices: round.participatedDevices + (newcomer ? 1 : 0),
       ...(quorumAt === null ? {} : { quorum_at: quorumAt }),
-      ...(closes ? { status: nextStatus(round.status, 'collect') } : {}),
     })
+    if (closes) await endings.collect(tx, round)
     return closes
+  }
+}
+
+/** SCAFFOLD's updates bring the change of the device's control variate; others have none. */
+const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
+  const wanted = round.plan.strategy === 'scaffold'
+  if (wanted && (control === null || control.size === 0)) {
+    throw badRequest(
+      "control is required: a SCAFFOLD round needs the change of the device's control variate as a file.",
+    )
+  }
+  if (!wanted && control !== null) {
+    throw badRequest(`control belongs to SCAFFOLD; this round's strategy is ${round.plan.strategy}.`)
   }
 }
 

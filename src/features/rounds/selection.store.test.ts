@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../test/databases.ts'
 import type { Database } from '../../db/open.ts'
-import { createRoundsStore } from './rounds.store.ts'
+import { createSelectionStore } from './selection.store.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const FLEET = 480
@@ -36,8 +36,9 @@ const seeded = () => {
   }
 }
 
-const { drawActive } = createRoundsStore()
-const usual = { orgId: null, activeSince: NOW, except: null }
+const { drawActive } = createSelectionStore()
+const scopeOf = (orgId: string | null) => ({ orgIds: [orgId], groupId: null })
+const usual = { scope: scopeOf(null), activeSince: NOW, except: null, busyIn: null }
 
 eachDatabase('a draw from a fleet that is much larger than the round', (open) => {
   it('takes each eligible device equally often, and nobody else', async () => {
@@ -67,7 +68,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     await addFleet(db, (n) => ({ orgId: n % 24 === 0 ? 'small' : null, active: n !== 24 }))
     const times = new Map<string, number>()
     for (let draw = 0; draw < 190; draw++) {
-      const drawn = await drawActive(db.sql, { ...usual, orgId: 'small', count: 2, random: seeded() })
+      const drawn = await drawActive(db.sql, { ...usual, scope: scopeOf('small'), count: 2, random: seeded() })
       for (const id of drawn) times.set(id, (times.get(id) ?? 0) + 1)
     }
     const eligible = Array.from({ length: 19 }, (_, index) => idOf(24 * (index + 2)))
@@ -79,7 +80,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     const db = await open()
     await addFleet(db, (n) => ({ orgId: 'small', active: n % 160 === 0 }))
     const random = seeded()
-    const drawn = await drawActive(db.sql, { ...usual, orgId: 'small', count: 20, random })
+    const drawn = await drawActive(db.sql, { ...usual, scope: scopeOf('small'), count: 20, random })
     expect(drawn.sort()).toEqual([160, 320, 480].map(idOf))
     expect(await drawActive(db.sql, { ...usual, count: 20, random })).toEqual([])
   })

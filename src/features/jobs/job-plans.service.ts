@@ -1,0 +1,148 @@
+import type { Database } from '../../db/open.ts'
+import type { Caller } from '../../domain/access.ts'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
+import { noiseForEpsilon } from '../../domain/privacy/planning.ts'
+import { TIMEOUT_SECONDS } from '../../domain/round.ts'
+import { requirePrivacyAllowed, STRATEGY_RULES, strategySettings } from '../../domain/strategy-settings.ts'
+import {
+  JOB_ROUNDS,
+  type JobSettings,
+  MIN_DEVICES_DEFAULT,
+  OVER_SELECTION,
+  roundSizes,
+  type StopRule,
+  WAIT_FOR_DEVICES_SECONDS,
+} from '../../domain/training-job.ts'
+import type { ModelsService } from '../models/models.service.ts'
+import type { RoundStarts } from '../rounds/round-starts.service.ts'
+import type { Reach, RoundsService } from '../rounds/rounds.service.ts'
+
+/** A job as it is asked for. */
+export interface NewJob {
+  readonly model: string
+  readonly name: string | undefined
+  readonly orgId: string | undefined
+  readonly strategy: string | undefined
+  readonly strategyOptions: Readonly<Record<string, unknown>> | undefined
+  readonly rounds: number | undefined
+  readonly minDevices: number | undefined
+  readonly targetDevices: number | undefined
+  readonly overSelection: number | undefined
+  readonly timeoutSeconds: number | undefined
+  readonly reportWindowSeconds: number | undefined
+  readonly waitForDevicesSeconds: number | undefined
+  readonly group: string | undefined
+  readonly federation: string | undefined
+  readonly hyperparameters: Readonly<Record<string, unknown>> | undefined
+  readonly privacy:
+    | {
+        readonly noiseMultiplier: number | undefined
+        readonly targetEpsilon: number | undefined
+        readonly targetDelta: number | undefined
+        readonly clipNorm: number
+        readonly adaptiveClip: boolean
+      }
+    | undefined
+  readonly stopWhen: StopRule | undefined
+}
+
+/** A job that may be created. */
+export interface PlannedJob {
+  readonly settings: JobSettings
+  readonly modelId: string
+  readonly reach: Reach
+}
+
+/** What is promised where a target epsilon names no delta. */
+const DELTA = 1e-5
+
+/** Checks what is asked of a job before there is one: names, sizes, strategy, and what its noise would cost. */
+export const createJobPlans = (parts: {
+  readonly database: Database
+  readonly models: Pick<ModelsService, 'findVersion'>
+  readonly rounds: Pick<RoundsService, 'reach'>
+  readonly starts: Pick<RoundStarts, 'countActive'>
+  /** Whether a stored file's tensors can be read. */
+  readonly isReadable: (sha256: string) => Promise<boolean>
+  readonly ledger: {
+    requireRoomFor(database: Database, federationId: string, planned: NoisySteps): Promise<void>
+  }
+}) => {
+  const { database, models, rounds, starts, isReadable, ledger } = parts
+
+  const modelOf = async (caller: Caller, idOrName: string) => {
+    try {
+      return (await models.findVersion(caller, idOrName, 'latest')).version
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
+      throw badRequest(`model: ${error.message} Name a model of the catalog that has an uploaded version.`)
+    }
+  }
+
+  /** The most that a device's chance to be selected comes to, with the devices that are active now. */
+  const sampleRateOf = async (reach: Reach, selected: number): Promise<number> => {
+    const population = await starts.countActive(database.sql, reach.scope, null)
+    return selected >= population ? 1 : selected / population
+  }
+
+  const privacyOf = async (asked: NonNullable<NewJob['privacy']>, sampleRate: number, steps: number) => {
+    const { noiseMultiplier: given, targetEpsilon: epsilon, targetDelta: delta = DELTA, clipNorm, adaptiveClip } = asked
+    if ((given === undefined) === (epsilon === undefined)) {
+      throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
+    }
+    if (given !== undefined) return { noiseMultiplier: given, clipNorm, adaptiveClip }
+    const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+    const noiseMultiplier = await noiseForEpsilon({ epsilon: epsilon!, delta, sampleRate, steps }, nextTurn)
+    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip }
+    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)
+  }
+
+  return {
+    async plan(caller: Caller, wanted: NewJob): Promise<PlannedJob> {
+      const strategy = strategySettings(wanted.strategy, wanted.strategyOptions)
+      if (wanted.privacy !== undefined) requirePrivacyAllowed(strategy.name)
+      const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
+      const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
+      const targetDevices =
+        wanted.targetDevices ?? (isAsynchronous ? Math.max(minDevices, Number(strategy.options.buffer)) : minDevices)
+      const overSelection = wanted.overSelection ?? OVER_SELECTION.default
+      const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
+      const reach = await rounds.reach(caller, wanted)
+      const version = await modelOf(caller, wanted.model)
+      if ((strategy.name !== 'fedavg' || wanted.privacy !== undefined) && !(await isReadable(version.sha256))) {
+        throw badRequest(
+          `model: the tensors of '${wanted.model}' cannot be read (format ${version.format}), and strategy ` +
+            `'${strategy.name}' works on them. Upload it as safetensors, .pt or .npz, or use fedavg without privacy.`,
+        )
+      }
+      const count = wanted.rounds ?? JOB_ROUNDS.default
+      const sampleRate = wanted.privacy === undefined ? 1 : await sampleRateOf(reach, sizes.selected)
+      const privacy = wanted.privacy === undefined ? null : await privacyOf(wanted.privacy, sampleRate, count)
+      if (privacy !== null && reach.federationId !== null) {
+        const { noiseMultiplier } = privacy
+        await ledger.requireRoomFor(database, reach.federationId, { noiseMultiplier, sampleRate, steps: count })
+      }
+      return {
+        modelId: version.modelId,
+        reach,
+        settings: {
+          strategy,
+          rounds: count,
+          minDevices,
+          targetDevices,
+          overSelection,
+          timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+          reportWindowSeconds: wanted.reportWindowSeconds ?? null,
+          waitForDevicesSeconds: wanted.waitForDevicesSeconds ?? WAIT_FOR_DEVICES_SECONDS.default,
+          hyperparameters: wanted.hyperparameters ?? {},
+          privacy,
+          secureAggregation: null,
+          stopWhen: wanted.stopWhen ?? null,
+        },
+      }
+    },
+  }
+}
+
+export type JobPlansService = ReturnType<typeof createJobPlans>

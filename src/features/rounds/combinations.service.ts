@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import type { AggregationResult, PrivacyPlan } from '../../aggregation/job.ts'
+import { buildReceipt, type Receipt } from '../../aggregation/receipt.ts'
+import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
+import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import { conflict, ServiceError } from '../../domain/errors.ts'
+import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { DeliveredUpdate } from './updates.store.ts'
+
+/** What came out of a round's updates. The staged files are the caller's to keep or discard. */
+export interface Combined {
+  readonly result: AggregationResult
+  readonly output: StagedBlob
+  /** What the strategy hands to the job's next round; null where it keeps nothing. */
+  readonly state: StagedBlob | null
+  readonly control: StagedBlob | null
+  readonly receipt: Receipt
+}
+
+/** Adds a round's updates up as its plan says. The same round gives the same bytes, as often as it is asked. */
+export const createCombinations = (parts: {
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'inspect' | 'screen'>
+}) => {
+  const { blobs, workers } = parts
+
+  const isReadable = async (sha256: string): Promise<boolean> => {
+    try {
+      return (await workers.inspect(await blobs.localPath(sha256), { expected: null })).layout !== null
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'bad_request') return false
+      throw error
+    }
+  }
+
+  /** The distributed model lends its container to the result, where we can read it; else the first update does. */
+  const globalOf = async ({ globalSha256: sha256 }: StoredRound): Promise<string | null> =>
+    sha256 !== null && (await isReadable(sha256)) ? blobs.localPath(sha256) : null
+
+  const pathOf = async (sha256: string | null): Promise<string | null> =>
+    sha256 === null ? null : blobs.localPath(sha256)
+
+  return {
+    /** Whether the tensors of a stored file can be read. */
+    isReadable,
+
+    async combine(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<Combined> {
+      const isPlain = round.plan.options === undefined
+      const outputPath = await blobs.scratchPath()
+      const stateOutputPath = isPlain ? null : await blobs.scratchPath()
+      const controlOutputPath = round.plan.strategy === 'scaffold' ? await blobs.scratchPath() : null
+      const result = await workers.aggregate({
+        strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
+        globalPath: await globalOf(round),
+        updates: await Promise.all(
+          delivered.map(async ({ update, deviceName, baseSha256 }) => ({
+            id: deviceName,
+            path: await blobs.localPath(fileOf(update)),
+            numSamples: update.numSamples,
+            ...(update.controlSha256 === null ? {} : { controlPath: await blobs.localPath(update.controlSha256) }),
+            ...(baseSha256 === null ? {} : { basePath: await blobs.localPath(baseSha256) }),
+            ...(update.staleness === null ? {} : { staleness: update.staleness }),
+          })),
+        ),
+        statePath: await pathOf(round.stateSha256),
+        stateOutputPath,
+        controlOutputPath,
+        population: round.plan.population ?? null,
+        privacy: privacyOf(round),
+        outputPath,
+      })
+      const output = await blobs.adopt(outputPath)
+      const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
+      const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
+      const receipt = buildReceipt({
+        strategy: round.plan.strategy,
+        globalModelSha256: round.globalSha256,
+        updates: delivered.map(({ update, deviceName, baseSha256 }) => ({
+          deviceId: deviceName,
+          updateId: update.id,
+          sha256: update.fileHash,
+          numSamples: update.numSamples,
+          controlSha256: update.controlSha256,
+          baseModelSha256: baseSha256,
+          staleness: update.staleness,
+        })),
+        weights: result.weights,
+        outputSha256: output.sha256,
+        ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
+      })
+      return { result, output, state, control, receipt }
+    },
+
+    /** How every update looks beside the others; null where there is no model to measure from, or nothing to compare. */
+    async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
+      const globalPath = await globalOf(round)
+      if (globalPath === null) return null
+      const updates = await Promise.all(
+        delivered.map(async ({ update, deviceName }) => ({
+          id: deviceName,
+          path: await blobs.localPath(fileOf(update)),
+        })),
+      )
+      const idOf = new Map(delivered.map(({ update, deviceName }) => [deviceName, update.id]))
+      const screened = await workers.screen({ globalPath, updates, scratchPath: await blobs.scratchPath() })
+      return screened.map(({ id, norm, cosine, nonFinite }) => ({
+        update_id: idOf.get(id)!,
+        norm,
+        cosine,
+        non_finite: nonFinite,
+      }))
+    },
+  }
+}
+
+const privacyOf = (round: StoredRound): PrivacyPlan | null => {
+  const { privacy, noiseSeed } = round
+  if (privacy === null) return null
+  if (noiseSeed === null) throw conflict("The seed of this round's noise was deleted with its updates.")
+  const { clipNorm, noiseMultiplier, denominator, adaptiveClip } = privacy
+  return { clipNorm, noiseMultiplier, denominator, noiseSeed, adaptive: adaptiveClip ? {} : null }
+}
+
+const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: StagedBlob | null) => ({
+  strategy_options: round.plan.options!,
+  ...(round.plan.population === undefined ? {} : { population: round.plan.population }),
+  ...(state === null ? {} : { state_sha256: round.stateSha256, next_state_sha256: state.sha256 }),
+  ...(control === null ? {} : { next_control_sha256: control.sha256 }),
+  ...(round.privacy === null || round.noiseSeed === null
+    ? {}
+    : {
+        privacy: {
+          noise_multiplier: round.privacy.noiseMultiplier,
+          clip_norm: round.privacy.clipNorm,
+          denominator: round.privacy.denominator,
+          adaptive_clip: round.privacy.adaptiveClip,
+          noise_seed_sha256: createHash('sha256').update(round.noiseSeed).digest('hex'),
+        },
+      }),
+})
+
+const fileOf = (update: DeliveredUpdate['update']): string => {
+  if (update.sha256 === null) throw conflict(`The file of update ${update.id} was deleted after its retention period.`)
+  return update.sha256
+}
+
+export type Combinations = ReturnType<typeof createCombinations>

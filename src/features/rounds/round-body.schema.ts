@@ -1,0 +1,48 @@
+import { blobPath } from '../../blobs/blob-store.ts'
+import type { StoredRound } from './rounds.service.ts'
+
+/** A round as it travels. */
+export const present = (round: StoredRound) => ({
+  id: round.id,
+  org_id: round.orgId,
+  round_number: round.roundNumber,
+  status: round.status,
+  target_devices: round.targetDevices,
+  min_devices: round.minDevices,
+  participated_devices: round.participatedDevices,
+  completed_devices: round.completedDevices,
+  failed_devices: round.failedDevices,
+  global_model_id: round.globalModelId,
+  global_model_path: round.globalSha256 === null ? null : blobPath(round.globalSha256),
+  aggregated_model_id: round.aggregatedModelId,
+  aggregated_model_path: round.aggregatedSha256 === null ? null : blobPath(round.aggregatedSha256),
+  failure_reason: round.failureReason,
+  started_at: round.startedAt?.toISOString() ?? null,
+  completed_at: round.completedAt?.toISOString() ?? null,
+  timeout_at: round.timeoutAt.toISOString(),
+  created_at: round.createdAt.toISOString(),
+  ...(round.plan.options === undefined && round.jobId === null ? {} : presentTraining(round)),
+  ...(round.groupId === null ? {} : { group_id: round.groupId }),
+  ...(round.federationId === null ? {} : { federation_id: round.federationId }),
+})
+
+/** What a round with a strategy of its own is besides. */
+const presentTraining = (round: StoredRound) => ({
+  strategy: round.plan.strategy,
+  strategy_options: round.plan.options ?? {},
+  accuracy: round.accuracy,
+  loss: round.loss,
+  ...(round.jobId === null ? {} : { job_id: round.jobId }),
+  ...(round.wantedUpdates === null ? {} : { wanted_updates: round.wantedUpdates }),
+  ...(round.privacy === null
+    ? {}
+    : {
+        privacy: {
+          noise_multiplier: round.privacy.noiseMultiplier,
+          clip_norm: round.privacy.clipNorm,
+          denominator: round.privacy.denominator,
+          sample_rate: round.privacy.sampleRate,
+          adaptive_clip: round.privacy.adaptiveClip,
+        },
+      }),
+})

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto'
+import type { Executor } from '../../db/open.ts'
+import { activeSince } from '../../domain/device.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { stragglerGraceSeconds } from '../../domain/round.ts'
+import type { Random } from '../../domain/sampling.ts'
+import { STRATEGY_RULES, type StrategySettings } from '../../domain/strategy-settings.ts'
+import type { StoredVersion } from '../models/models.service.ts'
+import type { ParticipantsStore } from './participants.store.ts'
+import type { PrivacyLedger } from './round-endings.service.ts'
+import type { RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
+import type { Scope, SelectionStore } from './selection.store.ts'
+
+/** A round that may begin: everything is checked but what only the transaction can know. */
+export interface OpenRound {
+  readonly orgId: string | null
+  readonly groupId: string | null
+  readonly federationId: string | null
+  readonly scope: Scope
+  /** Null is a plain round: federated averaging, and a plan without anything more. */
+  readonly strategy: StrategySettings | null
+  readonly hyperparameters: Readonly<Record<string, unknown>>
+  readonly minDevices: number
+  /** How many devices are selected. */
+  readonly targetDevices: number
+  /** How many updates close it; null: all that take part. */
+  readonly wantedUpdates: number | null
+  readonly timeoutSeconds: number
+  /** Null: what follows from the timeout. */
+  readonly graceSeconds: number | null
+  readonly version: StoredVersion | null
+  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
+  /** The device whose key starts it; it takes part. */
+  readonly starter: string | null
+  readonly job: {
+    readonly id: string
+    readonly step: number
+    readonly stateSha256: string | null
+    readonly controlSha256: string | null
+    /** The round before, of an asynchronous job. */
+    readonly previousRoundId: string | null
+  } | null
+}
+
+/** Opens rounds: draws the devices, books what noise costs, hands out the plan. */
+export const createRoundStarts = (parts: {
+  readonly store: RoundsStore
+  readonly selection: SelectionStore
+  readonly participants: ParticipantsStore
+  readonly ledger: Pick<PrivacyLedger, 'reserve'>
+  readonly random: Random
+  /** Overrides the grace that follows from a round's timeout. */
+  readonly graceSeconds: number | null
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { store, selection, participants, ledger, random, now, newId } = parts
+
+  /** How many devices could be selected, where somebody needs to know: counting reads them all. */
+  const populationOf = async (tx: Executor, wanted: OpenRound): Promise<number | null> =>
+    wanted.privacy !== null || wanted.strategy?.name === 'scaffold'
+      ? selection.countActive(tx, wanted.scope, activeSince(now()))
+      : null
+
+  const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
+    const { strategy, hyperparameters, job } = wanted
+    if (strategy === null) return { strategy: 'fedavg', hyperparameters }
+    const rules = STRATEGY_RULES[strategy.name]
+    const onDevice = Object.fromEntries(rules.onDevice.map((name) => [name, strategy.options[name]!]))
+    return {
+      strategy: strategy.name,
+      hyperparameters: { ...hyperparameters, ...onDevice },
+      options: strategy.options,
+      ...(job === null ? {} : { step: job.step }),
+      ...(rules.asynchronous ? { asynchronous: true } : {}),
+      ...(population === null ? {} : { population }),
+    }
+  }
+
+  return {
+    /** Enough devices of the scope are active for a round that needs `enough`. */
+    countActive: (db: Executor, scope: Scope, enough: number | null): Promise<number> =>
+      selection.countActive(db, scope, activeSince(now()), enough),
+
+    /**
+     * Opens the round in this transaction. Throws conflict while another round of the organisation is in progress, and when
+     * the federation's privacy budget would be exceeded.
+     */
+    async open(tx: Executor, wanted: OpenRound): Promise<StoredRound> {
+      const startedAt = now()
+      const { timeoutSeconds, starter, scope, job, version } = wanted
+      const id = newId()
+      const population = await populationOf(tx, wanted)
+      const plan = planOf(wanted, population)
+      const draw = {
+        scope,
+        count: wanted.targetDevices - (starter === null ? 0 : 1),
+        activeSince: activeSince(startedAt),
+        except: starter,
+        busyIn: null,
+        random,
+      }
+      // An asynchronous round first takes those along who still train, and then draws among the others.
+      const early = plan.asynchronous ? [] : await selection.drawActive(tx, draw)
+      const selected = early.length + (starter === null ? 0 : 1)
+      const privacy = privacyOf(wanted, selected, population)
+      if (privacy !== null && wanted.federationId !== null) {
+        const { noiseMultiplier, sampleRate, clipNorm } = privacy
+        const entry = { federationId: wanted.federationId, roundId: id, jobId: job?.id ?? null }
+        await ledger.reserve(tx, { ...entry, noiseMultiplier, sampleRate, steps: 1, clipNorm }).catch(asRefusal)
+      }
+      const inserted = await store.insert(
+        tx,
+        {
+          id,
+          orgId: wanted.orgId,
+          targetDevices: wanted.targetDevices,
+          minDevices: wanted.minDevices,
+          timeoutSeconds,
+          graceSeconds: parts.graceSeconds ?? wanted.graceSeconds ?? stragglerGraceSeconds(timeoutSeconds),
+          plan,
+          globalModelId: version?.modelId ?? null,
+          globalModelVersion: version?.version ?? null,
+          globalSha256: version?.sha256 ?? null,
+          startedAt,
+          timeoutAt: new Date(startedAt.getTime() + timeoutSeconds * 1000),
+          jobId: job?.id ?? null,
+          groupId: wanted.groupId,
+          federationId: wanted.federationId,
+          wantedUpdates: wanted.wantedUpdates,
+          stateSha256: job?.stateSha256 ?? null,
+          controlSha256: job?.controlSha256 ?? null,
+          privacy,
+          noiseSeed: privacy === null ? null : randomBytes(32).toString('hex'),
+        },
+        selected,
+      )
+      if (!plan.asynchronous) {
+        await participants.insertAll(tx, id, { starter, drawn: early }, startedAt)
+        return inserted
+      }
+      const takenAlong = job?.previousRoundId
+        ? await participants.takeAlong(tx, {
+            from: job.previousRoundId,
+            to: id,
+            oldestStep: job.step - Number(plan.options!.max_staleness),
+            now: startedAt,
+          })
+        : 0
+      const count = wanted.targetDevices - takenAlong
+      const drawn = await selection.drawActive(tx, { ...draw, count, except: null, busyIn: id })
+      await participants.insertAll(tx, id, { starter: null, drawn }, startedAt)
+      const takingPart = takenAlong + drawn.length
+      await store.update(tx, id, { taking_part: takingPart })
+      return { ...inserted, takingPart }
+    },
+  }
+}
+
+/** The federation's budget does not allow the round. */
+export class BudgetRefused extends ServiceError {
+  override readonly name = 'BudgetRefused'
+}
+
+const asRefusal = (error: unknown): never => {
+  if (error instanceof ServiceError && error.code === 'conflict') throw new BudgetRefused('conflict', error.message)
+  throw error
+}
+
+/**
+ * A device's chance to be selected is at most what the draw gives it. Where all that are active are drawn, or one of them
+ * chose itself by starting the round, nothing is left to chance.
+ */
+const privacyOf = (wanted: OpenRound, selected: number, population: number | null): RoundPrivacy | null => {
+  if (wanted.privacy === null) return null
+  const everybody = population === null || selected >= population || wanted.starter !== null
+  return {
+    ...wanted.privacy,
+    denominator: wanted.wantedUpdates ?? wanted.targetDevices,
+    sampleRate: everybody ? 1 : selected / population,
+  }
+}
+
+export type RoundStarts = ReturnType<typeof createRoundStarts>

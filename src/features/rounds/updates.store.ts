@@ -1,0 +1,133 @@
+import type { Selectable } from 'kysely'
+import type { Executor } from '../../db/open.ts'
+import type { UpdateRow } from '../../db/rows.ts'
+
+export interface StoredUpdate {
+  readonly id: string
+  readonly roundId: string
+  readonly deviceId: string
+  /** Null once retention has deleted the file; `fileHash` stays. */
+  readonly sha256: string | null
+  readonly fileHash: string
+  readonly size: number
+  readonly numSamples: number
+  readonly localLoss: number | null
+  readonly localAccuracy: number | null
+  readonly trainingTimeSeconds: number | null
+  readonly createdAt: Date
+  /** SCAFFOLD: the change of its control variate. Null also once retention has deleted the file. */
+  readonly controlSha256: string | null
+  /** The earlier round whose model it was trained from, and how many models the job was on since then. */
+  readonly baseRoundId: string | null
+  readonly staleness: number | null
+}
+
+/** An update with what its aggregation needs to know. */
+export interface DeliveredUpdate {
+  readonly update: StoredUpdate
+  /** The user-chosen id of its device. */
+  readonly deviceName: string
+  /** The model it was trained from, where that is not its round's. */
+  readonly baseSha256: string | null
+}
+
+/** What participants delivered. */
+export const createUpdatesStore = () => ({
+  async insert(db: Executor, update: StoredUpdate): Promise<void> {
+    await db
+      .insertInto('updates')
+      .values({
+        id: update.id,
+        round_id: update.roundId,
+        device_id: update.deviceId,
+        sha256: update.sha256,
+        file_hash: update.fileHash,
+        size: update.size,
+        num_samples: update.numSamples,
+        local_loss: update.localLoss,
+        local_accuracy: update.localAccuracy,
+        training_time_seconds: update.trainingTimeSeconds,
+        created_at: update.createdAt,
+        control_sha256: update.controlSha256,
+        base_round_id: update.baseRoundId,
+        staleness: update.staleness,
+      })
+      .execute()
+  },
+
+  /** What the device delivered from this round's model, whichever round of the job took it. */
+  async find(db: Executor, roundId: string, deviceId: string): Promise<StoredUpdate | null> {
+    const row = await db
+      .selectFrom('updates')
+      .selectAll()
+      .where('device_id', '=', deviceId)
+      .where((eb) => eb.or([eb('round_id', '=', roundId), eb('base_round_id', '=', roundId)]))
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The round's updates with the user-chosen ids of their devices, which is the order they are added up in. */
+  async of(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
+    const rows = await db
+      .selectFrom('updates')
+      .innerJoin('devices', 'devices.id', 'updates.device_id')
+      .selectAll('updates')
+      .leftJoin('rounds as base', 'base.id', 'updates.base_round_id')
+      .select(['devices.device_id as device_name', 'base.global_sha256 as base_sha256'])
+      .where('updates.round_id', '=', roundId)
+      .execute()
+    return rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name, baseSha256: row.base_sha256 }))
+  },
+
+  /** The same in that order, a page of them. */
+  async page(
+    db: Executor,
+    roundId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ updates: { update: StoredUpdate; deviceName: string }[]; total: number }> {
+    const rows = await db
+      .selectFrom('updates')
+      .innerJoin('devices', 'devices.id', 'updates.device_id')
+      .selectAll('updates')
+      .select('devices.device_id as device_name')
+      .where('round_id', '=', roundId)
+      .orderBy('devices.device_id')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    const { total } = await db
+      .selectFrom('updates')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where('round_id', '=', roundId)
+      .executeTakeFirstOrThrow()
+    return { updates: rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name })), total }
+  },
+
+  /** Lets go of the files of a round's updates; the records and hashes stay. */
+  async release(db: Executor, roundId: string): Promise<void> {
+    await db
+      .updateTable('updates')
+      .set({ sha256: null, control_sha256: null })
+      .where('round_id', '=', roundId)
+      .execute()
+  },
+})
+
+const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
+  id: row.id,
+  roundId: row.round_id,
+  deviceId: row.device_id,
+  sha256: row.sha256,
+  fileHash: row.file_hash,
+  size: row.size,
+  numSamples: row.num_samples,
+  localLoss: row.local_loss,
+  localAccuracy: row.local_accuracy,
+  trainingTimeSeconds: row.training_time_seconds,
+  createdAt: row.created_at,
+  controlSha256: row.control_sha256,
+  baseRoundId: row.base_round_id,
+  staleness: row.staleness,
+})
+
+export type UpdatesStore = ReturnType<typeof createUpdatesStore>

@@ -1,5 +1,6 @@
 import type { Engine, EngineName } from '../engine.ts'
 import type { ModelFile } from '../models/model-file.ts'
+import { llamaModule } from '../parts/installed-part.ts'
 import { enginesFolder } from '../parts/part.ts'
 import type { Environment } from './find-program.ts'
 import type { LlamaOptions } from './llama/settings.ts'
@@ -7,7 +8,7 @@ import { PROGRAMS } from './proxied/programs.ts'
 import { openProxiedEngine } from './proxied/proxied-engine.ts'
 
 /** Settings that an engine does not know are of no use to it: the programs of others look after memory themselves. */
-export interface OpenOptions extends Omit<LlamaOptions, 'name' | 'path'> {
+export interface OpenOptions extends Omit<LlamaOptions, 'name' | 'path' | 'gpuModule'> {
   readonly model: ModelFile
   readonly engine: EngineName
   readonly env: Environment
@@ -17,7 +18,8 @@ export interface OpenOptions extends Omit<LlamaOptions, 'name' | 'path'> {
 export const openEngine = async ({ model, engine, env, ...settings }: OpenOptions): Promise<Engine> => {
   if (engine === 'llama.cpp') {
     const { openLlamaEngine } = await import('./llama/open-engine.ts')
-    return openLlamaEngine({ name: model.name, path: model.path, ...settings })
+    const gpuModule = await llamaModule(enginesFolder(env))
+    return openLlamaEngine({ name: model.name, path: model.path, ...settings, gpuModule })
   }
   if (engine === 'onnxruntime') {
     const { openOnnxEngine } = await import('./onnx/open-engine.ts')

@@ -5,7 +5,7 @@ import { loadAddon } from '../engines/llama/binding/load-addon.ts'
  * llama.cpp itself in a process that may die of what it is given: for each path that it reads it loads the model, computes four
  * tokens with it, and says what became of it. Told 'facts', it says what it knows.
  */
-const addon = await loadAddon()
+const addon = await loadAddon(null)
 
 /** What only tests ask of the addon. */
 interface Facts {

@@ -190,10 +190,12 @@ test('a process that is killed is replaced, and who waited is told', async () =>
   const abort = new AbortController()
   const request = ask('Tell me a story.', { maxTokens: 1000, temperature: 1 })
   let failure: unknown
+  const answering = victim.chat!(request, abort.signal)[Symbol.asyncIterator]()
   try {
-    for await (const event of victim.chat!(request, abort.signal)) {
-      if (event.type === 'text') process.kill(victim.figures().process_id!, 'SIGKILL')
-    }
+    const begun = answering.next()
+    // At once: a short answer would be complete before a later signal arrived.
+    process.kill(victim.figures().process_id!, 'SIGKILL')
+    for (let event = await begun; !event.done; event = await answering.next());
   } catch (error) {
     failure = error
   }

@@ -3,6 +3,7 @@ import { InferenceError } from '../../errors.ts'
 import { closerFor, grammarFor } from '../../json/response-grammar.ts'
 import { fasterApart, measureCosts } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
+import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
 import { createPromptWriter } from './chat-prompt.ts'
 import { planMemory } from './memory-plan.ts'
@@ -34,7 +35,7 @@ const BATCH_TOKENS = 256
 const LONGEST_TOKEN = 512
 
 export const openRunner = async (settings: Settings, listener: Listener): Promise<Runner> => {
-  const model = await loadModel(settings.path)
+  const model = await loadModel(settings.path, await loadAddon(settings.gpuModule))
   const plan = planMemory(settings, model)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
   const context = await openContext(model, { ...plan, batchTokens, threads: settings.threads })

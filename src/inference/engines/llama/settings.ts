@@ -21,6 +21,8 @@ export interface LlamaOptions {
   /** For states of prompts that are no longer running; 0 switches the reuse of prompts off. */
   readonly cacheMegabytes: number
   readonly draft?: DraftOptions | null
+  /** An installed node-llama-cpp with builds for graphics cards; null: the processor. */
+  readonly gpuModule?: string | null
   readonly log: (line: string) => void
 }
 
@@ -32,6 +34,7 @@ export interface Settings {
   readonly slots: number
   readonly cacheBytes: number
   readonly draft: DraftOptions | null
+  readonly gpuModule: string | null
 }
 
 /** What that process found once the model was loaded. */
@@ -51,4 +54,5 @@ export const settingsOf = (options: LlamaOptions): Settings => ({
   slots: options.slots ?? SLOTS,
   cacheBytes: options.cacheMegabytes * 2 ** 20,
   draft: options.draft ?? null,
+  gpuModule: options.gpuModule ?? null,
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPromptWriter } from '../chat-prompt.ts'
 import { missingFromAddon } from './addon.ts'
 import { type BatchContext, openContext } from './batch-context.ts'
+import { loadAddon } from './load-addon.ts'
 import { type LlamaModel, loadModel } from './load-model.ts'
 
 // What this program expects of the addon below node-llama-cpp: what fails here after an update has to be looked at first.
@@ -9,7 +10,7 @@ import { type LlamaModel, loadModel } from './load-model.ts'
 let model: LlamaModel
 let context: BatchContext
 beforeAll(async () => {
-  model = await loadModel('models/starter.gguf')
+  model = await loadModel('models/starter.gguf', await loadAddon(null))
   context = await openContext(model, { slots: 4, contextTokens: 300, batchTokens: 128, threads: 1 })
 })
 afterAll(() => context.close())

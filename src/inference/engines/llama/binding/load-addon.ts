@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { InferenceError } from '../../../errors.ts'
@@ -18,31 +19,52 @@ const BUILDS: Readonly<Record<string, string>> = {
   'win32-arm64': 'win-arm64',
 }
 
-/** Apple's builds for its own processors compute on Metal. */
-export const onMetal = process.platform === 'darwin' && process.arch === 'arm64'
+/** Builds for graphics cards, which `svc engines install` brings: CUDA where NVIDIA's driver is, else Vulkan. */
+const GPU_BUILDS: Readonly<
+  Record<string, { readonly driver: string; readonly cuda: string; readonly vulkan: string }>
+> = {
+  'linux-x64': { driver: '/proc/driver/nvidia/version', cuda: 'linux-x64-cuda', vulkan: 'linux-x64-vulkan' },
+  'win32-x64': { driver: 'C:\\Windows\\System32\\nvcuda.dll', cuda: 'win-x64-cuda', vulkan: 'win-x64-vulkan' },
+}
+
+interface Build {
+  readonly name: string
+  /** The file of node-llama-cpp that has it among its dependencies. */
+  readonly of: string
+  readonly mend: string
+}
+
+/** One process can hold one build, so that none can be tried out: the one that should run here. */
+const buildFor = (platform: string, gpuModule: string | null): Build => {
+  const gpu = GPU_BUILDS[platform]
+  if (gpuModule !== null && gpu !== undefined) {
+    const name = existsSync(gpu.driver) ? gpu.cuda : gpu.vulkan
+    return { name, of: gpuModule, mend: 'svc engines install llama.cpp-cuda' }
+  }
+  const name = BUILDS[platform]
+  if (name === undefined) throw new InferenceError('engine_missing', `There is no llama.cpp for ${platform}.`)
+  const ours = createRequire(import.meta.url)
+  return { name, of: ours.resolve('node-llama-cpp'), mend: `npm install @node-llama-cpp/${name}@${VERSION}` }
+}
 
 /**
- * Loads llama.cpp as node-llama-cpp's packages bring it. The library's own way there starts another process first, to see
- * whether the addon crashes; this process is that process.
+ * Loads llama.cpp as node-llama-cpp's packages bring it: from `gpuModule`, an installed node-llama-cpp with builds for graphics
+ * cards, where there is one. The library's own way there starts another process first, to see whether the addon crashes; this
+ * process is that process.
  */
-export const loadAddon = async (): Promise<Addon> => {
-  const platform = `${process.platform}-${process.arch}`
-  const build = BUILDS[platform]
-  if (build === undefined) throw new InferenceError('engine_missing', `There is no llama.cpp for ${platform}.`)
-  const ours = createRequire(import.meta.url)
+export const loadAddon = async (gpuModule: string | null): Promise<Addon> => {
+  const build = buildFor(`${process.platform}-${process.arch}`, gpuModule)
   let addon: unknown
   let folder: string
   try {
     // The builds are dependencies of node-llama-cpp, and found from there.
-    const theirs = createRequire(ours.resolve('node-llama-cpp'))
-    folder = join(dirname(theirs.resolve(`@node-llama-cpp/${build}`)), '..', 'bins', build)
+    const theirs = createRequire(build.of)
+    folder = join(dirname(theirs.resolve(`@node-llama-cpp/${build.name}`)), '..', 'bins', build.name)
     addon = theirs(join(folder, 'llama-addon.node'))
   } catch (error) {
-    throw new InferenceError(
-      'engine_missing',
-      `llama.cpp is not installed: run npm install @node-llama-cpp/${build}@${VERSION}. (${String(error)})`,
-      { cause: error },
-    )
+    throw new InferenceError('engine_missing', `llama.cpp is not installed: run ${build.mend}. (${String(error)})`, {
+      cause: error,
+    })
   }
   const missing = missingFromAddon(addon)
   if (missing.length > 0) {

@@ -1,7 +1,6 @@
 import { InferenceError } from '../../../errors.ts'
 import { readGgufHeader } from '../../../gguf/header.ts'
 import type { Addon, AddonModel } from './addon.ts'
-import { loadAddon, onMetal } from './load-addon.ts'
 
 /** A loaded model: its words, and what its file says of it. */
 export interface LlamaModel {
@@ -33,7 +32,6 @@ export interface LlamaModel {
 // Attributes of a token in llama.cpp (llama.h, enum llama_token_attr): unknown and control.
 const MEANS_SOMETHING = 1 | 8
 const NO_TOKEN = 0xffffffff
-// Apple's processors and graphics share their memory: every layer goes there.
 const ALL_LAYERS = 999
 
 const controlWordsOf = (handle: AddonModel, vocabulary: number): string[] => {
@@ -44,17 +42,22 @@ const controlWordsOf = (handle: AddonModel, vocabulary: number): string[] => {
   return words.filter((word) => word.length > 1)
 }
 
-/** @throws InferenceError engine_missing, invalid_model */
-export const loadModel = async (path: string): Promise<LlamaModel> => {
+/** Every layer goes where the graphics card is, if there is one; all of them stay with the processor where they do not fit. */
+const openModel = async (addon: Addon, path: string): Promise<AddonModel> => {
+  const layers = addon.getGpuType() ? [ALL_LAYERS, 0] : [0]
+  for (const gpuLayers of layers) {
+    const handle = new addon.AddonModel(path, { addonExports: addon, gpuLayers, useMmap: addon.getSupportsMmap() })
+    if (await handle.init()) return handle
+    await handle.dispose()
+  }
+  throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'.`)
+}
+
+/** @throws InferenceError invalid_model */
+export const loadModel = async (path: string, addon: Addon): Promise<LlamaModel> => {
   // llama.cpp aborts on some broken files instead of saying so.
   const header = await readGgufHeader(path)
-  const addon = await loadAddon()
-  const handle = new addon.AddonModel(path, {
-    addonExports: addon,
-    gpuLayers: onMetal ? ALL_LAYERS : 0,
-    useMmap: addon.getSupportsMmap(),
-  })
-  if (!(await handle.init())) throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'.`)
+  const handle = await openModel(addon, path)
   const memory = handle.getMemoryBreakdown()
   const word = (token: number): string => (token >= 0 && token < NO_TOKEN ? handle.getTokenString(token) : '')
   return {

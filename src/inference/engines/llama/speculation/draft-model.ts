@@ -18,7 +18,7 @@ const BATCH_TOKENS = 512
 
 /** A small model with the same vocabulary that writes ahead of the large one, with a sequence of its own for each slot. */
 export const openDraftModel = async (settings: DraftModelSettings): Promise<Proposer> => {
-  const draft = await loadModel(settings.path)
+  const draft = await loadModel(settings.path, settings.model.addon)
   if (!sameVocabulary(draft, settings.model))
     throw new InferenceError(
       'invalid_model',

@@ -97,3 +97,57 @@ export const meanOf = (dtype: DType, rows: readonly Uint8Array[], weights: reado
   )
   return encode(dtype, means)
 }
+
+/** The mean of ranks [from, to) per column: floats through f64 in the order of ranks from +0, integers exactly. */
+export const rankMeanOf = (dtype: DType, rows: readonly Uint8Array[], from: number, to: number): Uint8Array => {
+  const columns = rows.map((row) => decode(dtype, row))
+  const ascending = (a: number | bigint, b: number | bigint): number => (a < b ? -1 : a > b ? 1 : 0)
+  const float = dtype === 'f64' || dtype === 'f32' || dtype === 'f16' || dtype === 'bf16'
+  const means = columns[0]!.map((_, i) => {
+    const middle = columns
+      .map((row) => row[i]!)
+      .sort(ascending)
+      .slice(from, to)
+    if (float) return middle.reduce((sum: number, value) => sum + Number(value), 0) / middle.length
+    return divideToNearestEven(
+      middle.reduce((sum: bigint, value) => sum + BigInt(value), 0n),
+      BigInt(middle.length),
+    )
+  })
+  return encode(dtype, means)
+}
+
+/** xorshift32, so that a failure can be seen again. */
+export const randomBytes = (length: number, seed: number): Uint8Array => {
+  let state = seed | 1
+  return Uint8Array.from({ length }, () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state & 255
+  })
+}
+
+/** Random bit patterns, subnormals included, without infinities and NaN where `finite`. */
+export const randomRow = (dtype: DType, length: number, seed: number, finite: boolean): Uint8Array => {
+  const bytes = randomBytes(length * BYTES_OF[dtype], seed)
+  if (!finite) return bytes
+  const values = decode(dtype, bytes).map((value, i) =>
+    typeof value === 'bigint' ? value % 1_000_003n : Number.isFinite(value) ? value / 1024 : i,
+  )
+  return encode(
+    dtype,
+    dtype.startsWith('f') || dtype === 'bf16' ? values : values.map((v) => (typeof v === 'bigint' ? v : Math.trunc(v))),
+  )
+}
+
+/** Uniform numbers in [0, 1), the same for the same seed (Weyl sequence with a 32-bit mixer). */
+export const randomNumbers = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x9e3779b9) | 0
+    let mixed = Math.imul(state ^ (state >>> 16), 0x85ebca6b)
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+    return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32
+  }
+}

@@ -2,34 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { BYTES_OF, type DType } from '../tensors/weight-file.ts'
 import { divideToNearestEven } from './exact-integers.ts'
 import { createKernel, type FloatType, padded } from './kernel.ts'
-import { bf16Value, decode, encode, f16Value, meanOf, toBf16, toF16 } from './kernel-oracle.fixture.ts'
+import { bf16Value, encode, f16Value, meanOf, randomRow, toBf16, toF16 } from './kernel-oracle.fixture.ts'
 
 const DTYPES = Object.keys(BYTES_OF) as DType[]
 const FLOATS: FloatType[] = ['f64', 'f32', 'f16', 'bf16']
-
-/** xorshift32, so that a failure can be seen again. */
-const randomBytes = (length: number, seed: number): Uint8Array => {
-  let state = seed | 1
-  return Uint8Array.from({ length }, () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return state & 255
-  })
-}
-
-/** Random bit patterns, subnormals included, without infinities and NaN where `finite`. */
-const randomRow = (dtype: DType, length: number, seed: number, finite: boolean): Uint8Array => {
-  const bytes = randomBytes(length * BYTES_OF[dtype], seed)
-  if (!finite) return bytes
-  const values = decode(dtype, bytes).map((value, i) =>
-    typeof value === 'bigint' ? value % 1_000_003n : Number.isFinite(value) ? value / 1024 : i,
-  )
-  return encode(
-    dtype,
-    dtype.startsWith('f') || dtype === 'bf16' ? values : values.map((v) => (typeof v === 'bigint' ? v : Math.trunc(v))),
-  )
-}
 
 const meanByKernel = (dtype: DType, rows: readonly Uint8Array[], weights: readonly number[]) => {
   const kernel = createKernel()

@@ -38,10 +38,10 @@ export interface Kernel {
   /** sums[i] += weight * (a[i] - b[i]) of f64 vectors. */
   addDelta(a: number, b: number, sums: number, length: number, weight: number): void
   /**
-   * out[i * rows + j] += sum((row_i - row_j)^2) for all i < j; row k lies at base + k * stride. Differences are f32,
-   * and so are sums of 64 squares at a time; the rest is f64.
+   * out[i * rows + j] += sum((row_i - row_j)^2) for all i < j; row k lies at base + k * stride. With lanes of f32 the
+   * differences, and sums of 64 squares at a time, are f32; the rest is f64.
    */
-  pairs(base: number, stride: number, rows: number, length: number, out: number): void
+  pairs(lanes: 'f32' | 'f64', base: number, stride: number, rows: number, length: number, out: number): void
   /** Orders rows column by column with the comparators of `table` (see kernel/ranks.as). */
   sortRows(lanes: 'f32' | 'f64', base: number, length: number, table: number, comparators: number): void
   /** The function `run` of another module that works on this memory, imported as env.memory. */
@@ -126,7 +126,8 @@ export const createKernel = (): Kernel => {
     squaredDistance: (a, b, length) => squaredDistance(a, b, length) ?? 0,
     projection: (a, b, c, length) => projection(a, b, c, length) ?? 0,
     addDelta: (a, b, sums, length, weight) => void operation('addDelta')(a, b, sums, length, weight),
-    pairs: (base, stride, rows, length, out) => void operation('pairsF32')(base, stride, rows, length, out),
+    pairs: (lanes, base, stride, rows, length, out) =>
+      void operation(lanes === 'f32' ? 'pairsF32' : 'pairsF64')(base, stride, rows, length, out),
     sortRows: (lanes, base, length, table, comparators) =>
       void operation(lanes === 'f32' ? 'sortRowsF32' : 'sortRowsF64')(base, length, table, comparators),
     link: (wasm) => {

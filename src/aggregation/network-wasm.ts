@@ -50,6 +50,8 @@ const LANES = {
   f64: { add: F64_ADD, sub: simd(241), ne: simd(72), pmin: simd(246), pmax: simd(247) },
 } as const
 const UPPER_HALF = shuffle(8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)
+const lowerHalf = (value: number[]): number[] => [...value, ...PROMOTE_LOW]
+const upperHalf = (value: number[]): number[] => [...value, ...value, ...UPPER_HALF, ...PROMOTE_LOW]
 const LOWER_HALVES = shuffle(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
 
 // Parameters: where the rows begin, where results go, and where the first row ends. Then locals: wires, two checks.
@@ -78,12 +80,12 @@ export const networkModule = (shape: NetworkShape): Uint8Array<ArrayBuffer> => {
     ...(lowUsed ? set(wire(low)) : []),
   ])
   const count = to - from
-  const mean = (part: readonly number[]): number[] => [
+  const mean = (part: (value: number[]) => number[]): number[] => [
     ...ZERO,
-    ...Array.from({ length: count }, (_, k) => [...get(wire(from + k)), ...part, ...F64_ADD]).flat(),
+    ...Array.from({ length: count }, (_, k) => [...part(get(wire(from + k))), ...F64_ADD]).flat(),
     ...(count === 1 ? [] : [...constant(Float64Array.of(count, count)), ...F64_DIV]),
   ]
-  const parts = lanes === 'f64' ? [[]] : [PROMOTE_LOW, [...UPPER_HALF, ...PROMOTE_LOW]]
+  const parts = lanes === 'f64' ? [(value: number[]) => value] : [lowerHalf, upperHalf]
   const results =
     out === 'f32'
       ? [...get(OUT), ...parts.flatMap((part) => [...mean(part), ...DEMOTE]), ...LOWER_HALVES, ...store(0)]

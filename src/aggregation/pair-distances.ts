@@ -1,10 +1,8 @@
 import { firstNonFinite } from './finite.ts'
-import { isFloat, type Kernel, padded } from './kernel.ts'
+import { isFloat, type Kernel } from './kernel.ts'
 import { loadRows } from './rank-mean.ts'
 import type { Chunk } from './strategy.ts'
 
-/** Elements of f64 rows that all pairs are taken through at once: 20 rows of them fit a second-level cache. */
-const BLOCK = 1024
 /** Relative error of a distance that `add` summed in f32: 64 squares in each of four lanes, each difference rounded. */
 const RELATIVE_ERROR = 70 * 2 ** -24
 /** What a square below the smallest normal f32 may lose. */
@@ -28,18 +26,6 @@ export const pairDistances = (kernel: Kernel, rows: number, columns: number): Pa
   const view = (): Float64Array => new Float64Array(kernel.bytes(sums, 0).buffer, sums, rows * rows)
   let elements = 0
 
-  const addExactly = (stride: number, length: number): void => {
-    const totals = view()
-    for (let from = 0; from < length; from += BLOCK) {
-      const count = Math.min(BLOCK, length - from)
-      for (let a = 0; a < rows; a++)
-        for (let b = a + 1; b < rows; b++) {
-          const [x, y] = [base + a * stride + from * 8, base + b * stride + from * 8]
-          totals[a * rows + b]! += kernel.squaredDistance(x, y, padded(count))
-        }
-    }
-  }
-
   return {
     add: (chunk, exactly) => {
       const { dtype, length } = chunk
@@ -47,8 +33,7 @@ export const pairDistances = (kernel: Kernel, rows: number, columns: number): Pa
       const lanes = exactly || dtype === 'f64' ? 'f64' : 'f32'
       const stride = columns * (lanes === 'f32' ? 4 : 8)
       loadRows(kernel, chunk, lanes, { base, stride, scratch })
-      if (lanes === 'f32') kernel.pairs(base, stride, rows, length, sums)
-      else addExactly(stride, length)
+      kernel.pairs(lanes, base, stride, rows, length, sums)
       elements += length
       // Values that are finite, but far apart, have an infinite distance too.
       const fault = view().every(Number.isFinite) ? null : firstNonFinite(kernel, chunk, scratch)

@@ -1,0 +1,119 @@
+// Median, trimmed mean and Krum over 20 updates of 25 million float32, files in -> file out: ours against Flower's own
+// code on the same files. Flower runs where FLWR_PYTHON (default: python3) can import flwr; else that is said.
+// Run alone: node --import tsx test/bench/robust-aggregation.ts
+import { spawnSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { readFully } from '../../src/aggregation/files.ts'
+import { AggregationWorkers } from '../../src/aggregation/worker-pool.ts'
+import { strategySettings } from '../../src/domain/strategy-settings.ts'
+import { peakDuring, randomValues, type Sample, writeSamples } from './robust-aggregation/samples.ts'
+
+const FILES = 20
+const COLUMNS = 25_000_000
+const REPEATS = 5
+const MIB = 1024 * 1024
+
+const RULES = [
+  { rule: 'fedmedian', options: {} },
+  { rule: 'fedtrimmedavg', options: { trim: 0.2 } },
+  { rule: 'krum', options: { byzantine: 4 } },
+] as const
+
+const PYTHON = process.env.FLWR_PYTHON ?? 'python3'
+
+const flowerIsThere = (): boolean =>
+  spawnSync(PYTHON, ['-c', 'import numpy, flwr.server.strategy.aggregate']).status === 0
+
+const runFlower = (rule: string, samples: readonly Sample[], output: string): { cpu: number; peak: number } => {
+  const program = fileURLToPath(new URL('robust-aggregation/flower.py', import.meta.url))
+  const inputs = samples.flatMap(({ path, offset }) => [path, String(offset)])
+  const { status, stdout } = spawnSync(PYTHON, [program, rule, output, String(COLUMNS), ...inputs], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (status !== 0) throw new Error("Flower's aggregation failed.")
+  return JSON.parse(stdout)
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
+
+/** Largest difference between our file's values and Flower's, read piece by piece. */
+const largestDifference = (ours: string, offset: number, theirs: string): number => {
+  const [a, b] = [openSync(ours, 'r'), openSync(theirs, 'r')]
+  const [x, y] = [new Float32Array(MIB / 4), new Float32Array(MIB / 4)]
+  let largest = 0
+  for (let at = 0; at < COLUMNS; at += x.length) {
+    const length = Math.min(x.length, COLUMNS - at)
+    readFully(a, new Uint8Array(x.buffer, 0, length * 4), offset + at * 4)
+    readFully(b, new Uint8Array(y.buffer, 0, length * 4), at * 4)
+    for (let i = 0; i < length; i++) largest = Math.max(largest, Math.abs(x[i]! - y[i]!))
+  }
+  closeSync(a)
+  closeSync(b)
+  return largest
+}
+
+/** Prints CPU and wall seconds and peak memory of each rule, and how many times more Flower takes. */
+export const benchRobustAggregation = async (): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-robust-'))
+  const withFlower = flowerIsThere()
+  if (!withFlower) console.log(`${PYTHON} has no numpy and flwr: Flower's figures are left out`)
+  const workers = new AggregationWorkers()
+  try {
+    const samples = writeSamples(folder, randomValues(COLUMNS), FILES)
+    ;(globalThis as { gc?: () => void }).gc?.()
+    await sleep(500)
+    const idle = process.memoryUsage.rss()
+    for (const { rule, options } of RULES) {
+      const outputPath = join(folder, 'aggregate')
+      const aggregate = () =>
+        workers.aggregate({
+          strategy: strategySettings(rule, options),
+          globalPath: null,
+          updates: samples.map(({ path }, k) => ({ id: String(k).padStart(2, '0'), path, numSamples: 1 })),
+          statePath: null,
+          stateOutputPath: null,
+          controlOutputPath: null,
+          population: null,
+          privacy: null,
+          outputPath,
+        })
+      // The first run starts the thread and compiles: it counts for memory, not for time.
+      const peak = await peakDuring(aggregate)
+      const cpus: number[] = []
+      const walls: number[] = []
+      for (let repeat = 0; repeat < REPEATS; repeat++) {
+        const cpu = process.cpuUsage()
+        const wall = performance.now()
+        await aggregate()
+        const { user, system } = process.cpuUsage(cpu)
+        walls.push((performance.now() - wall) / 1000)
+        cpus.push((user + system) / 1e6)
+      }
+      const line = [
+        `${rule}: ${FILES} x ${COLUMNS / 1e6} M float32`,
+        `CPU ${median(cpus).toFixed(2)} s (best ${Math.min(...cpus).toFixed(2)})`,
+        `wall ${median(walls).toFixed(2)} s`,
+        `peak ${Math.round((peak - idle) / MIB)} MB above idle`,
+      ]
+      if (withFlower) {
+        const plain = join(folder, 'flower')
+        const flower = runFlower(rule, samples, plain)
+        line.push(
+          `Flower CPU ${flower.cpu.toFixed(1)} s, ${(flower.cpu / median(cpus)).toFixed(1)} times as much, ` +
+            `peak ${Math.round(flower.peak)} MB; largest difference ${largestDifference(outputPath, samples[0]!.offset, plain)}`,
+        )
+      }
+      console.log(line.join('; '))
+    }
+  } finally {
+    await workers.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await benchRobustAggregation()

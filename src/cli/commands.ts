@@ -15,6 +15,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     summary: 'measure how fast a model is here',
     load: () => import('./inference/benchmark.command.ts'),
   },
+  { name: 'deploy', summary: 'bring a version to devices', load: () => import('./delivery/deploy.command.ts') },
   { name: 'login', summary: 'sign in to a service', load: () => import('./login/login.command.ts') },
   { name: 'push', summary: 'bring a model into the catalog', load: () => import('./delivery/push.command.ts') },
   { name: 'pull', summary: 'fetch a model from the catalog', load: () => import('./delivery/pull.command.ts') },
@@ -30,6 +31,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     summary: 'find inference servers on the local network',
     load: () => import('./network/scan.command.ts'),
   },
+  { name: 'status', summary: 'show how a model is delivered', load: () => import('./delivery/status.command.ts') },
   { name: 'dashboard', summary: 'open the dashboard', load: () => import('./delivery/dashboard.command.ts') },
   { name: 'init', summary: 'create an organisation and work in it', load: () => import('./org/init.command.ts') },
   { name: 'org', summary: "show the organisation's settings", load: () => import('./org/org.command.ts') },
@@ -54,6 +56,12 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     summary: 'list models here, of Ollama and of the registry',
     load: () => import('./models/models.command.ts'),
   },
+  {
+    name: 'rollback',
+    summary: 'give devices what they had before',
+    load: () => import('./delivery/rollback.command.ts'),
+  },
+  { name: 'pair', summary: 'make this a device, by a code', load: () => import('./delivery/pair.command.ts') },
   {
     name: 'keys',
     summary: 'make, list and revoke API keys',

@@ -1,0 +1,58 @@
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { foresee, prepare, type Wanted, type Way } from './deploy.ts'
+
+const TARGETS_SHOWN = 20
+
+const named = (targets: readonly string[]): string => {
+  const more = targets.length - TARGETS_SHOWN
+  return targets.slice(0, TARGETS_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+/** Shows who would get what, and when; changes nothing. @throws Failure when nobody would */
+export const dryRun = async (
+  connection: Connection,
+  wanted: Wanted,
+  way: Way,
+  { out }: Session,
+  json: boolean,
+): Promise<void> => {
+  const prepared = await prepare(connection, wanted)
+  const seen = way.kind === 'rollout' ? await foresee(connection, way.model.id, wanted) : null
+  const firstDevices = Math.ceil((prepared.target_count * wanted.rollout) / 100)
+  // A rollout reaches the whole fleet; that nobody named devices needs no warning.
+  const warnings = seen?.warnings ?? prepared.warnings
+  if (json) {
+    out.json({
+      dry_run: true,
+      kind: way.kind,
+      ...prepared,
+      warnings,
+      rollout_percentage: wanted.rollout,
+      ...(seen === null ? { activated_count: firstDevices } : { steps: seen.steps, version: seen.version }),
+    })
+  } else {
+    for (const warning of warnings) out.note(warning)
+    out.fields([
+      ['Model', way.model?.name ?? wanted.name],
+      ['Version', seen?.version ?? wanted.version],
+      ['How', way.kind === 'rollout' ? 'rollout over the whole fleet' : `deployment, ${wanted.strategy}`],
+      [
+        'Targets',
+        prepared.target_count === 0 ? 'none' : `${prepared.target_count}: ${named(prepared.resolved_targets)}`,
+      ],
+    ])
+    if (seen !== null) {
+      out.line('')
+      out.table(
+        ['AFTER', 'REACHES', 'DEVICES'],
+        seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage} %`, `about ${step.devices}`]),
+      )
+    } else if (wanted.rollout < 100) {
+      out.line(`${wanted.rollout} % are ${firstDevices} of them. Which ones follows from the id that it gets.`)
+    }
+    out.note('Nothing was changed.')
+  }
+  if (way.kind === 'deployment' && !prepared.ok) throw new Failure('There is no device to deploy to.')
+}

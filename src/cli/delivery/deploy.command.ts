@@ -1,0 +1,132 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { STRATEGIES, type Strategy } from '../../domain/deployment.ts'
+import type { Connection } from '../connection.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import type { Wanted, Way } from './deploy.ts'
+
+interface DeployOptions extends DataOptions {
+  readonly version: string
+  readonly phone?: true
+  readonly rollout: number
+  readonly strategy: Strategy
+  readonly target?: 'ios' | 'android'
+  readonly devices?: readonly string[]
+  readonly group?: string
+  readonly step?: number
+  readonly interval?: number
+  readonly dryRun?: true
+}
+
+const MONTH_MINUTES = 60 * 24 * 31
+
+const parsePercentage = (text: string): number => {
+  const value = Number(text)
+  if (/^\d{1,3}$/.test(text) && value >= 1 && value <= 100) return value
+  throw new InvalidArgumentError('It must be a whole number from 1 to 100.')
+}
+
+const parseMinutes = (text: string): number => {
+  const value = Number(text)
+  if (text.trim() !== '' && value > 0 && value <= MONTH_MINUTES) return value
+  throw new InvalidArgumentError('It must be a number of minutes, more than 0 and at most a month.')
+}
+
+const parseDevices = (text: string): readonly string[] => {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.every((name) => name !== '' && name.length <= 255)) return [...new Set(names)]
+  throw new InvalidArgumentError('It must be names of devices with commas between them, such as pixel-7,pixel-8.')
+}
+
+/** Starts what was asked for, and says what will happen now. */
+const carryOut = async (
+  connection: Connection,
+  wanted: Wanted,
+  way: Way,
+  { out }: Session,
+  json: boolean,
+): Promise<void> => {
+  const { execute, startRollout } = await import('./deploy.ts')
+  if (way.kind === 'rollout') {
+    const rollout = await startRollout(connection, way.model.id, wanted)
+    for (const warning of rollout.warnings) out.note(warning)
+    if (json) return out.json({ kind: 'rollout', ...rollout })
+    const climbs = `${rollout.increment_step} % more every ${rollout.step_interval_minutes} min while health holds`
+    out.fields([
+      ['Rollout', rollout.rollout_id],
+      ['Model', rollout.model_name],
+      ['Version', rollout.version],
+      ['Reaches', rollout.percentage < 100 ? `${rollout.percentage} % of the fleet, ${climbs}` : 'the whole fleet'],
+      ['If it fails', 'it is rolled back by itself'],
+    ])
+  } else {
+    const deployment = await execute(connection, wanted)
+    for (const warning of deployment.warnings) out.note(warning)
+    if (json) return out.json({ kind: 'deployment', ...deployment })
+    out.fields([
+      ['Deployment', deployment.deployment_id],
+      ['Status', deployment.status],
+      ['Devices', `${deployment.activated_count} of ${deployment.target_count}`],
+      ['Strategy', wanted.strategy],
+    ])
+  }
+  out.note(`Watch it with: svc status ${wanted.name} --watch`)
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<name>', 'a model, by name or id')
+    .option('-v, --version <version>', 'a version of it, or latest', 'latest')
+    .addOption(
+      new Option('--phone', 'pair a phone by a code and deploy to it').conflicts([
+        'devices',
+        'group',
+        'rollout',
+        'strategy',
+        'step',
+        'interval',
+        'dryRun',
+      ]),
+    )
+    .addOption(
+      new Option('-r, --rollout <percent>', 'percentage to begin with, 1 to 100')
+        .argParser(parsePercentage)
+        .default(100),
+    )
+    .addOption(
+      new Option('-s, --strategy <strategy>', 'canary: comes back when it fails').choices(STRATEGIES).default('canary'),
+    )
+    .addOption(new Option('-t, --target <platform>', 'only devices that run this').choices(['ios', 'android']))
+    .addOption(new Option('--devices <names>', 'to these devices, with commas between').argParser(parseDevices))
+    .option('-g, --group <group>', 'to the devices of this group (name or id)')
+    .addOption(new Option('--step <percent>', 'how much more at each step (default: 10)').argParser(parsePercentage))
+    .addOption(new Option('--interval <minutes>', 'between two steps (default: 60)').argParser(parseMinutes))
+    .option('--dry-run', 'show who would get it; change nothing')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (name: string, options: DeployOptions) => {
+      const json = options.json === true
+      const connection = await session.signedIn({ apiBase: options.apiBase })
+      const { version, target: platform } = options
+      if (options.phone) {
+        const { deployToPhone } = await import('./phone.ts')
+        return deployToPhone(connection, { name, version, platform, json }, session)
+      }
+      const wanted: Wanted = {
+        name,
+        version,
+        platform,
+        rollout: options.rollout,
+        strategy: options.strategy,
+        devices: options.devices,
+        group: options.group,
+        step: options.step,
+        intervalMinutes: options.interval,
+      }
+      const { wayOf } = await import('./deploy.ts')
+      const way = await wayOf(connection, wanted)
+      if (!options.dryRun) return carryOut(connection, wanted, way, session, json)
+      const { dryRun } = await import('./deploy-dry-run.ts')
+      await dryRun(connection, wanted, way, session, json)
+    })
+}

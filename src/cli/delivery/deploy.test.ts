@@ -1,0 +1,155 @@
+import { expect, it, vi } from 'vitest'
+import { bucketOf } from '../../domain/bucket.ts'
+import { startFleet } from './fleet.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const uuid = '[0-9a-f-]{36}'
+
+it('over the whole fleet it is a rollout, which climbs from its first percentage to the whole', async () => {
+  const { svc, world, fleet, get, given, report } = await startFleet(10)
+  await svc('deploy', 'm', '--version', '1.0.0')
+  await report('active', '1.0.0')
+  const { stdout, ...rest } = await svc('deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '5')
+  expect(rest).toEqual({ exitCode: 0, stderr: 'Watch it with: svc status m --watch\n' })
+  expect(stdout).toMatch(
+    new RegExp(
+      `^Rollout: +${uuid}\nModel: +m\nVersion: +2.0.0\n` +
+        'Reaches: +10 % of the fleet, 30 % more every 5 min while health holds\nIf it fails: +it is rolled back by itself\n$',
+    ),
+  )
+  const id = /^Rollout: +(\S+)$/m.exec(stdout)![1]!
+  const inside = (percentage: number) =>
+    Object.fromEntries(fleet.map(({ deviceId }) => [deviceId, bucketOf(deviceId, id) < percentage ? '2.0.0' : '1.0.0']))
+  for (const percentage of [10, 40, 70, 100]) {
+    expect(await given(), `${percentage} %`).toEqual(inside(percentage))
+    await report('active', '2.0.0')
+    if (percentage === 70) expect((await svc('status', 'm')).stdout).toMatch(/rollout +2\.0\.0 +active +70 of 100 % /)
+    await world.advance(300)
+  }
+  expect(await get(`/models/m/rollouts/${id}`)).toMatchObject({ status: 'completed', percentage: 100 })
+})
+
+it('with named devices, a group, a platform or another strategy it is a deployment to those there are', async () => {
+  const { svc, world, key, get } = await startFleet(4)
+  await world.register('phone', { platform: 'ios' })
+  const group = { org_id: 'acme', name: 'lab' }
+  const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
+  await world.request('POST', `/api/v1/device-groups/${id}/devices`, { key, body: { device_ids: ['d2', 'd3'] } })
+  const deploy = async (...argv: string[]) => {
+    const { exitCode, stdout } = await svc('deploy', 'm', ...argv, '--json')
+    const { kind, target_count, activated_count } = JSON.parse(stdout)
+    return [exitCode, kind, target_count, activated_count]
+  }
+  expect([
+    await deploy('--devices', 'd0, d1,d0', '-v', '1.0.0'),
+    await deploy('--group', 'lab', '-r', '50'),
+    await deploy('--target', 'ios'),
+    await deploy('-s', 'blue_green'),
+    await deploy('-s', 'immediate', '-t', 'ios', '--devices', 'd0,phone'),
+  ]).toEqual([
+    [0, 'deployment', 2, 2],
+    [0, 'deployment', 2, 1],
+    [0, 'deployment', 1, 1],
+    [0, 'deployment', 5, 5],
+    [0, 'deployment', 1, 1],
+  ])
+  const { deployments } = (await get('/deployments')) as { deployments: { strategy: string; model_version: string }[] }
+  expect(deployments.map(({ strategy, model_version }) => [strategy, model_version])).toEqual([
+    ['immediate', '2.0.0'],
+    ['blue_green', '2.0.0'],
+    ['canary', '2.0.0'],
+    ['canary', '2.0.0'],
+    ['canary', '1.0.0'],
+  ])
+  expect(((await get('/models/m/rollouts')) as { total: number }).total).toBe(0)
+})
+
+it('a name that the catalog does not know goes to the devices as it is, with a warning', async () => {
+  const { svc } = await startFleet(1)
+  const { exitCode, stdout, stderr } = await svc('deploy', 'ollama:tiny')
+  expect([exitCode, stdout, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^Deployment: .+\nStatus: +started\nDevices: +1 of 1\nStrategy: +canary\n$/),
+    'Neither devices nor a group are named: all 1 active devices.\n' +
+      "The catalog has no model 'ollama:tiny': devices must resolve the name themselves.\n" +
+      'Watch it with: svc status ollama:tiny --watch\n',
+  ])
+  expect((await svc('status', 'ollama:tiny')).stdout).toContain('not there: devices resolve the name themselves')
+})
+
+it('a dry run shows targets, steps and warnings, and changes nothing', async () => {
+  const { svc, get } = await startFleet(4)
+  const rollout = await svc('deploy', 'm', '-r', '50', '--step', '25', '--dry-run')
+  expect(rollout).toEqual({
+    exitCode: 0,
+    stdout:
+      'Model:    m\nVersion:  2.0.0\nHow:      rollout over the whole fleet\nTargets:  4: d0, d1, d2, d3\n\n' +
+      'AFTER    REACHES  DEVICES\n0 min    50 %     about 2\n60 min   75 %     about 3\n120 min  100 %    about 4\n',
+    stderr: 'Nothing was changed.\n',
+  })
+  expect(await svc('deploy', 'm', '--devices', 'd0,d1,ghost', '-r', '50', '--dry-run', '-v', '9.0.0')).toEqual({
+    exitCode: 0,
+    stdout:
+      'Model:    m\nVersion:  9.0.0\nHow:      deployment, canary\nTargets:  2: d0, d1\n' +
+      '50 % are 1 of them. Which ones follows from the id that it gets.\n',
+    stderr:
+      'Unknown devices: ghost.\nNo upload carries version 9.0.0 yet: devices are offered nothing until one does.\nNothing was changed.\n',
+  })
+  const nobody = await svc('deploy', 'm', '--group', 'nobody', '--dry-run', '--json')
+  expect([nobody.exitCode, JSON.parse(nobody.stdout), nobody.stderr]).toEqual([
+    1,
+    {
+      dry_run: true,
+      kind: 'deployment',
+      ok: false,
+      target_count: 0,
+      resolved_targets: [],
+      warnings: ['Unknown group: nobody.', 'No target was resolved.'],
+      rollout_percentage: 100,
+      activated_count: 0,
+    },
+    'svc: There is no device to deploy to.\n',
+  ])
+  expect([await get('/deployments'), await get('/models/m/rollouts')]).toMatchObject([{ total: 0 }, { total: 0 }])
+})
+
+it('what cannot be right is wrong usage, and names the option', async () => {
+  const { svc, get } = await startFleet(1)
+  const cases: readonly (readonly [argv: readonly string[], said: string])[] = [
+    [[], "'name'"],
+    [['m', '--rollout', '0'], 'from 1 to 100'],
+    [['m', '--rollout', '101'], '--rollout'],
+    [['m', '--rollout', '1.5'], '--rollout'],
+    [['m', '--strategy', 'hope'], '--strategy'],
+    [['m', '--target', 'linux'], '--target'],
+    [['m', '--devices', 'a,,b'], '--devices'],
+    [['m', '--step', '0'], '--step'],
+    [['m', '--interval', '0'], '--interval'],
+    [['m', '--devices', 'd0', '--interval', '5'], '--interval is for versions that climb by themselves'],
+    [['m', '-s', 'immediate', '--step', '5'], '--step is for versions that climb by themselves'],
+    [['m', '--phone', '--devices', 'd0'], '--phone'],
+    [['m', '--phone', '--rollout', '10'], '--phone'],
+  ]
+  for (const [argv, said] of cases) {
+    expect(await svc('deploy', ...argv), argv.join(' ')).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: expect.stringContaining(said),
+    })
+  }
+  expect(await get('/models/m/rollouts')).toMatchObject({ total: 0 })
+})
+
+it('a model without a version, and a fleet without a device, are told', async () => {
+  const { svc } = await startFleet(1, [])
+  expect(await svc('deploy', 'm')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('the model has no version yet'),
+  })
+  expect(await svc('deploy', 'm', '--devices', 'ghost')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('There is no device to deploy to. Unknown devices: ghost.'),
+  })
+})

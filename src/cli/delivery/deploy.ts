@@ -1,0 +1,88 @@
+import type { Strategy } from '../../domain/deployment.ts'
+import type { Connection } from '../connection.ts'
+import { wrongUsage } from '../failure.ts'
+import { type ModelDetail, modelNamed, orNull } from './catalog.ts'
+
+/** What is to be delivered, and to whom. */
+export interface Wanted {
+  readonly name: string
+  readonly version: string
+  /** Percentage that it begins with, 1 to 100. */
+  readonly rollout: number
+  readonly strategy: Strategy
+  readonly platform: 'ios' | 'android' | undefined
+  readonly devices: readonly string[] | undefined
+  readonly group: string | undefined
+  /** Of a rollout: percentage points at each step, and the time between two. */
+  readonly step: number | undefined
+  readonly intervalMinutes: number | undefined
+}
+
+export type Way =
+  | { readonly kind: 'rollout'; readonly model: ModelDetail }
+  | { readonly kind: 'deployment'; readonly model: ModelDetail | null }
+
+/**
+ * A canary over the whole fleet is a rollout, which climbs while health holds and comes back by itself; whatever names its
+ * targets, or another strategy, is a deployment (docs/decisions/0019).
+ * @throws Failure for options that belong to the other
+ */
+export const wayOf = async (connection: Connection, wanted: Wanted): Promise<Way> => {
+  const model = await orNull(modelNamed(connection, wanted.name))
+  const isWholeFleet = wanted.devices === undefined && wanted.group === undefined && wanted.platform === undefined
+  if (model !== null && isWholeFleet && wanted.strategy === 'canary') return { kind: 'rollout', model }
+  for (const [option, value] of [
+    ['--step', wanted.step],
+    ['--interval', wanted.intervalMinutes],
+  ] as const) {
+    if (value === undefined) continue
+    throw wrongUsage(
+      `${option} is for versions that climb by themselves: a canary over the whole fleet.`,
+      'Leave it out, or leave out --devices, --group, --target and --strategy.',
+    )
+  }
+  return { kind: 'deployment', model }
+}
+
+const aimOf = (wanted: Wanted) => ({
+  model_name: wanted.name,
+  model_version: wanted.version,
+  ...(wanted.devices && { devices: [...wanted.devices] }),
+  ...(wanted.group !== undefined && { group: wanted.group }),
+  ...(wanted.platform !== undefined && { platform: wanted.platform }),
+})
+
+const rolloutBodyOf = (wanted: Wanted) => ({
+  version: wanted.version,
+  rollout_percentage: wanted.rollout,
+  target_percentage: 100,
+  auto_rollback: true,
+  ...(wanted.step !== undefined && { increment_step: wanted.step }),
+  ...(wanted.intervalMinutes !== undefined && { step_interval_minutes: wanted.intervalMinutes }),
+})
+
+export const prepare = (connection: Connection, wanted: Wanted) =>
+  connection.ask((client) => client.POST('/api/v1/deploy/prepare', { body: aimOf(wanted) }))
+
+export const execute = (connection: Connection, wanted: Wanted) =>
+  connection.ask((client) =>
+    client.POST('/api/v1/deploy/execute', {
+      body: { ...aimOf(wanted), rollout_percentage: wanted.rollout, strategy: wanted.strategy },
+    }),
+  )
+
+export const foresee = (connection: Connection, modelId: string, wanted: Wanted) =>
+  connection.ask((client) =>
+    client.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
+      params: { path: { model_id: modelId } },
+      body: rolloutBodyOf(wanted),
+    }),
+  )
+
+export const startRollout = (connection: Connection, modelId: string, wanted: Wanted) =>
+  connection.ask((client) =>
+    client.POST('/api/v1/models/{model_id}/rollouts', {
+      params: { path: { model_id: modelId } },
+      body: rolloutBodyOf(wanted),
+    }),
+  )

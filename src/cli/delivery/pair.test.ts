@@ -1,0 +1,107 @@
+import { expect, it, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+import { startFleet } from './fleet.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const start = async (versions?: readonly string[]) => {
+  const fleet = await startFleet(0, versions)
+  const { env, world } = fleet
+  let told: (code: string) => void = () => undefined
+  /** `svc deploy --phone` runs until the end; its code is known before. */
+  const deployToPhone = (...argv: string[]) => {
+    const code = new Promise<string>((resolve) => {
+      told = resolve
+    })
+    let text = ''
+    const ended = runInProcess(['deploy', 'm', '--phone', ...argv], {
+      env,
+      onOutput: (piece) => {
+        text += piece
+        const found = /^Code: (\S+)$/m.exec(text)?.[1]
+        if (found !== undefined) told(found)
+      },
+    })
+    return { code, ended }
+  }
+  const phoneHome = await emptyFolder()
+  const phone = (...argv: string[]) =>
+    runInProcess(argv, { env: { SERVICE_HOME: phoneHome, SERVICE_API_BASE: world.baseUrl } })
+  return { ...fleet, deployToPhone, phone }
+}
+
+it('a code brings the model to the device that enters it, and both sides see how', async () => {
+  const { world, deployToPhone, phone, key } = await start()
+  const { code, ended } = deployToPhone('--version', '1.0.0')
+  const paired = await phone(
+    'pair',
+    await code,
+    '--device-id',
+    'pixel',
+    '--platform',
+    'android',
+    '--device-name',
+    'Ada',
+  )
+  expect(paired).toMatchObject({
+    exitCode: 0,
+    stderr: 'To keep it up to date, leave running: svc agent --device-id pixel\n',
+  })
+  expect(paired.stdout.split('\n')[0]).toBe('Paired as pixel.')
+  const { exitCode, stdout, stderr } = await ended
+  const lines = stdout.trimEnd().split('\n')
+  expect([exitCode, lines[0], lines[1], lines[2], lines.at(-1)]).toEqual([
+    0,
+    `Code: ${await code}`,
+    'waiting',
+    'paired pixel',
+    'active pixel',
+  ])
+  expect(stderr).toContain(`Scan it with the phone, or open ${world.baseUrl}/pair?code=${await code}\n`)
+  expect(stderr).toMatch(/[█▀▄ ]{20,}\n/)
+  const { body } = await world.request('GET', '/api/v1/devices/pixel', { key })
+  expect(body).toMatchObject({ platform: 'android', capabilities: { device_name: 'Ada' } })
+  // The same machine is the same device the next time.
+  const again = deployToPhone()
+  expect(await phone('pair', await again.code, '--device-id', 'pixel', '-p', 'android')).toMatchObject({ exitCode: 0 })
+  expect((await again.ended).stdout).toContain('active pixel')
+})
+
+it('a code that nobody enters expires', async () => {
+  const { world, deployToPhone } = await start()
+  const { code, ended } = deployToPhone()
+  await code
+  await world.advance(300)
+  expect(await ended).toMatchObject({
+    exitCode: 1,
+    stdout: `Code: ${await code}\nwaiting\nexpired: Nobody entered the code within 5 minutes.\n`,
+    stderr: expect.stringContaining('svc: Nobody entered the code within 5 minutes.\nStart again.\n'),
+  })
+})
+
+it('a wrong code, one that was used, and a phone of another kind are refused', async () => {
+  const { deployToPhone, phone, world } = await start()
+  const { code, ended } = deployToPhone('--target', 'ios')
+  expect([
+    await phone('pair', '2222-2222'),
+    await phone('pair', 'hello'),
+    await phone('pair', await code, '--platform', 'android'),
+    await phone('pair', await code, '--platform', 'toaster'),
+    await phone('pair', await code, '--device-id', ' '),
+  ]).toEqual([
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining('This pairing code is not known.') },
+    { exitCode: 2, stdout: '', stderr: "svc: 'hello' is no pairing code.\nCodes look like ABCD-2345.\n" },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining('this code is for a device that runs ios') },
+    { exitCode: 2, stdout: '', stderr: expect.stringContaining('--platform') },
+    { exitCode: 2, stdout: '', stderr: expect.stringContaining('--device-id') },
+  ])
+  expect(await phone('pair', await code, '-p', 'ios')).toMatchObject({ exitCode: 0 })
+  await ended
+  expect(await phone('pair', await code, '-p', 'ios', '--device-id', 'other')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('This pairing code has been used'),
+  })
+  expect(world.baseUrl).toMatch(/^http/)
+})

@@ -1,0 +1,102 @@
+import { type Identity, inventDeviceId, openAgentState } from '../../device/agent/agent-state.ts'
+import { startDeliveries } from '../../device/agent/delivery/deliveries.ts'
+import type { DeliveryReport } from '../../device/sdk/assignment.ts'
+import { createDevice } from '../../device/sdk/device-client.ts'
+import type { Platform } from '../../domain/device.ts'
+import { connect } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+
+export interface PairOptions {
+  readonly baseUrl: string
+  readonly code: string
+  /** Null: the device that this machine is when nobody names it. */
+  readonly deviceId: string | null
+  readonly platform: Platform
+  readonly deviceName: string | null
+}
+
+const WAIT_SECONDS = 20
+const RESTATE_SECONDS = 3600
+/** The service gives the deployment fifteen minutes. */
+const PATIENCE_MS = 16 * 60 * 1000
+
+/** The device's side of a pairing: takes the code, keeps the key, and fetches what it was given. @throws Failure */
+export const pair = async (options: PairOptions, session: Session): Promise<void> => {
+  const { baseUrl, code, platform, deviceName } = options
+  const { io, out, home } = session
+  const signal = io.signal ?? new AbortController().signal
+  const state = await openAgentState(home.folder, baseUrl, options.deviceId)
+  const known = await state.load()
+  const connection = connect({ baseUrl, signal, ...(known && { apiKey: known.apiKey, keySource: home.folder }) })
+  const claimed = await connection.ask((client) =>
+    client.POST('/api/v1/pairings/claim', {
+      body: {
+        code,
+        device_id: known?.deviceId ?? options.deviceId ?? inventDeviceId(),
+        platform,
+        ...(deviceName !== null && { device_name: deviceName }),
+      },
+    }),
+  )
+  const apiKey = claimed.api_key ?? known?.apiKey
+  if (claimed.device_id === null || apiKey === undefined) throw new Failure(`${baseUrl} gave this device no key.`)
+  const identity: Identity = { deviceId: claimed.device_id, apiKey }
+  if (claimed.api_key !== null) await state.save(identity)
+  out.line(`Paired as ${identity.deviceId}.`)
+  if (claimed.status === 'failed') throw new Failure(`It gets no model: ${claimed.reason}`)
+  if (claimed.deployment_id !== null) {
+    await receive(claimed.deployment_id, identity, state.modelsFolder, options, session, signal)
+  }
+  const named = options.deviceId === null ? '' : ` --device-id ${options.deviceId}`
+  out.note(`To keep it up to date, leave running: svc agent${named}`)
+}
+
+/** Applies what the device is assigned until the deployment of this pairing has come to an end here. */
+const receive = async (
+  planId: string,
+  { deviceId, apiKey }: Identity,
+  modelsFolder: string,
+  { baseUrl, platform }: PairOptions,
+  { out }: Session,
+  signal: AbortSignal,
+): Promise<void> => {
+  const device = createDevice({ baseUrl, deviceId, apiKey, platform })
+  const done = new AbortController()
+  const stop = AbortSignal.any([signal, done.signal])
+  let last: DeliveryReport | null = null
+  const deliveries = await startDeliveries({
+    modelsFolder,
+    hook: null,
+    measure: null,
+    restateSeconds: RESTATE_SECONDS,
+    signal: stop,
+    log: out.line,
+    device: {
+      downloadVersion: device.downloadVersion,
+      reportAssignment: async (plan, report, patience) => {
+        const answer = await device.reportAssignment(plan, report, patience)
+        if (plan === planId) last = report
+        if (plan === planId && (report.state === 'active' || report.state === 'failed')) done.abort(new Error('done'))
+        return answer
+      },
+    },
+  })
+  const since = performance.now()
+  try {
+    while (!stop.aborted) {
+      if (performance.now() - since > PATIENCE_MS) throw new Failure('The model did not arrive in time.')
+      const asked = { knownAssignments: deliveries.known(), waitSeconds: WAIT_SECONDS, signal: stop }
+      deliveries.take(await device.heartbeat({}, asked))
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!done.signal.aborted) throw error
+  } finally {
+    done.abort(new Error('done'))
+    await deliveries.ended
+  }
+  signal.throwIfAborted()
+  const report = last as DeliveryReport | null
+  if (report?.state === 'failed') throw new Failure(`The model could not be used: ${report.reason}`)
+}

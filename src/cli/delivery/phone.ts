@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { parseApiBase } from '../service-address.ts'
+import type { Session } from '../session.ts'
+
+const LOOK_EVERY_MS = 1500
+
+export interface PhoneOptions {
+  readonly name: string
+  readonly version: string
+  readonly platform: 'ios' | 'android' | undefined
+  readonly json: boolean
+}
+
+const isLoopback = (address: string): boolean => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address)
+
+/** Shows a code for a phone, and then how the model gets there. @throws Failure when it expires or fails */
+export const deployToPhone = async (connection: Connection, options: PhoneOptions, session: Session): Promise<void> => {
+  const { io, out } = session
+  const { name, version, platform } = options
+  const made = await connection.ask((client) =>
+    client.POST('/api/v1/pairings', {
+      body: { model_name: name, model_version: version, ...(platform !== undefined && { platform }) },
+    }),
+  )
+  const { SERVICE_DASHBOARD_URL: dashboard } = io.env
+  const base = dashboard ? parseApiBase(dashboard, 'SERVICE_DASHBOARD_URL') : connection.baseUrl
+  const address = `${base}/pair?code=${made.code}`
+  const { renderUnicodeCompact } = await import('uqr')
+  out.note(`${renderUnicodeCompact(address, { border: 2 })}\n`)
+  out.note(`Scan it with the phone, or open ${address}`)
+  if (isLoopback(base)) out.note('A phone cannot reach this address: start the service with SERVICE_HOST=0.0.0.0.')
+  out.note(`Another computer: svc pair ${made.code}. The code works once, for five minutes.`)
+
+  const { code, ...first } = made
+  const say = ({ status, reason, device_id: device, device_state: state }: typeof first): void => {
+    if (options.json) return
+    const words = status === 'deploying' && state !== null ? `${status} (${state})` : status
+    out.line(words + (device === null ? '' : ` ${device}`) + (reason === null ? '' : `: ${reason}`))
+  }
+  if (!options.json) out.line(`Code: ${code}`)
+  let pairing = first
+  say(pairing)
+  while (!['active', 'expired', 'failed'].includes(pairing.status)) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal: io.signal })
+    const path = { pairing_id: pairing.pairing_id }
+    const now = await connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params: { path } }))
+    // Seen from here it may be deploying at once; it was paired first.
+    if (pairing.status === 'waiting' && now.status === 'deploying') say({ ...now, status: 'paired' })
+    if (now.status !== pairing.status || now.device_state !== pairing.device_state) say(now)
+    pairing = now
+  }
+  if (options.json) out.json(pairing)
+  if (pairing.status === 'expired')
+    throw new Failure(pairing.reason ?? 'The code has expired.', { advice: 'Start again.' })
+  if (pairing.status === 'failed') throw new Failure(`${name} did not get to the phone: ${pairing.reason}`)
+}

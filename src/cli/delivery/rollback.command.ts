@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface RollbackOptions extends DataOptions {
+  readonly toVersion: string
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<name>', 'a model, by name or id')
+    .option('--to-version <version>', 'what the whole fleet gets; previous: what each device had before', 'previous')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (name: string, { toVersion, json, apiBase }: RollbackOptions) => {
+      const { out } = session
+      const connection = await session.signedIn({ apiBase })
+      const { modelNamed, orNull, requireVersion } = await import('./catalog.ts')
+      const { canBeWithdrawn, isOpen, plansOf, withdraw } = await import('./plans.ts')
+      const asked = modelNamed(connection, name)
+      const model = await orNull(asked)
+      const plans = (await plansOf(connection, model, name)).filter(canBeWithdrawn)
+
+      if (toVersion === 'previous') {
+        const [newest] = plans
+        if (newest === undefined) {
+          if (model === null) await asked
+          throw new Failure(`Nothing of '${name}' is delivered that could be rolled back.`)
+        }
+        await withdraw(connection, newest, model?.id ?? null, 'svc rollback')
+        if (json) return out.json({ rolled_back: [{ kind: newest.kind, id: newest.id, version: newest.version }] })
+        out.line(`Rolled back the ${newest.kind} of version ${newest.version} (${newest.id}).`)
+        return out.note('Every device that it reached gets what it got before.')
+      }
+
+      if (model === null) {
+        await asked
+        return
+      }
+      const version = requireVersion(model, name, toVersion)
+      // First the new one, so that no device comes by another version on its way.
+      const { startRollout } = await import('./deploy.ts')
+      const rollout = await startRollout(connection, model.id, {
+        name,
+        version: version.version_label,
+        rollout: 100,
+        strategy: 'immediate',
+        platform: undefined,
+        devices: undefined,
+        group: undefined,
+        step: undefined,
+        intervalMinutes: undefined,
+      })
+      const open = plans.filter(isOpen)
+      for (const plan of open) await withdraw(connection, plan, model.id, `svc rollback to ${version.version_label}`)
+      const rolledBack = open.map(({ kind, id, version: of }) => ({ kind, id, version: of }))
+      if (json) return out.json({ rolled_back: rolledBack, rollout_id: rollout.rollout_id, version: rollout.version })
+      for (const { kind, id, version: of } of rolledBack) out.line(`Rolled back the ${kind} of version ${of} (${id}).`)
+      out.line(`The whole fleet gets version ${rollout.version} (rollout ${rollout.rollout_id}).`)
+      out.note(`Watch it with: svc status ${name} --watch`)
+    })
+}

@@ -1,0 +1,66 @@
+import { expect, it, vi } from 'vitest'
+import { startFleet } from './fleet.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+it('takes back the newest of rollouts and deployments, one after the other, down to nothing', async () => {
+  const { svc, world, given, report } = await startFleet(2)
+  await svc('deploy', 'm', '-v', '1.0.0')
+  await report('active', '1.0.0')
+  await world.advance(60)
+  await svc('deploy', 'm', '-v', '2.0.0', '--devices', 'd1')
+  expect(await given()).toEqual({ d0: '1.0.0', d1: '2.0.0' })
+  const first = await svc('rollback', 'm')
+  expect([first, await given()]).toEqual([
+    {
+      exitCode: 0,
+      stdout: expect.stringMatching(/^Rolled back the deployment of version 2\.0\.0 \([0-9a-f-]{36}\)\.\n$/),
+      stderr: 'Every device that it reached gets what it got before.\n',
+    },
+    { d0: '1.0.0', d1: '1.0.0' },
+  ])
+  const second = await svc('rollback', 'm', '--json')
+  expect([second.exitCode, JSON.parse(second.stdout), await given()]).toEqual([
+    0,
+    { rolled_back: [{ kind: 'rollout', id: expect.any(String), version: '1.0.0' }] },
+    { d0: null, d1: null },
+  ])
+  expect(await svc('rollback', 'm')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: "svc: Nothing of 'm' is delivered that could be rolled back.\n",
+  })
+})
+
+it('to a version: the whole fleet gets it, whatever was on its way', async () => {
+  const { svc, world, given } = await startFleet(3, ['1.0.0', '2.0.0', '3.0.0'])
+  await svc('deploy', 'm', '-v', '2.0.0', '-r', '50')
+  await world.advance(10)
+  await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd1')
+  await world.advance(10)
+  const { exitCode, stdout } = await svc('rollback', 'm', '--to-version', '1.0.0')
+  expect([exitCode, stdout.replace(/[0-9a-f-]{36}/g, '<id>')]).toEqual([
+    0,
+    'Rolled back the deployment of version 3.0.0 (<id>).\nRolled back the rollout of version 2.0.0 (<id>).\n' +
+      'The whole fleet gets version 1.0.0 (rollout <id>).\n',
+  ])
+  expect(await given()).toEqual({ d0: '1.0.0', d1: '1.0.0', d2: '1.0.0' })
+})
+
+it('an unknown model and an unknown version are told, and nothing is changed', async () => {
+  const { svc, given } = await startFleet(1)
+  await svc('deploy', 'm', '-v', '1.0.0')
+  expect([
+    await svc('rollback', 'nothing'),
+    await svc('rollback', 'nothing', '--to-version', '1.0.0'),
+    await svc('rollback', 'm', '--to-version', '7.0.0'),
+    await svc('rollback'),
+  ]).toEqual([
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'nothing' does not exist") },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'nothing' does not exist") },
+    { exitCode: 1, stdout: '', stderr: "svc: Model 'm' has no version 7.0.0.\nIt has 1.0.0, 2.0.0.\n" },
+    { exitCode: 2, stdout: '', stderr: expect.stringContaining("'name'") },
+  ])
+  expect(await given()).toEqual({ d0: '1.0.0' })
+})

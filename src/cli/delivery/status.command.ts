@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { sizeWords } from '../models/sizes.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Output } from '../output.ts'
+import type { Session } from '../session.ts'
+import { isUnderWay } from './plans.ts'
+import { countWords, type ModelStatus, reachWords, type ShownPlan, statusOf, troubleOf } from './status.ts'
+
+interface StatusOptions extends DataOptions {
+  readonly watch?: true
+}
+
+const LOOK_EVERY_MS = 2000
+const FAILURES_SHOWN = 10
+const VERSIONS_SHOWN = 10
+
+const showModel = (out: Output, { name, model }: ModelStatus): void => {
+  if (model === null) {
+    out.fields([
+      ['Model', name],
+      ['Catalog', 'not there: devices resolve the name themselves'],
+    ])
+    return
+  }
+  out.fields([
+    ['Model', model.name],
+    ['Id', model.id],
+    ['Versions', String(model.versions.length)],
+  ])
+  const newest = [...model.versions].sort((one, other) => other.version - one.version).slice(0, VERSIONS_SHOWN)
+  if (newest.length === 0) return
+  out.line('')
+  out.table(
+    ['VERSION', 'FORMAT', 'SIZE', 'UPLOADED', 'SHA256'],
+    newest.map(({ version_label, format, model_size_bytes, uploaded_at, model_hash }) => [
+      version_label,
+      format,
+      sizeWords(model_size_bytes),
+      uploaded_at.slice(0, 16).replace('T', ' '),
+      model_hash.replace('sha256:', '').slice(0, 12),
+    ]),
+  )
+}
+
+const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
+  out.line('')
+  if (plans.length === 0) {
+    out.line('Nothing of it is being delivered.')
+    return
+  }
+  out.table(
+    ['PLAN', 'VERSION', 'STATUS', 'REACHES', 'NEXT STEP', 'DEVICES', 'ID'],
+    plans.map((plan) => [
+      plan.kind,
+      plan.version,
+      plan.status,
+      reachWords(plan),
+      plan.nextStepAt?.slice(11, 19) ?? null,
+      countWords(plan.counts),
+      plan.id,
+    ]),
+  )
+  for (const plan of plans) if (plan.reason !== null) out.line(`${plan.version}, ${plan.status}: ${plan.reason}`)
+  const failures = plans.flatMap(({ version, failures: failed }) => failed.map((device) => ({ version, ...device })))
+  if (failures.length === 0) return
+  out.line('')
+  out.table(
+    ['FAILED', 'VERSION', 'REASON'],
+    failures.slice(0, FAILURES_SHOWN).map(({ device_id, version, reason }) => [device_id, version, reason]),
+  )
+  const more = failures.length - FAILURES_SHOWN
+  if (more > 0) out.line(`and ${more} more`)
+}
+
+const lineOf = (plan: ShownPlan): string =>
+  `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}; devices: ${countWords(plan.counts)}`
+
+/** A line for each change, until nothing moves by itself any more. @throws Failure when that is no good end */
+const watch = async (first: ModelStatus, look: () => Promise<ModelStatus>, session: Session): Promise<void> => {
+  const said = new Map(first.plans.map((plan) => [plan.id, lineOf(plan)]))
+  const followed = new Set(first.plans.filter(isUnderWay).map(({ id }) => id))
+  let { plans } = first
+  while (plans.some(isUnderWay)) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal: session.io.signal })
+    plans = (await look()).plans
+    for (const plan of plans) {
+      if (isUnderWay(plan)) followed.add(plan.id)
+      if (said.get(plan.id) === lineOf(plan)) continue
+      said.set(plan.id, lineOf(plan))
+      session.out.line(`${session.now().toISOString().slice(11, 19)}  ${lineOf(plan)}`)
+    }
+  }
+  const trouble = plans
+    .filter(({ id }) => followed.has(id))
+    .map(troubleOf)
+    .find((failure) => failure !== null)
+  if (trouble) throw trouble
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<name>', 'a model, by name or id')
+    .option('-w, --watch', 'go on until nothing changes any more; exit code 1 if it is paused, failed or rolled back')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (name: string, { json, apiBase, watch: isWatched }: StatusOptions) => {
+      const { out } = session
+      const connection = await session.signedIn({ apiBase })
+      const status = await statusOf(connection, name)
+      if (json) out.json(presented(status))
+      else {
+        showModel(out, status)
+        showPlans(out, status.plans)
+      }
+      if (isWatched) await watch(status, () => statusOf(connection, name), session)
+    })
+}
+
+const presented = ({ name, model, plans }: ModelStatus) => ({
+  model_name: name,
+  model_id: model?.id ?? null,
+  versions: model?.versions ?? [],
+  plans: plans.map((plan) => ({
+    kind: plan.kind,
+    id: plan.id,
+    version: plan.version,
+    status: plan.status,
+    percentage: plan.percentage,
+    target_percentage: plan.targetPercentage,
+    next_step_at: plan.nextStepAt,
+    reason: plan.reason,
+    since: plan.since,
+    devices: plan.counts,
+    failures: plan.failures.map(({ device_id, reason }) => ({ device_id, reason })),
+  })),
+})

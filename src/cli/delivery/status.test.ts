@@ -1,0 +1,100 @@
+import { expect, it, vi } from 'vitest'
+import { runInProcess } from '../in-process.fixture.ts'
+import { startFleet } from './fleet.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const rows = (text: string) => text.split('\n').map((line) => line.split(/ {2,}/))
+
+it('shows the versions, the plans, their devices by state, and who failed why', async () => {
+  const { svc, world, report } = await startFleet(4)
+  expect(rows((await svc('status', 'm')).stdout)).toEqual([
+    ['Model:', 'm'],
+    ['Id:', expect.stringMatching(/^[0-9a-f-]{36}$/)],
+    ['Versions:', '2'],
+    [''],
+    ['VERSION', 'FORMAT', 'SIZE', 'UPLOADED', 'SHA256'],
+    ['2.0.0', 'pytorch', '1 kB', '2026-01-01 00:00', expect.stringMatching(/^[0-9a-f]{12}$/)],
+    ['1.0.0', 'pytorch', '1 kB', '2026-01-01 00:00', expect.stringMatching(/^[0-9a-f]{12}$/)],
+    [''],
+    ['Nothing of it is being delivered.'],
+    [''],
+  ])
+  await svc('deploy', 'm', '-v', '1.0.0')
+  await report('active', '1.0.0')
+  await world.advance(10)
+  await svc('deploy', 'm', '-v', '2.0.0', '--devices', 'd0,d1', '-s', 'immediate')
+  await world.advance(10)
+  await report('failed', '2.0.0', 'no room')
+  const { stdout } = await svc('status', 'm')
+  expect(rows(stdout.slice(stdout.indexOf('PLAN')))).toEqual([
+    ['PLAN', 'VERSION', 'STATUS', 'REACHES', 'NEXT STEP', 'DEVICES', 'ID'],
+    ['deployment', '2.0.0', 'failed', '100 %', '-', 'failed 2', expect.any(String)],
+    ['rollout', '1.0.0', 'active', '100 %', '01:00:00', 'active 4', expect.any(String)],
+    ['2.0.0, failed: 2 of 2 devices that reported failed (at most 5 % may). Most often: no room'],
+    [''],
+    ['FAILED', 'VERSION', 'REASON'],
+    ['d0', '2.0.0', 'no room'],
+    ['d1', '2.0.0', 'no room'],
+    [''],
+  ])
+  const { plans, versions, model_name } = JSON.parse((await svc('status', 'm', '--json')).stdout)
+  expect([
+    model_name,
+    versions.length,
+    plans.map(({ kind, devices, failures }: never) => [kind, devices, failures]),
+  ]).toEqual([
+    'm',
+    2,
+    [
+      [
+        'deployment',
+        expect.objectContaining({ active: 0, failed: 2 }),
+        [
+          { device_id: 'd0', reason: 'no room' },
+          { device_id: 'd1', reason: 'no room' },
+        ],
+      ],
+      ['rollout', { downloading: 0, verifying: 0, ready: 0, active: 4, failed: 0 }, []],
+    ],
+  ])
+})
+
+it('watching tells every change, and ends with 1 when the version comes back by itself', async () => {
+  const { svc, env, world, report, given } = await startFleet(10)
+  await svc('deploy', 'm', '-v', '1.0.0')
+  await report('active', '1.0.0')
+  await world.advance(3600)
+  await svc('deploy', 'm', '-v', '2.0.0', '-r', '90')
+  let lines = ''
+  let fails: Promise<void> | null = null
+  const { exitCode, stderr, stdout } = await runInProcess(['status', 'm', '--watch'], {
+    env,
+    now: world.now,
+    onOutput: (text) => {
+      lines += text
+      // As soon as it watches, the devices find that they cannot use it.
+      if (lines.includes('2.0.0') && fails === null) fails = report('failed', '2.0.0', 'illegal instruction')
+    },
+  })
+  await fails
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^svc: The rollout of version 2\.0\.0 was rolled back: \d+ of \d+ devices that reported failed \(100\.0 %; at most 5 % may\)\. Most often: illegal instruction\n$/,
+    ),
+  ])
+  expect(stdout).toMatch(/01:00:00 {2}rollout of 2\.0\.0: rolled_back at 90 of 100 %; devices: failed \d+\n/)
+  expect(new Set(Object.values(await given()))).toEqual(new Set(['1.0.0']))
+})
+
+it('an unknown model is told', async () => {
+  const { svc } = await startFleet(1)
+  expect(await svc('status', 'nothing')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringContaining("Model 'nothing' does not exist"),
+  })
+  expect(await svc('status')).toMatchObject({ exitCode: 2 })
+})

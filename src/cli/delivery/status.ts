@@ -1,0 +1,55 @@
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { type ModelDetail, modelNamed, orNull } from './catalog.ts'
+import { type Counts, countsOf, failuresOf, isOpen, type Plan, type PlanDevice, plansOf } from './plans.ts'
+
+export interface ShownPlan extends Plan {
+  readonly counts: Counts
+  readonly failures: readonly PlanDevice[]
+}
+
+export interface ModelStatus {
+  readonly name: string
+  /** Null where the catalog does not know the name, and only deployments do. */
+  readonly model: ModelDetail | null
+  /** Those that are not over, and the last that was; newest first. */
+  readonly plans: readonly ShownPlan[]
+}
+
+/** @throws Failure when nothing is known of that name */
+export const statusOf = async (connection: Connection, name: string): Promise<ModelStatus> => {
+  const asked = modelNamed(connection, name)
+  const model = await orNull(asked)
+  const all = await plansOf(connection, model, name)
+  // Its words say what is missing.
+  if (model === null && all.length === 0) await asked
+  const last = all.find((plan) => !isOpen(plan))
+  const shown = all.filter((plan) => isOpen(plan) || plan === last)
+  const plans = await Promise.all(
+    shown.map(async (plan): Promise<ShownPlan> => {
+      const counts = await countsOf(connection, plan, model?.id ?? null)
+      const failures = (counts.failed ?? 0) > 0 ? await failuresOf(connection, plan, model?.id ?? null) : []
+      return { ...plan, counts, failures }
+    }),
+  )
+  return { name: model?.name ?? name, model, plans }
+}
+
+const STATES = ['waiting', 'assigned', 'downloading', 'verifying', 'ready', 'active', 'failed']
+
+/** `active 8, failed 1`, in the order in which devices go through them. */
+export const countWords = (counts: Counts): string =>
+  STATES.flatMap((state) => ((counts[state] ?? 0) > 0 ? [`${state} ${counts[state]}`] : [])).join(', ') || 'none yet'
+
+export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
+  targetPercentage === null || percentage >= targetPercentage
+    ? `${percentage} %`
+    : `${percentage} of ${targetPercentage} %`
+
+/** What came of a plan that did not go well, as an error; null while it goes well. */
+export const troubleOf = (plan: Plan): Failure | null => {
+  const told = { paused: 'is paused', rolled_back: 'was rolled back', failed: 'failed and was withdrawn' }
+  if (plan.status !== 'paused' && plan.status !== 'rolled_back' && plan.status !== 'failed') return null
+  const why = plan.reason === null ? '.' : `: ${plan.reason}`
+  return new Failure(`The ${plan.kind} of version ${plan.version} ${told[plan.status]}${why}`)
+}

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { SAMPLE_RATE } from '../../inference/audio/sound.ts'
@@ -6,6 +6,7 @@ import type { Transcription } from '../../inference/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from '../../inference/server/transcript-formats.ts'
+import { LARGEST_FILE } from '../../inference/server/transcription-form.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
@@ -49,13 +50,25 @@ const present = (transcription: Transcription, samples: number, output: string |
   return TRANSCRIPT_FORMATS[format](transcription, samples / SAMPLE_RATE).body.trimEnd()
 }
 
+/** As much as the server takes: a longer recording is cut before it fills the memory. */
+const read = async (path: string): Promise<Buffer> => {
+  const { size } = await stat(path)
+  if (size > LARGEST_FILE) {
+    const megabytes = Math.ceil(size / 1024 / 1024)
+    throw new Failure(`${path} has ${megabytes} MB; at most ${LARGEST_FILE / 1024 / 1024} MB are read.`, {
+      advice: 'Cut the recording into parts, or store it as MP3 or FLAC.',
+    })
+  }
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw Object.assign(error, { path })
+  })
+}
+
 const transcribe = async (session: Session, file: string, options: TranscribeOptions): Promise<void> => {
   const { io } = session
   const signal = io.signal ?? new AbortController().signal
   const path = resolve(io.cwd, file)
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw Object.assign(error, { path })
-  })
+  const bytes = await read(path)
   const chosen = await choose(session, options.model)
   const { decodeAudio } = await import('../../inference/audio/decode.ts')
   const samples = await decodeAudio(bytes, { env: io.env, signal })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -36,8 +36,9 @@ const tinyGguf = async (name: string, bytes: number): Promise<string> => {
 
 it('the starter model is always there, also as starter:4bit', async () => {
   const home = await emptyFolder()
-  const { size } = await stat(STARTER_PATH)
-  const starter = { variant: 'q4_0', path: STARTER_PATH, format: 'gguf', bytes: size, sha256: null, source: 'package' }
+  const file = await readFile(STARTER_PATH)
+  const made = { bytes: file.length, sha256: sha256(file), source: 'package' }
+  const starter = { variant: 'q4_0', path: STARTER_PATH, format: 'gguf', ...made }
   expect(await findModel('starter', home)).toEqual({ name: 'starter', ...starter })
   expect(await findModel('starter:4bit', home)).toEqual({ name: 'starter:4bit', ...starter })
   expect(await messageOf(findModel('starter:8bit', home))).toEqual([

@@ -163,6 +163,14 @@ test.each([
   expect(fault(() => read(fields))).toEqual(['invalid_request', param, message])
 })
 
+test('a schema that no grammar keeps is refused before the request waits for a place', () => {
+  const schema = { type: 'object', properties: { age: { type: 'number', minimum: 0.5 } } }
+  const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
+  const [code, param, message] = fault(() => read({ response_format })) as string[]
+  expect([code, param]).toEqual(['unsupported', 'response_format'])
+  expect(message).toContain("The JSON schema cannot be used: at '#/properties/age/minimum' ")
+})
+
 test('a body that is no object is refused', () => {
   const form = ['invalid_request', null]
   expect(fault(() => readChatOrder(undefined, TEXT))).toEqual([

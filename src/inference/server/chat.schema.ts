@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, ResponseFormat } from '../engine.ts'
 import { InferenceError } from '../errors.ts'
+import { checkSchema } from '../json/response-grammar.ts'
 import { refuseForeign } from './foreign-fields.ts'
 import { bodyReader, invalid, isObject } from './request-body.ts'
 
@@ -125,7 +126,10 @@ const readFormat = ({ response_format: format }: Static<typeof ChatBody>, fallba
   if (type === 'text' || type === 'json_object') return { type }
   if (type === 'json_schema') {
     const { schema } = readJsonSchema({ response_format: format }).response_format.json_schema
-    return isObject(schema) ? { type, schema } : { type: 'json_object' }
+    if (!isObject(schema)) return { type: 'json_object' }
+    // Before it waits for a place: what cannot be kept then is known now.
+    checkSchema(schema)
+    return { type, schema }
   }
   throw invalid(
     `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,

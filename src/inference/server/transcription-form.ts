@@ -5,7 +5,7 @@ import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript-formats.
 
 const MIB = 1024 * 1024
 /** An hour of speech as 16-bit WAV at 16 kHz is 110 MiB, as MP3 it is 28. */
-const LARGEST_FILE = 128 * MIB
+export const LARGEST_FILE = 128 * MIB
 const FORM_OVERHEAD = MIB
 
 export const FORM_LIMITS = { fieldNameSize: 100, fieldSize: 64 * 1024, fields: 50, files: 1, fileSize: LARGEST_FILE }

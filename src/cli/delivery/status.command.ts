@@ -76,32 +76,35 @@ const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
 const lineOf = (plan: ShownPlan): string =>
   `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}; devices: ${countWords(plan.counts)}`
 
-/** A line for each change, until nothing moves by itself any more. @throws Failure when that is no good end */
+/**
+ * A line for each change, until the newest plan moves no more by itself: an older one may still be counting its last hour
+ * under it. @throws Failure when that is no good end
+ */
 const watch = async (first: ModelStatus, look: () => Promise<ModelStatus>, session: Session): Promise<void> => {
   const said = new Map(first.plans.map((plan) => [plan.id, lineOf(plan)]))
-  const followed = new Set(first.plans.filter(isUnderWay).map(({ id }) => id))
   let { plans } = first
-  while (plans.some(isUnderWay)) {
+  const newest = plans[0]
+  if (newest === undefined || !isUnderWay(newest)) return
+  for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { signal: session.io.signal })
     plans = (await look()).plans
     for (const plan of plans) {
-      if (isUnderWay(plan)) followed.add(plan.id)
       if (said.get(plan.id) === lineOf(plan)) continue
       said.set(plan.id, lineOf(plan))
       session.out.line(`${session.now().toISOString().slice(11, 19)}  ${lineOf(plan)}`)
     }
+    const now = plans.find(({ id }) => id === newest.id)
+    if (now !== undefined && isUnderWay(now)) continue
+    const trouble = now === undefined ? null : troubleOf(now)
+    if (trouble !== null) throw trouble
+    return
   }
-  const trouble = plans
-    .filter(({ id }) => followed.has(id))
-    .map(troubleOf)
-    .find((failure) => failure !== null)
-  if (trouble) throw trouble
 }
 
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model, by name or id')
-    .option('-w, --watch', 'go on until nothing changes any more; exit code 1 if it is paused, failed or rolled back')
+    .option('-w, --watch', 'go on until the newest is through; exit code 1 if it is paused, failed or rolled back')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { json, apiBase, watch: isWatched }: StatusOptions) => {

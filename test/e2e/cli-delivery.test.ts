@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { runInProcess } from '../../src/cli/in-process.fixture.ts'
+import { emptyFolder, freshDataDir } from '../databases.ts'
+import { hookProgram, startAgents } from './agents.ts'
+import { operatorOf, registered } from './operator.ts'
+import { runService, until } from './service-process.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+it('push, deploy at 10 %, watch it climb; a failing version comes back by itself; rollback takes the good one back too', async () => {
+  const service = await runService(await freshDataDir())
+  const operator = await operatorOf(() => service.baseUrl)
+  const cwd = await emptyFolder()
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: operator.key, SERVICE_API_BASE: service.baseUrl }
+  const svc = (...argv: string[]) => runInProcess(argv, { env, cwd })
+  const push = async (content: string, version: string) => {
+    await writeFile(join(cwd, 'm.onnx'), content)
+    expect(await svc('push', 'm.onnx', '--version', version)).toMatchObject({ exitCode: 0, stderr: '' })
+  }
+  const names = Array.from({ length: 6 }, (_, n) => `edge-${n}`)
+  const hook = hookProgram(`
+    note(version)
+    if (read(path) === "bad") { console.error("the weights are not finite"); process.exit(1) }`)
+  const agents = await startAgents(service.baseUrl, names, () => hook)
+  await registered(operator, names)
+  const allRun = (version: string) =>
+    until(
+      () => Promise.all(agents.map(async (agent) => (await agent.notes()).at(-1))),
+      (running) => running.every((one) => one === version),
+    )
+
+  await push('good', '1.0.0')
+  expect(await svc('deploy', 'm')).toMatchObject({ exitCode: 0 })
+  await Promise.all(agents.map((agent) => agent.line('version 1.0.0 is active')))
+
+  await push('better', '2.0.0')
+  const climbing = ['deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '0.05']
+  expect(await svc(...climbing)).toMatchObject({ exitCode: 0 })
+  const good = await svc('status', 'm', '--watch')
+  expect(good).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(good.stdout).toMatch(/rollout of 2\.0\.0: completed at 100 %; devices: active 6\n$/)
+  await allRun('2.0.0')
+
+  await push('bad', '3.0.0')
+  expect(await svc(...climbing)).toMatchObject({ exitCode: 0 })
+  const bad = await svc('status', 'm', '--watch')
+  expect([bad.exitCode, bad.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^svc: The rollout of version 3\.0\.0 was rolled back: (\d) of \1 devices that reported failed \(100\.0 %; at most 5 % may\)\. Most often: the weights are not finite\n$/,
+    ),
+  ])
+  await allRun('2.0.0')
+
+  const said = agents.map((agent) => agent.said.length)
+  expect(await svc('rollback', 'm')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Rolled back the rollout of version 2\.0\.0 /),
+  })
+  await Promise.all(agents.map((agent, n) => agent.line('version 1.0.0 is active', said[n])))
+  await allRun('1.0.0')
+})

@@ -39,6 +39,8 @@ import { roundsRoutes } from './features/rounds/rounds.routes.ts'
 import type { RoundsService } from './features/rounds/rounds.service.ts'
 import { updatesRoutes } from './features/rounds/updates.routes.ts'
 import type { UpdatesService } from './features/rounds/updates.service.ts'
+import { secureRoundsRoutes } from './features/secure-rounds/secure-rounds.routes.ts'
+import type { SecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
 import { systemRoutes } from './features/system/system.routes.ts'
 import type { SystemService } from './features/system/system.service.ts'
 import type { App } from './http/app.ts'
@@ -61,6 +63,7 @@ export interface Services {
   readonly privacy: PrivacyService
   readonly models: ModelsService
   readonly rounds: RoundsService
+  readonly secureRounds: SecureRoundsService
   readonly updates: UpdatesService
   readonly aggregations: AggregationsService
   readonly jobs: JobsService
@@ -90,6 +93,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   policiesRoutes(app, services.policies, services.models)
   federationsRoutes(app, services.federations, services.privacy)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
+  secureRoundsRoutes(app, services.secureRounds)
   jobsRoutes(app, services.jobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)

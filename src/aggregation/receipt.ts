@@ -6,7 +6,8 @@ export interface ReceiptUpdate {
   readonly update_id: string
   readonly sha256: string
   readonly num_samples: number
-  readonly weight: number
+  /** Null where the devices keep it to themselves (secure aggregation with weights). */
+  readonly weight: number | null
   /** SCAFFOLD: the change of the device's control variate. */
   readonly control_sha256?: string
   /** The model it was trained from, where that is not the round's, and how many there were since. */
@@ -25,6 +26,13 @@ export interface Receipt {
   /** A round with a strategy of its own: what it was made with, from and into, besides the updates. */
   readonly strategy_options?: Readonly<Record<string, unknown>>
   readonly population?: number
+  /** The updates are masked; the threshold and the fixed point that their sum was made with. */
+  readonly secure_aggregation?: {
+    readonly devices: number
+    readonly threshold: number
+    readonly range: number
+    readonly max_weight: number
+  }
   readonly state_sha256?: string | null
   readonly next_state_sha256?: string | null
   readonly next_control_sha256?: string | null
@@ -51,12 +59,18 @@ export interface ReceiptParts {
     readonly staleness?: number | null
   }[]
   /** As `aggregate` returned them: one weight per device id. */
-  readonly weights: readonly { readonly id: string; readonly weight: number }[]
+  readonly weights: readonly { readonly id: string; readonly weight: number | null }[]
   readonly outputSha256: string
   /** Absent in a plain round. */
   readonly beyond?: Pick<
     Receipt,
-    'strategy_options' | 'population' | 'state_sha256' | 'next_state_sha256' | 'next_control_sha256' | 'privacy'
+    | 'strategy_options'
+    | 'population'
+    | 'secure_aggregation'
+    | 'state_sha256'
+    | 'next_state_sha256'
+    | 'next_control_sha256'
+    | 'privacy'
   >
 }
 

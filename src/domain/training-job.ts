@@ -76,7 +76,12 @@ export interface JobSettings {
   readonly waitForDevicesSeconds: number
   readonly hyperparameters: Readonly<Record<string, unknown>>
   readonly privacy: JobPrivacy | null
-  readonly secureAggregation: { readonly threshold: number } | null
+  /** Rounds whose updates are masked, and what was asked of them; the rest follows from the sizes. */
+  readonly secureAggregation: {
+    readonly threshold?: number | undefined
+    readonly range?: number | undefined
+    readonly maxWeight?: number | undefined
+  } | null
   readonly stopWhen: StopRule | null
 }
 

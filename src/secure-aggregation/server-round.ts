@@ -60,7 +60,7 @@ export const openRound = (roundId: string, settings: SecureSettings): SecureRoun
   reason: null,
 })
 
-const isOpen = (status: SecureStatus): status is OpenStatus => status !== 'done' && status !== 'failed'
+export const isOpen = (status: SecureStatus): status is OpenStatus => status !== 'done' && status !== 'failed'
 
 const move = (round: SecureRound, event: SecureEvent): SecureStatus => {
   const next = NEXT_STEP[round.status][event]
@@ -131,14 +131,12 @@ export const checkUnmask = (round: SecureRound, message: UnmaskMessage): void =>
 }
 
 /**
- * Whether the step is over: all have answered, or, in the last one, as many as are needed, or its time is up. `past` says
- * that the deadline has passed.
+ * Whether the step is over: all `expected` have answered, or, in the last one, as many as are needed, or its time is up.
+ * `past` says that the deadline has passed.
  */
-export const isStepOver = (round: SecureRound, answered: number, past: boolean): boolean => {
+export const isStepOver = (round: SecureRound, answered: number, expected: number, past: boolean): boolean => {
   if (!isOpen(round.status)) return false
-  const enough =
-    round.status === 'unmasking' ? round.settings.threshold : (round.cohort?.length ?? round.settings.devices)
-  return past || answered >= enough
+  return past || answered >= (round.status === 'unmasking' ? round.settings.threshold : expected)
 }
 
 /** Ends the step: those that answered go on, or, when they are fewer than the threshold, the round fails and says why. */

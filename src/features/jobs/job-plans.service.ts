@@ -4,7 +4,12 @@ import { badRequest, ServiceError } from '../../domain/errors.ts'
 import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import { noiseForEpsilon } from '../../domain/privacy/planning.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
-import { requirePrivacyAllowed, STRATEGY_RULES, strategySettings } from '../../domain/strategy-settings.ts'
+import {
+  requirePrivacyAllowed,
+  requireSecureAggregationAllowed,
+  STRATEGY_RULES,
+  strategySettings,
+} from '../../domain/strategy-settings.ts'
 import {
   JOB_ROUNDS,
   type JobSettings,
@@ -17,6 +22,7 @@ import {
 import type { ModelsService } from '../models/models.service.ts'
 import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { Reach, RoundsService } from '../rounds/rounds.service.ts'
+import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 
 /** A job as it is asked for. */
 export interface NewJob {
@@ -44,6 +50,7 @@ export interface NewJob {
         readonly adaptiveClip: boolean
       }
     | undefined
+  readonly secureAggregation: SecureWish | null
   readonly stopWhen: StopRule | undefined
 }
 
@@ -63,13 +70,14 @@ export const createJobPlans = (parts: {
   readonly models: Pick<ModelsService, 'findVersion'>
   readonly rounds: Pick<RoundsService, 'reach'>
   readonly starts: Pick<RoundStarts, 'countActive'>
+  readonly secure: Pick<SecureSteps, 'prepare'>
   /** Whether a stored file's tensors can be read. */
   readonly isReadable: (sha256: string) => Promise<boolean>
   readonly ledger: {
     requireRoomFor(database: Database, federationId: string, planned: NoisySteps): Promise<void>
   }
 }) => {
-  const { database, models, rounds, starts, isReadable, ledger } = parts
+  const { database, models, rounds, starts, secure, isReadable, ledger } = parts
 
   const modelOf = async (caller: Caller, idOrName: string) => {
     try {
@@ -102,6 +110,10 @@ export const createJobPlans = (parts: {
     async plan(caller: Caller, wanted: NewJob): Promise<PlannedJob> {
       const strategy = strategySettings(wanted.strategy, wanted.strategyOptions)
       if (wanted.privacy !== undefined) requirePrivacyAllowed(strategy.name)
+      if (wanted.secureAggregation !== null) {
+        requireSecureAggregationAllowed(strategy.name)
+        requireNoNoise(wanted.privacy)
+      }
       const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
       const targetDevices =
@@ -115,6 +127,9 @@ export const createJobPlans = (parts: {
           `model: the tensors of '${wanted.model}' cannot be read (format ${version.format}), and strategy ` +
             `'${strategy.name}' works on them. Upload it as safetensors, .pt or .npz, or use fedavg without privacy.`,
         )
+      }
+      if (wanted.secureAggregation !== null) {
+        await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version.sha256 })
       }
       const count = wanted.rounds ?? JOB_ROUNDS.default
       const sampleRate = wanted.privacy === undefined ? 1 : await sampleRateOf(reach, sizes.selected)
@@ -137,7 +152,7 @@ export const createJobPlans = (parts: {
           waitForDevicesSeconds: wanted.waitForDevicesSeconds ?? WAIT_FOR_DEVICES_SECONDS.default,
           hyperparameters: wanted.hyperparameters ?? {},
           privacy,
-          secureAggregation: null,
+          secureAggregation: wanted.secureAggregation,
           stopWhen: wanted.stopWhen ?? null,
         },
       }

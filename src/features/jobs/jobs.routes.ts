@@ -3,6 +3,7 @@ import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
+import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
 import {
   Job,
   JobDetail,
@@ -54,6 +55,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
           clipNorm: privacy.clip_norm,
           adaptiveClip: privacy.adaptive_clip ?? false,
         },
+        secureAggregation: wishOf(body.secure_aggregation),
         stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
       })
       return reply.code(201).send(present(job))
@@ -164,6 +166,7 @@ const present = (job: StoredJob) => {
             clip_norm: job.clipNorm ?? settings.privacy.clipNorm,
             adaptive_clip: settings.privacy.adaptiveClip,
           },
+    secure_aggregation: settings.secureAggregation && wishIn(settings.secureAggregation),
     stop_when:
       settings.stopWhen === null
         ? null

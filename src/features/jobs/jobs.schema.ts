@@ -3,6 +3,7 @@ import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
 import { JOB_ROUNDS, MIN_DEVICES_DEFAULT, OVER_SELECTION, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { ClipNorm, NoiseMultiplier, Round } from '../rounds/rounds.schema.ts'
+import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
 
 const MAX_DEVICES = 10_000_000
@@ -65,6 +66,7 @@ export const StartJobBody = Type.Object({
       adaptive_clip: Type.Optional(Type.Boolean()),
     }),
   ),
+  secure_aggregation: Type.Optional(SecureAggregation),
   stop_when: Type.Optional(StopWhen),
 })
 
@@ -96,6 +98,7 @@ export const Job = Type.Object({
       adaptive_clip: Type.Boolean(),
     }),
   ),
+  secure_aggregation: Nullable(SecureAggregation),
   stop_when: Nullable(StopWhen),
   ended_by: Nullable(
     OneOf(['rounds_done', 'converged', 'budget_spent', 'rounds_failed', 'no_devices', 'cannot_start', 'stopped']),

@@ -8,6 +8,7 @@ import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import { BudgetRefused, type RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
+import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
@@ -24,13 +25,14 @@ export const createJobsService = (parts: {
   readonly plan: (caller: Caller, wanted: NewJob) => Promise<PlannedJob>
   readonly rounds: RoundsService
   readonly starts: RoundStarts
+  readonly secure: Pick<SecureSteps, 'prepare'>
   readonly endings: RoundEndings
   readonly models: Pick<ModelsService, 'find' | 'newestVersion'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, progress, plan, rounds, starts, endings, models, log, now, newId } = parts
+  const { database, store, progress, plan, rounds, starts, secure, endings, models, log, now, newId } = parts
 
   /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
@@ -44,6 +46,7 @@ export const createJobsService = (parts: {
     tx: Database['sql'],
     job: StoredJob,
     version: StoredVersion,
+    secured: SecurePlan | null,
   ): Promise<StoredRound | null> => {
     const { settings } = job
     const scope = await rounds.scopeOf(tx, job)
@@ -71,6 +74,7 @@ export const createJobsService = (parts: {
       version,
       privacy:
         settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
+      secure: secured,
       starter: null,
       job: {
         id: job.id,
@@ -88,6 +92,12 @@ export const createJobsService = (parts: {
     return round
   }
 
+  const securePlanOf = async ({ settings }: StoredJob, version: StoredVersion): Promise<SecurePlan | null> => {
+    if (settings.secureAggregation === null) return null
+    const { selected, minDevices } = roundSizes(settings)
+    return secure.prepare(settings.secureAggregation, { modelSha256: version.sha256, selected, minDevices })
+  }
+
   const waitForDevices = async (tx: Database['sql'], job: StoredJob, active: number): Promise<void> => {
     if (job.waitingUntil === null) {
       const until = new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
@@ -103,11 +113,12 @@ export const createJobsService = (parts: {
     if (seen === null || seen.endedAt !== null) return false
     const version = await models.newestVersion((seen.latestModelId ?? seen.modelId)!)
     try {
+      const secured = await securePlanOf(seen, version!)
       return await database.transaction(async (tx) => {
         const job = await store.lockFree(tx, id)
         if (job === null || job.latestModelId !== seen.latestModelId) return false
         if (await rounds.isInProgress(tx, job.orgId)) return false
-        return (await openRound(tx, job, version!)) !== null
+        return (await openRound(tx, job, version!, secured)) !== null
       })
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error

@@ -53,8 +53,9 @@ export const createAggregationsService = (parts: {
     for (const file of [combined.state, combined.control]) {
       if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
     }
-    const accuracy = weightedMean(delivered, (update) => update.localAccuracy)
-    const loss = weightedMean(delivered, (update) => update.localLoss)
+    const { totals } = combined
+    const accuracy = totals === null ? weightedMean(delivered, (update) => update.localAccuracy) : totals.accuracy
+    const loss = totals === null ? weightedMean(delivered, (update) => update.localLoss) : totals.loss
     return database.transaction(async (tx) => {
       const held = await leases.lockHeld(tx, round.id, owner)
       if (held === null) return false

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import type { AggregationResult, PrivacyPlan } from '../../aggregation/job.ts'
 import { buildReceipt, type Receipt } from '../../aggregation/receipt.ts'
 import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
 import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
 import { conflict, ServiceError } from '../../domain/errors.ts'
+import type { SumTotals } from '../../secure-aggregation/fixed-point.ts'
+import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
+import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.store.ts'
 
@@ -15,14 +19,17 @@ export interface Combined {
   readonly state: StagedBlob | null
   readonly control: StagedBlob | null
   readonly receipt: Receipt
+  /** What a secure round's updates weigh and report together; null where each is known. */
+  readonly totals: SumTotals | null
 }
 
 /** Adds a round's updates up as its plan says. The same round gives the same bytes, as often as it is asked. */
 export const createCombinations = (parts: {
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'aggregate' | 'inspect' | 'screen'>
+  readonly sums: SecureSums
 }) => {
-  const { blobs, workers } = parts
+  const { blobs, workers, sums } = parts
 
   const isReadable = async (sha256: string): Promise<boolean> => {
     try {
@@ -40,6 +47,31 @@ export const createCombinations = (parts: {
   const pathOf = async (sha256: string | null): Promise<string | null> =>
     sha256 === null ? null : blobs.localPath(sha256)
 
+  const inputsOf = (delivered: readonly DeliveredUpdate[]) =>
+    Promise.all(
+      delivered.map(async ({ update, deviceName, baseSha256 }) => ({
+        id: deviceName,
+        path: await blobs.localPath(fileOf(update)),
+        numSamples: update.numSamples,
+        ...(update.controlSha256 === null ? {} : { controlPath: await blobs.localPath(update.controlSha256) }),
+        ...(baseSha256 === null ? {} : { basePath: await blobs.localPath(baseSha256) }),
+        ...(update.staleness === null ? {} : { staleness: update.staleness }),
+      })),
+    )
+
+  /** A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. */
+  const uncover = async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string) => {
+    const path = await blobs.scratchPath()
+    const masked = await Promise.all(
+      delivered.map(async ({ update }) => ({
+        deviceId: update.deviceId,
+        path: await blobs.localPath(fileOf(update)),
+      })),
+    )
+    const totals = await sums.uncover(round.id, masked, globalPath, path)
+    return { mean: { id: 'mean of masked updates', path, numSamples: totals.weight }, totals }
+  }
+
   return {
     /** Whether the tensors of a stored file can be read. */
     isReadable,
@@ -49,19 +81,12 @@ export const createCombinations = (parts: {
       const outputPath = await blobs.scratchPath()
       const stateOutputPath = isPlain ? null : await blobs.scratchPath()
       const controlOutputPath = round.plan.strategy === 'scaffold' ? await blobs.scratchPath() : null
+      const globalPath = await globalOf(round)
+      const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!)
       const result = await workers.aggregate({
         strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
-        globalPath: await globalOf(round),
-        updates: await Promise.all(
-          delivered.map(async ({ update, deviceName, baseSha256 }) => ({
-            id: deviceName,
-            path: await blobs.localPath(fileOf(update)),
-            numSamples: update.numSamples,
-            ...(update.controlSha256 === null ? {} : { controlPath: await blobs.localPath(update.controlSha256) }),
-            ...(baseSha256 === null ? {} : { basePath: await blobs.localPath(baseSha256) }),
-            ...(update.staleness === null ? {} : { staleness: update.staleness }),
-          })),
-        ),
+        globalPath,
+        updates: uncovered === null ? await inputsOf(delivered) : [uncovered.mean],
         statePath: await pathOf(round.stateSha256),
         stateOutputPath,
         controlOutputPath,
@@ -69,6 +94,7 @@ export const createCombinations = (parts: {
         privacy: privacyOf(round),
         outputPath,
       })
+      if (uncovered !== null) await rm(uncovered.mean.path, { force: true })
       const output = await blobs.adopt(outputPath)
       const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
       const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
@@ -84,15 +110,16 @@ export const createCombinations = (parts: {
           baseModelSha256: baseSha256,
           staleness: update.staleness,
         })),
-        weights: result.weights,
+        weights: uncovered === null ? result.weights : weightsIn(round, delivered),
         outputSha256: output.sha256,
         ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
       })
-      return { result, output, state, control, receipt }
+      return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
     },
 
     /** How every update looks beside the others; null where there is no model to measure from, or nothing to compare. */
     async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
+      if (round.plan.secure !== undefined) return null
       const globalPath = await globalOf(round)
       if (globalPath === null) return null
       const updates = await Promise.all(
@@ -113,6 +140,13 @@ export const createCombinations = (parts: {
   }
 }
 
+/** Of a secure round it is known what each update counted for only where all count for the same. */
+const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
+  delivered.map(({ deviceName }) => ({
+    id: deviceName,
+    weight: round.plan.secure?.maxWeight === 1 ? 1 / delivered.length : null,
+  }))
+
 const privacyOf = (round: StoredRound): PrivacyPlan | null => {
   const { privacy, noiseSeed } = round
   if (privacy === null) return null
@@ -123,6 +157,7 @@ const privacyOf = (round: StoredRound): PrivacyPlan | null => {
 
 const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: StagedBlob | null) => ({
   strategy_options: round.plan.options!,
+  ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSecure(round.plan.secure) }),
   ...(round.plan.population === undefined ? {} : { population: round.plan.population }),
   ...(state === null ? {} : { state_sha256: round.stateSha256, next_state_sha256: state.sha256 }),
   ...(control === null ? {} : { next_control_sha256: control.sha256 }),

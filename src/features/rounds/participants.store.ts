@@ -42,6 +42,7 @@ export const createParticipantsStore = () => ({
               select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
             and (group_id is null or exists (select from device_group_members m
               where m.group_id = rounds.group_id and m.device_id = ${deviceId}))
+            and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')
           returning id
         )
         insert into round_participants (round_id, device_id, state, chosen, selected_at)

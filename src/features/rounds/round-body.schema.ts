@@ -1,4 +1,5 @@
 import { blobPath } from '../../blobs/blob-store.ts'
+import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import type { StoredRound } from './rounds.service.ts'
 
 /** A round as it travels. */
@@ -33,6 +34,7 @@ const presentTraining = (round: StoredRound) => ({
   accuracy: round.accuracy,
   loss: round.loss,
   ...(round.jobId === null ? {} : { job_id: round.jobId }),
+  ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
   ...(round.wantedUpdates === null ? {} : { wanted_updates: round.wantedUpdates }),
   ...(round.privacy === null
     ? {}

@@ -6,6 +6,7 @@ import { stragglerGraceSeconds } from '../../domain/round.ts'
 import type { Random } from '../../domain/sampling.ts'
 import { STRATEGY_RULES, type StrategySettings } from '../../domain/strategy-settings.ts'
 import type { StoredVersion } from '../models/models.service.ts'
+import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { PrivacyLedger } from './round-endings.service.ts'
 import type { RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
@@ -30,6 +31,8 @@ export interface OpenRound {
   readonly graceSeconds: number | null
   readonly version: StoredVersion | null
   readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
+  /** Null where the service sees every update. */
+  readonly secure: SecurePlan | null
   /** The device whose key starts it; it takes part. */
   readonly starter: string | null
   readonly job: {
@@ -48,13 +51,14 @@ export const createRoundStarts = (parts: {
   readonly selection: SelectionStore
   readonly participants: ParticipantsStore
   readonly ledger: Pick<PrivacyLedger, 'reserve'>
+  readonly secure: Pick<SecureSteps, 'open'>
   readonly random: Random
   /** Overrides the grace that follows from a round's timeout. */
   readonly graceSeconds: number | null
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { store, selection, participants, ledger, random, now, newId } = parts
+  const { store, selection, participants, ledger, secure, random, now, newId } = parts
 
   /** How many devices could be selected, where somebody needs to know: counting reads them all. */
   const populationOf = async (tx: Executor, wanted: OpenRound): Promise<number | null> =>
@@ -74,6 +78,7 @@ export const createRoundStarts = (parts: {
       ...(job === null ? {} : { step: job.step }),
       ...(rules.asynchronous ? { asynchronous: true } : {}),
       ...(population === null ? {} : { population }),
+      ...(wanted.secure === null ? {} : { secure: wanted.secure.settings }),
     }
   }
 
@@ -135,6 +140,9 @@ export const createRoundStarts = (parts: {
         },
         selected,
       )
+      if (wanted.secure !== null) {
+        await secure.open(tx, { id, startedAt, timeoutAt: inserted.timeoutAt }, wanted.secure)
+      }
       if (!plan.asynchronous) {
         await participants.insertAll(tx, id, { starter, drawn: early }, startedAt)
         return inserted

@@ -4,6 +4,7 @@ import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import { sendBlob } from '../../http/download.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { presentSettings, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { Binary } from '../wire.schema.ts'
 import type { AggregationsService } from './aggregations.service.ts'
 import { present } from './round-body.schema.ts'
@@ -54,6 +55,7 @@ export const roundsRoutes = (
             : strategySettings(body.strategy, body.strategy_options),
         group: body.group_id,
         federation: body.federation_id,
+        secureAggregation: wishOf(body.secure_aggregation),
         privacy:
           body.privacy === undefined
             ? null
@@ -139,6 +141,7 @@ export const roundsRoutes = (
         ...(round.jobId === null ? {} : { job_id: round.jobId }),
         ...(round.plan.asynchronous ? { asynchronous: true } : {}),
         ...(round.plan.strategy === 'scaffold' ? { control: presentControl(control) } : {}),
+        ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
         ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm }),
         model:
           origin === null

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
+import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
 
 const MAX_DEVICES = 10_000_000
@@ -41,6 +42,7 @@ export const StartRoundBody = Type.Object({
     Type.String({ description: 'Ours: id of a federation; devices of all active members take part' }),
   ),
   privacy: Type.Optional(RoundPrivacy),
+  secure_aggregation: Type.Optional(SecureAggregation),
 })
 
 export const Round = Type.Object({
@@ -77,6 +79,7 @@ export const Round = Type.Object({
       adaptive_clip: Type.Boolean(),
     }),
   ),
+  secure_aggregation: Type.Optional(SecureSettings),
   accuracy: Type.Optional(Nullable(Type.Number())),
   loss: Type.Optional(Nullable(Type.Number())),
 })
@@ -122,6 +125,7 @@ export const Plan = Type.Object({
       ),
     ),
   ),
+  secure_aggregation: Type.Optional(SecureSettings),
   clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to when they are added up' })),
   model: Nullable(
     Type.Object({
@@ -155,7 +159,7 @@ const ReceiptUpdate = Type.Object({
   update_id: Uuid,
   sha256: Type.String(),
   num_samples: Count,
-  weight: Type.Number(),
+  weight: Nullable(Type.Number()),
   control_sha256: Type.Optional(Type.String()),
   base_model_sha256: Type.Optional(Type.String()),
   staleness: Type.Optional(Count),
@@ -171,6 +175,7 @@ export const Receipt = Type.Object({
   output_sha256: Type.String(),
   strategy_options: Type.Optional(FreeObject),
   population: Type.Optional(Count),
+  secure_aggregation: Type.Optional(SecureSettings),
   state_sha256: Type.Optional(Nullable(Type.String())),
   next_state_sha256: Type.Optional(Nullable(Type.String())),
   next_control_sha256: Type.Optional(Nullable(Type.String())),

@@ -5,6 +5,7 @@ import { isUuid } from '../../domain/model.ts'
 import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
 import {
   requirePrivacyAllowed,
+  requireSecureAggregationAllowed,
   STRATEGY_RULES,
   type StrategyName,
   type StrategySettings,
@@ -12,6 +13,7 @@ import {
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
+import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundSignal } from './round-signal.ts'
@@ -34,6 +36,7 @@ export interface StartRound {
   readonly group: string | undefined
   readonly federation: string | undefined
   readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
+  readonly secureAggregation: SecureWish | null
 }
 
 /** What rounds need to know of federations. */
@@ -61,11 +64,13 @@ export const createRoundsService = (parts: {
   readonly groups: Pick<GroupsService, 'locate'>
   readonly federations: Federations
   readonly starts: RoundStarts
+  readonly secure: Pick<SecureSteps, 'prepare'>
   readonly endings: RoundEndings
   readonly changes: RoundSignal
   readonly now: () => Date
 }) => {
-  const { database, store, participants, models, devices, groups, federations, starts, endings, changes, now } = parts
+  const { database, store, participants, models, devices, groups, federations, starts, secure, endings, changes, now } =
+    parts
 
   /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
@@ -86,7 +91,7 @@ export const createRoundsService = (parts: {
       event: 'time_out',
       reason:
         `Timed out after ${round.timeoutSeconds} s: ${round.completedDevices} of at least ` +
-        `${round.minDevices} updates had arrived.`,
+        `${round.minDevices} updates had arrived.${round.plan.secure === undefined ? '' : ' Nothing of them was revealed.'}`,
       told: 'Had not delivered when the round timed out.',
     })
 
@@ -173,12 +178,22 @@ export const createRoundsService = (parts: {
     async start(caller: Caller, wanted: StartRound): Promise<StoredRound> {
       requireSizes(wanted)
       if (wanted.privacy !== null) requirePrivacyAllowed(wanted.strategy?.name ?? 'fedavg')
+      if (wanted.secureAggregation !== null) {
+        requireSecureAggregationAllowed(wanted.strategy?.name ?? 'fedavg')
+        requireNoNoise(wanted.privacy)
+      }
       const within = await reach(caller, wanted)
       await tick()
       if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const version = await globalModelOf(caller, wanted, within.orgId)
-      const strategy = wanted.strategy ?? (wanted.privacy === null ? null : { name: 'fedavg' as const, options: {} })
+      const isPlain = wanted.privacy === null && wanted.secureAggregation === null
+      const strategy = wanted.strategy ?? (isPlain ? null : { name: 'fedavg' as const, options: {} })
       requireStandsAlone(strategy, version, wanted.privacy !== null)
+      const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices }
+      const secured =
+        wanted.secureAggregation === null
+          ? null
+          : await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
       const round = await database.transaction((tx) =>
         starts.open(tx, {
           ...within,
@@ -191,6 +206,7 @@ export const createRoundsService = (parts: {
           graceSeconds: null,
           version,
           privacy: wanted.privacy,
+          secure: secured,
           starter: caller.deviceId,
           job: null,
         }),
@@ -241,6 +257,9 @@ export const createRoundsService = (parts: {
       const round = latest === null ? null : await store.lock(tx, latest.id)
       return round !== null && IN_PROGRESS.includes(round.status) ? round : null
     },
+
+    /** The round, locked until the transaction ends. */
+    lock: (tx: Database['sql'], id: string): Promise<StoredRound | null> => store.lock(tx, id),
 
     latestOfJob: (tx: Database['sql'], jobId: string) => store.latestOfJob(tx, jobId),
 

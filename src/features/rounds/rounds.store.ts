@@ -6,6 +6,7 @@ import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { RoundStatus } from '../../domain/round.ts'
 import type { StrategyName, StrategyOptions } from '../../domain/strategy-settings.ts'
+import type { SecureSettings } from '../../secure-aggregation/settings.ts'
 
 export interface StoredRound {
   readonly id: string
@@ -66,6 +67,8 @@ export interface RoundPlan {
   readonly asynchronous?: true
   /** Active devices that could have been selected. */
   readonly population?: number
+  /** Its updates are masked; only their sum is learnt. */
+  readonly secure?: SecureSettings
 }
 
 /** Clipping and noise of one round. */

@@ -8,6 +8,7 @@ import { dueEvent } from '../../domain/round.ts'
 import type { Layout } from '../../tensors/layout.ts'
 import type { ObservationsService } from '../experiments/observations.service.ts'
 import type { FilesService } from '../files/files.service.ts'
+import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
@@ -37,6 +38,7 @@ export const createUpdatesService = (parts: {
   readonly updates: UpdatesStore
   readonly rounds: RoundsService
   readonly endings: RoundEndings
+  readonly secure: Pick<SecureSteps, 'admitMasked' | 'acceptMasked'>
   readonly files: FilesService
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'inspect'>
@@ -53,6 +55,7 @@ export const createUpdatesService = (parts: {
     updates,
     rounds,
     endings,
+    secure,
     files,
     blobs,
     workers,
@@ -130,7 +133,8 @@ export const createUpdatesService = (parts: {
     /** Refuses early, before a file is read: the round must exist, be active, and await this device. */
     async admit(caller: Caller, roundId: string): Promise<StoredRound> {
       const round = await rounds.get(caller, roundId)
-      await requireOpen(round, caller.deviceId)
+      const { deviceId } = await requireOpen(round, caller.deviceId)
+      if (round.plan.secure !== undefined) await secure.admitMasked(database.sql, round.id, deviceId, null)
       return round
     },
 
@@ -144,9 +148,13 @@ export const createUpdatesService = (parts: {
       const { file: staged, control } = sent
       if (staged.size === 0) throw badRequest('file is empty: an update needs weights.')
       requireControl(admitted, control)
-      const expected = await expectedLayout(admitted)
-      await workers.inspect(staged.path, { expected })
-      if (control !== null) await inspectControl(control, expected)
+      if (admitted.plan.secure !== undefined) {
+        await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
+      } else {
+        const expected = await expectedLayout(admitted)
+        await workers.inspect(staged.path, { expected })
+        if (control !== null) await inspectControl(control, expected)
+      }
       await files.keep(staged)
       if (control !== null) await files.keep(control)
       const accept = () => tryToAccept(caller, admitted, { staged, control }, report)
@@ -164,7 +172,7 @@ export const createUpdatesService = (parts: {
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict('The round changed while the update arrived. Look at its status before trying again.')
       }
-      if (closed) collected()
+      if (closed || admitted.plan.secure !== undefined) collected()
       return update
     },
 
@@ -224,6 +232,7 @@ export const createUpdatesService = (parts: {
       const open = await lockOpen(tx, admitted, caller.deviceId)
       if (open === null) return refused()
       const { round, part } = open
+      if (round.plan.secure !== undefined) await secure.acceptMasked(tx, round.id, caller.deviceId!)
       const accepted: StoredUpdate = {
         id: newId(),
         roundId: round.id,
@@ -262,7 +271,9 @@ export const createUpdatesService = (parts: {
   /** Counts an accepted update; true when it was the last one the round waited for. */
   async function count(tx: Database['sql'], round: StoredRound, newcomer: boolean): Promise<boolean> {
     const completedDevices = round.completedDevices + 1
-    const quorumAt = round.quorumAt ?? (completedDevices >= round.minDevices ? now() : null)
+    // A secure round closes when its masks can be taken away, not before.
+    const isSecure = round.plan.secure !== undefined
+    const quorumAt = isSecure ? null : (round.quorumAt ?? (completedDevices >= round.minDevices ? now() : null))
     const closes = dueEvent({ ...round, completedDevices, quorumAt }, now()) === 'collect'
     await store.update(tx, round.id, {
       completed_devices: completedDevices,

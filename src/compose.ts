@@ -9,6 +9,9 @@ import { requireDataFolder } from './data-folder.ts'
 import { migrate } from './db/migrate.ts'
 import { MIGRATIONS } from './db/migrations/all.ts'
 import { type Database, openDatabase } from './db/open.ts'
+import { createAnalyticsService } from './features/analytics/analytics.service.ts'
+import { createQueriesStore } from './features/analytics/queries.store.ts'
+import { createReadingsStore } from './features/analytics/readings.store.ts'
 import { createAssignmentsService } from './features/assignments/assignments.service.ts'
 import { createDeliveryPlans } from './features/assignments/delivery-plans.service.ts'
 import { createPlansStore } from './features/assignments/plans.store.ts'
@@ -68,10 +71,6 @@ import { createRoundsStore } from './features/rounds/rounds.store.ts'
 import { createSelectionStore } from './features/rounds/selection.store.ts'
 import { createUpdatesService } from './features/rounds/updates.service.ts'
 import { createUpdatesStore } from './features/rounds/updates.store.ts'
-import { createSecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
-import { createSecureRoundsStore } from './features/secure-rounds/secure-rounds.store.ts'
-import { createSecureSteps } from './features/secure-rounds/secure-steps.service.ts'
-import { createSecureSums } from './features/secure-rounds/secure-sums.service.ts'
 import { createSystemService } from './features/system/system.service.ts'
 import type { App } from './http/app.ts'
 import { createMetrics } from './http/metrics.ts'
@@ -172,6 +171,14 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     newId,
   })
   const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
+  const analytics = createAnalyticsService({
+    database,
+    queries: createQueriesStore(),
+    readings: createReadingsStore(),
+    federations,
+    now,
+    newId,
+  })
   const roundsStore = createRoundsStore()
   const participants = createParticipantsStore()
   const jobsStore = createJobsStore()
@@ -184,14 +191,11 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     follower: jobProgress.follower,
     now,
   })
-  const secureStore = createSecureRoundsStore()
-  const secureSteps = createSecureSteps({ store: secureStore, blobs, workers, now })
   const starts = createRoundStarts({
     store: roundsStore,
     selection: createSelectionStore(),
     participants,
     ledger,
-    secure: secureSteps,
     random,
     graceSeconds: config.stragglerGraceSeconds,
     now,
@@ -206,31 +210,17 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     groups,
     federations,
     starts,
-    secure: secureSteps,
     endings,
     changes,
     now,
   })
-  const secureRounds = createSecureRoundsService({
-    database,
-    store: secureStore,
-    rounds,
-    endings,
-    collected: () => void clockwork.wake('aggregation'),
-    now,
-  })
-  const combinations = createCombinations({
-    blobs,
-    workers,
-    sums: createSecureSums({ database, store: secureStore }),
-  })
+  const combinations = createCombinations({ blobs, workers })
   const updatesStore = createUpdatesStore()
   const jobPlans = createJobPlans({
     database,
     models,
     rounds,
     starts,
-    secure: secureSteps,
     isReadable: combinations.isReadable,
     ledger,
   })
@@ -241,7 +231,6 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     plan: jobPlans.plan,
     rounds,
     starts,
-    secure: secureSteps,
     endings,
     models,
     log,
@@ -286,7 +275,6 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     updates: updatesStore,
     rounds,
     endings,
-    secure: secureSteps,
     files,
     blobs,
     workers,
@@ -357,8 +345,6 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
         name: 'aggregation',
         everyMs: 1000,
         run: async () => {
-          // Before rounds time out: a secure round knows better what it was that nobody did.
-          await secureRounds.tick()
           await rounds.tick()
           await aggregations.run()
         },
@@ -412,9 +398,9 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     policies,
     federations,
     privacy,
+    analytics,
     models,
     rounds,
-    secureRounds,
     updates,
     aggregations,
     jobs,

@@ -1,5 +1,7 @@
 import type { BlobStore } from './blobs/blob-store.ts'
 import type { EnrollmentMode } from './domain/access.ts'
+import { analyticsRoutes } from './features/analytics/analytics.routes.ts'
+import type { AnalyticsService } from './features/analytics/analytics.service.ts'
 import { assignmentsRoutes } from './features/assignments/assignments.routes.ts'
 import type { AssignmentsService } from './features/assignments/assignments.service.ts'
 import { benchmarksRoutes } from './features/benchmarks/benchmarks.routes.ts'
@@ -39,8 +41,6 @@ import { roundsRoutes } from './features/rounds/rounds.routes.ts'
 import type { RoundsService } from './features/rounds/rounds.service.ts'
 import { updatesRoutes } from './features/rounds/updates.routes.ts'
 import type { UpdatesService } from './features/rounds/updates.service.ts'
-import { secureRoundsRoutes } from './features/secure-rounds/secure-rounds.routes.ts'
-import type { SecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
 import { systemRoutes } from './features/system/system.routes.ts'
 import type { SystemService } from './features/system/system.service.ts'
 import type { App } from './http/app.ts'
@@ -61,9 +61,9 @@ export interface Services {
   readonly policies: PoliciesService
   readonly federations: FederationsService
   readonly privacy: PrivacyService
+  readonly analytics: AnalyticsService
   readonly models: ModelsService
   readonly rounds: RoundsService
-  readonly secureRounds: SecureRoundsService
   readonly updates: UpdatesService
   readonly aggregations: AggregationsService
   readonly jobs: JobsService
@@ -92,8 +92,8 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   pairingsRoutes(app, services.pairings, now)
   policiesRoutes(app, services.policies, services.models)
   federationsRoutes(app, services.federations, services.privacy)
+  analyticsRoutes(app, services.analytics, services.federations)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
-  secureRoundsRoutes(app, services.secureRounds)
   jobsRoutes(app, services.jobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)

@@ -1050,6 +1050,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/federations/{federation_id}/analytics/descriptive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mean, spread and percentiles of a variable, group by group */
+        post: operations["describeVariable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/t-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Welch's t-test of two groups */
+        post: operations["compareTwoGroups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/anova": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** One-way analysis of variance, with Tukey's test of the pairs */
+        post: operations["compareGroups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/chi-square": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pearson's chi-square test of whether two variables are independent */
+        post: operations["testIndependence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/queries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Queries that were made, newest first */
+        get: operations["listAnalyticsQueries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/queries/{query_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One query with its result */
+        get: operations["getAnalyticsQuery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training/rounds/start": {
         parameters: {
             query?: never;
@@ -1214,74 +1316,6 @@ export interface paths {
         put?: never;
         /** Ours: add the kept updates up once more and compare the bytes with the receipt */
         post: operations["replayReceipt"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/training/rounds/{round_id}/secure": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Ours: where a secure round stands, and what the calling device needs for its next step */
-        get: operations["getSecureRound"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/training/rounds/{round_id}/secure/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ours: step 1 of a secure round, a device makes its public keys known */
-        post: operations["advertiseSecureKeys"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/training/rounds/{round_id}/secure/shares": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ours: step 2 of a secure round, a device deals encrypted shares of its secrets to the others */
-        post: operations["dealSecureShares"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/training/rounds/{round_id}/secure/unmask": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ours: step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked */
-        post: operations["revealSecureShares"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9412,6 +9446,773 @@ export interface operations {
             };
         };
     };
+    describeVariable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable: string;
+                    /** @enum {string} */
+                    group_by?: "device_group" | "federation_member";
+                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
+                    group_ids?: string[];
+                    /** @description true when absent */
+                    include_percentiles?: boolean;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        groups: {
+                            group_id: string;
+                            count: number;
+                            mean: number;
+                            std_dev: number | null;
+                            median: number | null;
+                            min: number;
+                            max: number;
+                            percentiles: {
+                                p25: number | null;
+                                p50: number | null;
+                                p75: number | null;
+                            } | null;
+                        }[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    compareTwoGroups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable: string;
+                    group_a: string;
+                    group_b: string;
+                    /**
+                     * @description Ours. When absent: members if both groups are ids of members, else device groups
+                     * @enum {string}
+                     */
+                    group_by?: "device_group" | "federation_member";
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        t_statistic: number | null;
+                        p_value: number | null;
+                        degrees_of_freedom: number | null;
+                        confidence_interval: {
+                            lower: number;
+                            upper: number;
+                            level: number;
+                        } | null;
+                        significant: boolean;
+                        effect_size: number | null;
+                        groups: {
+                            group_id: string;
+                            count: number;
+                            mean: number;
+                            std_dev: number | null;
+                        }[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    compareGroups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable: string;
+                    /** @enum {string} */
+                    group_by?: "device_group" | "federation_member";
+                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
+                    group_ids?: string[];
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description Tukey's test of every pair; true when absent */
+                    post_hoc?: boolean;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        f_statistic: number | null;
+                        p_value: number | null;
+                        degrees_of_freedom_between: number | null;
+                        degrees_of_freedom_within: number | null;
+                        significant: boolean;
+                        effect_size: number | null;
+                        post_hoc_pairs: {
+                            group_a: string;
+                            group_b: string;
+                            /** @description group_a's mean minus group_b's */
+                            mean_difference: number;
+                            /** @description Of Tukey and Kramer: adjusted for the number of pairs */
+                            p_value: number;
+                            significant: boolean;
+                        }[];
+                        groups: {
+                            group_id: string;
+                            count: number;
+                            mean: number;
+                            std_dev: number | null;
+                        }[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    testIndependence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable_1: string;
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable_2: string;
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        chi_square_statistic: number | null;
+                        p_value: number | null;
+                        degrees_of_freedom: number | null;
+                        cramers_v: number | null;
+                        significant: boolean;
+                        sample_size: number | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAnalyticsQueries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queries: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            federation_id: string;
+                            org_id: string | null;
+                            /** @enum {string} */
+                            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                            variable: string;
+                            request: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            status: "completed" | "failed";
+                            result: {
+                                [key: string]: unknown;
+                            } | null;
+                            reason: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAnalyticsQuery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+                query_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        org_id: string | null;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        request: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        result: {
+                            [key: string]: unknown;
+                        } | null;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     startRound: {
         parameters: {
             query?: never;
@@ -9451,15 +10252,6 @@ export interface operations {
                         noise_multiplier: number;
                         clip_norm: number;
                         adaptive_clip?: boolean;
-                    };
-                    /** @description Ours: the service learns the sum of the updates and nothing of any single one */
-                    secure_aggregation?: {
-                        /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                        threshold?: number;
-                        /** @description Bound on the change of a weight; 8 */
-                        range?: number;
-                        /** @description An update weighs its samples up to this; 1 */
-                        max_weight?: number;
                     };
                 };
             };
@@ -9517,12 +10309,6 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
                         };
                         accuracy?: number | null;
                         loss?: number | null;
@@ -9649,12 +10435,6 @@ export interface operations {
                             sample_rate: number;
                             adaptive_clip: boolean;
                         };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -9774,12 +10554,6 @@ export interface operations {
                                 denominator: number;
                                 sample_rate: number;
                                 adaptive_clip: boolean;
-                            };
-                            secure_aggregation?: {
-                                devices: number;
-                                threshold: number;
-                                range: number;
-                                max_weight: number;
                             };
                             accuracy?: number | null;
                             loss?: number | null;
@@ -9903,12 +10677,6 @@ export interface operations {
                             sample_rate: number;
                             adaptive_clip: boolean;
                         };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -10014,12 +10782,6 @@ export interface operations {
                             control_size_bytes: number;
                             control_hash: string;
                         } | null;
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
                         /** @description The norm that updates are clipped to when they are added up */
                         clip_norm?: number;
                         model: {
@@ -10368,7 +11130,7 @@ export interface operations {
                             update_id: string;
                             sha256: string;
                             num_samples: number;
-                            weight: number | null;
+                            weight: number;
                             control_sha256?: string;
                             base_model_sha256?: string;
                             staleness?: number;
@@ -10378,12 +11140,6 @@ export interface operations {
                             [key: string]: unknown;
                         };
                         population?: number;
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
                         state_sha256?: string | null;
                         next_state_sha256?: string | null;
                         next_control_sha256?: string | null;
@@ -10557,516 +11313,6 @@ export interface operations {
             };
         };
     };
-    getSecureRound: {
-        parameters: {
-            query?: {
-                /** @description How long the answer may be held */
-                wait_seconds?: number;
-                /** @description Held as long as the status is this */
-                known_status?: string;
-            };
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    advertiseSecureKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description X25519 public key under which others encrypt shares for this device */
-                    encryption_key: string;
-                    /** @description X25519 public key with which masks are agreed on */
-                    masking_key: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    dealSecureShares: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description HKDF of the self mask's seed */
-                    seed_commitment: string;
-                    sealed: {
-                        [key: string]: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    revealSecureShares: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    self_masks: {
-                        [key: string]: string;
-                    };
-                    masking_keys: {
-                        [key: string]: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     listTrainingJobs: {
         parameters: {
             query?: {
@@ -11122,14 +11368,6 @@ export interface operations {
                                 /** @description As adaptive clipping has it now */
                                 clip_norm: number;
                                 adaptive_clip: boolean;
-                            } | null;
-                            secure_aggregation: {
-                                /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                                threshold?: number;
-                                /** @description Bound on the change of a weight; 8 */
-                                range?: number;
-                                /** @description An update weighs its samples up to this; 1 */
-                                max_weight?: number;
                             } | null;
                             stop_when: {
                                 loss_improvement_below: number;
@@ -11263,15 +11501,6 @@ export interface operations {
                         clip_norm: number;
                         adaptive_clip?: boolean;
                     };
-                    /** @description Ours: the service learns the sum of the updates and nothing of any single one */
-                    secure_aggregation?: {
-                        /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                        threshold?: number;
-                        /** @description Bound on the change of a weight; 8 */
-                        range?: number;
-                        /** @description An update weighs its samples up to this; 1 */
-                        max_weight?: number;
-                    };
                     /** @description End when the best loss of the last `patience` rounds is hardly better than that of those before */
                     stop_when?: {
                         loss_improvement_below: number;
@@ -11320,14 +11549,6 @@ export interface operations {
                             /** @description As adaptive clipping has it now */
                             clip_norm: number;
                             adaptive_clip: boolean;
-                        } | null;
-                        secure_aggregation: {
-                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                            threshold?: number;
-                            /** @description Bound on the change of a weight; 8 */
-                            range?: number;
-                            /** @description An update weighs its samples up to this; 1 */
-                            max_weight?: number;
                         } | null;
                         stop_when: {
                             loss_improvement_below: number;
@@ -11463,14 +11684,6 @@ export interface operations {
                             /** @description As adaptive clipping has it now */
                             clip_norm: number;
                             adaptive_clip: boolean;
-                        } | null;
-                        secure_aggregation: {
-                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                            threshold?: number;
-                            /** @description Bound on the change of a weight; 8 */
-                            range?: number;
-                            /** @description An update weighs its samples up to this; 1 */
-                            max_weight?: number;
                         } | null;
                         stop_when: {
                             loss_improvement_below: number;
@@ -11631,12 +11844,6 @@ export interface operations {
                                 sample_rate: number;
                                 adaptive_clip: boolean;
                             };
-                            secure_aggregation?: {
-                                devices: number;
-                                threshold: number;
-                                range: number;
-                                max_weight: number;
-                            };
                             accuracy?: number | null;
                             loss?: number | null;
                         }[];
@@ -11754,14 +11961,6 @@ export interface operations {
                             /** @description As adaptive clipping has it now */
                             clip_norm: number;
                             adaptive_clip: boolean;
-                        } | null;
-                        secure_aggregation: {
-                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                            threshold?: number;
-                            /** @description Bound on the change of a weight; 8 */
-                            range?: number;
-                            /** @description An update weighs its samples up to this; 1 */
-                            max_weight?: number;
                         } | null;
                         stop_when: {
                             loss_improvement_below: number;
@@ -13556,12 +13755,6 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
                         };
                         accuracy?: number | null;
                         loss?: number | null;

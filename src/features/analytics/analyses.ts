@@ -1,0 +1,141 @@
+import { oneWayAnova, tukeyPairs } from '../../domain/statistics/anova.ts'
+import { independenceTest } from '../../domain/statistics/chi-square.ts'
+import { NO_MOMENTS, varianceOf } from '../../domain/statistics/moments.ts'
+import { welchTest } from '../../domain/statistics/t-test.ts'
+import type { Sample } from './samples.ts'
+
+/** A group that has enough behind it to be shown. */
+export interface Group {
+  readonly id: string
+  readonly sample: Sample
+}
+
+export const describeGroup = ({ id, sample }: Group, withPercentiles: boolean) => ({
+  ...summaryOf({ id, sample }),
+  median: sample.quantile(0.5),
+  min: sample.min,
+  max: sample.max,
+  percentiles: withPercentiles
+    ? { p25: sample.quantile(0.25), p50: sample.quantile(0.5), p75: sample.quantile(0.75) }
+    : null,
+})
+
+export const summaryOf = ({ id, sample: { shifted, shift } }: Group) => {
+  const variance = varianceOf(shifted)
+  return {
+    group_id: id,
+    count: shifted.count,
+    mean: shift + shifted.mean,
+    std_dev: variance === null ? null : Math.sqrt(variance),
+  }
+}
+
+const NO_T_TEST = {
+  t_statistic: null,
+  p_value: null,
+  degrees_of_freedom: null,
+  confidence_interval: null,
+  significant: false,
+  effect_size: null,
+}
+
+/** Of two groups; null stands for one that is not shown. */
+export const testGroups = (a: Group | null, b: Group | null, level: number, warnings: string[]) => {
+  const shown = [a, b].flatMap((group) => (group === null ? [] : [summaryOf(group)]))
+  const test = a === null || b === null ? null : welchTest(a.sample.shifted, b.sample.shifted, level)
+  if (test === null) {
+    if (a !== null && b !== null) warnings.push('No test was made: the values do not vary, or there are too few.')
+    return { ...NO_T_TEST, groups: shown }
+  }
+  return {
+    t_statistic: test.tStatistic,
+    p_value: test.pValue,
+    degrees_of_freedom: test.degreesOfFreedom,
+    confidence_interval: test.confidenceInterval,
+    significant: test.pValue < 1 - level,
+    effect_size: test.effectSize,
+    groups: shown,
+  }
+}
+
+const NO_ANOVA = {
+  f_statistic: null,
+  p_value: null,
+  degrees_of_freedom_between: null,
+  degrees_of_freedom_within: null,
+  significant: false,
+  effect_size: null,
+  post_hoc_pairs: [],
+}
+
+export const compareGroups = (
+  groups: readonly Group[],
+  { level, postHoc }: { readonly level: number; readonly postHoc: boolean },
+  warnings: string[],
+) => {
+  const shown = groups.map(summaryOf)
+  const moments = groups.map(({ sample }) => sample.shifted)
+  const anova = oneWayAnova(moments)
+  if (anova === null) {
+    warnings.push(
+      groups.length < 2
+        ? 'No test was made: it takes two groups at least.'
+        : 'No test was made: the values within the groups do not vary.',
+    )
+    return { ...NO_ANOVA, groups: shown }
+  }
+  const meanOf = (at: number): number => (moments[at] ?? NO_MOMENTS).mean
+  return {
+    f_statistic: anova.fStatistic,
+    p_value: anova.pValue,
+    degrees_of_freedom_between: anova.degreesOfFreedomBetween,
+    degrees_of_freedom_within: anova.degreesOfFreedomWithin,
+    significant: anova.pValue < 1 - level,
+    effect_size: anova.effectSize,
+    post_hoc_pairs: postHoc
+      ? tukeyPairs(moments, anova).map(({ a, b, pValue }) => ({
+          group_a: groups[a]!.id,
+          group_b: groups[b]!.id,
+          mean_difference: meanOf(a) - meanOf(b),
+          p_value: pValue,
+          significant: pValue < 1 - level,
+        }))
+      : [],
+    groups: shown,
+  }
+}
+
+const NO_CHI_SQUARE = {
+  chi_square_statistic: null,
+  p_value: null,
+  degrees_of_freedom: null,
+  cramers_v: null,
+  significant: false,
+}
+
+/** The approximation is doubtful where fewer are expected in a cell (Cochran 1954). */
+const SMALLEST_EXPECTED = 5
+
+/** Of a table of counts; null stands for one that is not shown. */
+export const testTable = (table: readonly (readonly number[])[] | null, level: number, warnings: string[]) => {
+  const test = table === null ? null : independenceTest(table)
+  const size = { sample_size: (table ?? []).flat().reduce((sum, count) => sum + count, 0) }
+  if (table === null) return { ...NO_CHI_SQUARE, sample_size: null }
+  if (test === null) {
+    warnings.push('No test was made: each variable needs two different values at least.')
+    return { ...NO_CHI_SQUARE, ...size }
+  }
+  if (test.smallestExpected < SMALLEST_EXPECTED) {
+    warnings.push(
+      `The smallest expected count is ${Number(test.smallestExpected.toPrecision(3))}: under ${SMALLEST_EXPECTED} the p-value is an uncertain approximation.`,
+    )
+  }
+  return {
+    chi_square_statistic: test.statistic,
+    p_value: test.pValue,
+    degrees_of_freedom: test.degreesOfFreedom,
+    cramers_v: test.cramersV,
+    significant: test.pValue < 1 - level,
+    ...size,
+  }
+}

@@ -1,0 +1,397 @@
+import { describe, expect, it } from 'vitest'
+import { missing, openLeague, refused, uuid } from '../federations/federation.fixture.ts'
+import { near, openClinic, PLANTS, SLEEP, SPRAYS } from './clinic.fixture.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+// Values of R's datasets as R and SciPy give them.
+describe('statistics over what devices report', () => {
+  it('describe groups of devices', async () => {
+    const { id, groupOf, ask } = await openClinic()
+    const two = await groupOf('two', 'sleep', SLEEP[1])
+    const one = await groupOf('one', 'sleep', SLEEP[0])
+    const second = {
+      group_id: two,
+      count: 10,
+      mean: near(2.33),
+      std_dev: near(2.002248735796829),
+      median: 1.75,
+      min: -0.1,
+      max: 5.5,
+      percentiles: { p25: near(0.875), p50: 1.75, p75: near(4.15) },
+    }
+    const heading = {
+      query_id: uuid,
+      federation_id: id,
+      query_type: 'descriptive',
+      variable: 'sleep',
+      status: 'completed',
+      created_at: at,
+    }
+    expect(await ask('descriptive', { variable: 'sleep', group_ids: [two] })).toEqual({
+      status: 200,
+      body: { ...heading, groups: [second], warnings: [] },
+    })
+    const all = await ask('descriptive', { variable: 'metrics.sleep', include_percentiles: false })
+    expect(all.body.groups).toEqual([
+      { ...second, percentiles: null },
+      expect.objectContaining({ group_id: one, count: 10, mean: near(0.75), percentiles: null }),
+    ])
+  })
+
+  it('compare two groups by Welch’s t-test', async () => {
+    const { id, groupOf, ask } = await openClinic()
+    const [a, b] = [await groupOf('a', 'sleep', SLEEP[0]), await groupOf('b', 'sleep', SLEEP[1])]
+    expect(await ask('t-test', { variable: 'sleep', group_a: a, group_b: 'b' })).toEqual({
+      status: 200,
+      body: {
+        query_id: uuid,
+        federation_id: id,
+        query_type: 't-test',
+        variable: 'sleep',
+        status: 'completed',
+        created_at: at,
+        t_statistic: near(-1.8608134674868526),
+        p_value: near(0.07939414018735821),
+        degrees_of_freedom: near(17.776473516178495),
+        confidence_interval: { lower: near(-3.365483230711683), upper: near(0.205483230711683), level: 0.95 },
+        significant: false,
+        effect_size: near(-0.8321810813530152),
+        groups: [
+          { group_id: a, count: 10, mean: near(0.75), std_dev: near(1.7890096577591625) },
+          { group_id: b, count: 10, mean: near(2.33), std_dev: near(2.002248735796829) },
+        ],
+        warnings: [],
+      },
+    })
+    expect(
+      (await ask('t-test', { variable: 'sleep', group_a: a, group_b: b, confidence_level: 0.9 })).body,
+    ).toMatchObject({ significant: true, confidence_interval: { level: 0.9 } })
+  })
+
+  it('compare several groups by analysis of variance, and pair by pair', async () => {
+    const { groupOf, ask } = await openClinic()
+    const ids: string[] = []
+    for (const [name, values] of Object.entries(PLANTS)) ids.push(await groupOf(name, 'weight', values))
+    const [ctrl, trt1, trt2] = ids as [string, string, string]
+    const { body } = await ask('anova', { variable: 'weight', group_by: 'device_group', group_ids: ids })
+    expect(body).toMatchObject({
+      f_statistic: near(4.846087862380135),
+      p_value: near(0.015909958325622912),
+      degrees_of_freedom_between: 2,
+      degrees_of_freedom_within: 27,
+      significant: true,
+      effect_size: near(0.2641482968321116),
+      warnings: [],
+    })
+    expect(body.post_hoc_pairs).toEqual([
+      { group_a: ctrl, group_b: trt1, mean_difference: near(0.371), p_value: near(0.3908711442), significant: false },
+      { group_a: ctrl, group_b: trt2, mean_difference: near(-0.494), p_value: near(0.1979959913), significant: false },
+      {
+        group_a: trt1,
+        group_b: trt2,
+        mean_difference: near(-0.865),
+        p_value: near(0.0120064239795),
+        significant: true,
+      },
+    ])
+    expect((await ask('anova', { variable: 'weight', post_hoc: false })).body).toMatchObject({
+      f_statistic: near(4.846087862380135),
+      post_hoc_pairs: [],
+    })
+  })
+
+  it('keep the digits of p-values that are next to nothing', async () => {
+    const { groupOf, ask } = await openClinic()
+    for (const [name, values] of Object.entries(SPRAYS)) await groupOf(name, 'insects', values)
+    expect((await ask('anova', { variable: 'insects' })).body).toMatchObject({
+      f_statistic: near(34.702282055491715),
+      p_value: near(3.182583726145106e-17),
+      degrees_of_freedom_between: 5,
+      degrees_of_freedom_within: 66,
+    })
+  })
+
+  it('do not lose what differs between large values', async () => {
+    const { groupOf, ask } = await openClinic()
+    // The pattern of NIST's SmLs07, with steps that a double holds exactly: F is that of the steps alone.
+    const steps = Array.from({ length: 5 }, (_, group) => Array.from({ length: 8 }, (_, n) => (n % 3) + (group % 2)))
+    for (const [at, values] of steps.entries()) {
+      await groupOf(`small ${at}`, 'small', values)
+      await groupOf(
+        `large ${at}`,
+        'large',
+        values.map((value) => 1e15 + value),
+      )
+    }
+    const small = (await ask('anova', { variable: 'small' })).body
+    const large = (await ask('anova', { variable: 'large' })).body
+    expect(small.f_statistic).toBeGreaterThan(1)
+    expect([large.f_statistic, large.p_value]).toEqual([
+      near(small.f_statistic as number),
+      near(small.p_value as number),
+    ])
+  })
+
+  it('test whether two variables are independent', async () => {
+    const { id, add, ask } = await openClinic()
+    const table = { gpu: [20, 5], none: [10, 15] } as const
+    for (const [accelerator, counts] of Object.entries(table)) {
+      for (const [at, platform] of (['android', 'ios'] as const).entries()) {
+        for (let n = 0; n < counts[at]!; n++) {
+          await add({ org_id: n % 2 === 0 ? 'acme' : 'beta', platform, capabilities: { accelerator } })
+        }
+      }
+    }
+    expect(await ask('chi-square', { variable_1: 'platform', variable_2: 'capabilities.accelerator' })).toEqual({
+      status: 200,
+      body: {
+        query_id: uuid,
+        federation_id: id,
+        query_type: 'chi-square',
+        variable: 'platform, capabilities.accelerator',
+        status: 'completed',
+        created_at: at,
+        chi_square_statistic: near(25 / 3),
+        p_value: near(0.003892417122778637),
+        degrees_of_freedom: 1,
+        cramers_v: near(Math.sqrt(1 / 6)),
+        significant: true,
+        sample_size: 50,
+        warnings: [],
+      },
+    })
+    expect((await ask('chi-square', { variable_1: 'platform', variable_2: 'status' })).body).toMatchObject({
+      chi_square_statistic: null,
+      p_value: null,
+      sample_size: 50,
+      warnings: ['No test was made: each variable needs two different values at least.'],
+    })
+    expect(
+      (
+        await ask('chi-square', {
+          variable_1: 'platform',
+          variable_2: 'federation_member',
+          filters: { platform: 'ios' },
+        })
+      ).body,
+    ).toMatchObject({ sample_size: 20, chi_square_statistic: null })
+  })
+
+  it('group devices by the member that they belong to', async () => {
+    const { add, ask } = await openClinic()
+    for (const [at, values] of SLEEP.entries()) {
+      for (const sleep of values) await add({ org_id: ['acme', 'beta'][at] }, { sleep })
+    }
+    for (let n = 0; n < 6; n++) await add({ org_id: 'stranger' }, { sleep: 1000 })
+    for (let n = 0; n < 6; n++) await add({}, { sleep: 1000 })
+    const described = await ask('descriptive', { variable: 'sleep', group_by: 'federation_member' })
+    expect(described.body.groups).toEqual([
+      expect.objectContaining({ group_id: 'acme', count: 10, mean: near(0.75) }),
+      expect.objectContaining({ group_id: 'beta', count: 10, mean: near(2.33) }),
+    ])
+    expect((await ask('t-test', { variable: 'sleep', group_a: 'acme', group_b: 'beta' })).body).toMatchObject({
+      p_value: near(0.07939414018735821),
+    })
+    expect(
+      await ask('descriptive', { variable: 'sleep', group_by: 'federation_member', group_ids: ['stranger'] }),
+    ).toMatchObject({ status: 400, body: { message: "'stranger' is no active member of this federation." } })
+  })
+
+  it('take capabilities, and metrics before capabilities of the same name', async () => {
+    const { add, ask } = await openClinic()
+    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', capabilities: { memory_gb: 8, level: 1 } }, { level: 2 })
+    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', capabilities: { memory_gb: 16, level: 1 } })
+    const mean = async (variable: string) =>
+      ((await ask('descriptive', { variable, group_by: 'federation_member' })).body.groups as { mean: number }[])[0]
+        ?.mean
+    expect(await mean('capabilities.memory_gb')).toBe(12)
+    expect(await mean('memory_gb')).toBe(12)
+    expect(await mean('level')).toBe(1.5)
+    expect(await mean('metrics.level')).toBe(2)
+    expect(await mean('capabilities.level')).toBe(1)
+  })
+
+  it('count only what the filters let through', async () => {
+    const { world, add, ask } = await openClinic()
+    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', platform: 'ios' }, { load: 1 })
+    await world.advance(3600)
+    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', platform: 'android' }, { load: 3 })
+    const described = async (filters: object) =>
+      (await ask('descriptive', { variable: 'load', group_by: 'federation_member', group_ids: ['acme'], filters })).body
+    const mean = async (filters: object) => ((await described(filters)).groups as { mean: number }[])[0]?.mean
+    expect(await mean({})).toBe(2)
+    expect(await mean({ platform: 'ios' })).toBe(1)
+    expect(await mean({ platform: ['ios', 'android'] })).toBe(2)
+    expect(await mean({ platform: 'linux' })).toBe(undefined)
+    expect(await mean({ start_time: '2026-01-01T00:30:00Z' })).toBe(3)
+    expect(await mean({ end_time: '2026-01-01T00:00:00Z' })).toBe(1)
+    expect(await mean({ time_range: { start: at, end: '2026-01-01T00:30:00Z' } })).toBe(1)
+    expect(await mean({ min_sample_count: 10 })).toBe(2)
+    expect(await mean({ min_sample_count: 11 })).toBe(undefined)
+    expect((await described({ colour: 'red' })).warnings).toEqual(["The filter 'colour' is not known: it was ignored."])
+    expect(await described({ start_time: '2026-01-02T00:00:00Z', end_time: at })).toMatchObject({
+      error: 'bad_request',
+    })
+  })
+
+  it('withhold groups that are too small to hide a device, and go on without them', async () => {
+    const { groupOf, ask } = await openClinic()
+    const big = await groupOf('big', 'x', [1, 2, 3, 4, 5])
+    const other = await groupOf('other', 'x', [2, 3, 4, 5, 7])
+    const small = await groupOf('small', 'x', [1, 2, 3, 4])
+    const withheld = `Group '${small}' is withheld: fewer than 5 devices report 'x'.`
+    const described = await ask('descriptive', { variable: 'x' })
+    expect(described.body).toMatchObject({ groups: [{ group_id: big }, { group_id: other }], warnings: [withheld] })
+    expect(JSON.stringify(described.body.groups)).not.toContain(small)
+    expect((await ask('t-test', { variable: 'x', group_a: big, group_b: small })).body).toMatchObject({
+      t_statistic: null,
+      p_value: null,
+      degrees_of_freedom: null,
+      confidence_interval: null,
+      significant: false,
+      effect_size: null,
+      groups: [{ group_id: big }],
+      warnings: [withheld],
+    })
+    const anova = await ask('anova', { variable: 'x' })
+    expect(anova.body).toMatchObject({
+      degrees_of_freedom_between: 1,
+      degrees_of_freedom_within: 8,
+      warnings: [withheld],
+    })
+    expect((await ask('anova', { variable: 'x', group_ids: [big, small] })).body).toMatchObject({
+      f_statistic: null,
+      post_hoc_pairs: [],
+      warnings: [withheld, 'No test was made: it takes two groups at least.'],
+    })
+    expect((await ask('chi-square', { variable_1: 'x', variable_2: 'nothing' })).body).toMatchObject({
+      chi_square_statistic: null,
+      sample_size: null,
+      warnings: ['Withheld: fewer than 5 devices report both variables.'],
+    })
+  })
+
+  it('say when nothing varies, when values are no numbers, and when groups share devices', async () => {
+    const { add, group, groupOf, ask } = await openClinic()
+    const [a, b] = [await groupOf('a', 'x', [1, 1, 1, 1, 1, 'warm']), await groupOf('b', 'x', [1, 1, 1, 1, 1])]
+    expect((await ask('t-test', { variable: 'x', group_a: a, group_b: b })).body).toMatchObject({
+      t_statistic: null,
+      warnings: [
+        "Some devices report 'x' as something other than a number.",
+        'No test was made: the values do not vary, or there are too few.',
+      ],
+    })
+    const ids: string[] = []
+    for (const y of [1, 2, 3, 4, 5, 6]) ids.push(await add({ org_id: 'acme' }, { y }))
+    const [low, high] = [await group('low', 'acme', ids.slice(0, 5)), await group('high', 'acme', ids.slice(1))]
+    const overlapping = await ask('t-test', { variable: 'y', group_a: low, group_b: high })
+    expect(overlapping.body).toMatchObject({
+      warnings: ['Some devices are in more than one of the groups; the test takes groups as independent.'],
+    })
+    expect(overlapping.body.p_value).toBeGreaterThan(0.05)
+  })
+
+  it('refuse groups and categories that cannot be', async () => {
+    const { groupOf, group, ask } = await openClinic()
+    const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
+    await group('same', 'acme', [])
+    await group('same', 'beta', [])
+    await group('foreign', 'stranger', [])
+    const message = async (kind: string, body: object) => {
+      const answer = await ask(kind, body)
+      expect(answer.status).toBe(400)
+      return answer.body.message
+    }
+    const test = { variable: 'x', group_a: a }
+    expect(await message('t-test', { ...test, group_b: a })).toBe('group_a and group_b are the same group.')
+    expect(await message('t-test', { ...test, group_b: 'same' })).toBe(
+      "Several members have a device group 'same': name it by its id.",
+    )
+    expect(await message('t-test', { ...test, group_b: 'foreign' })).toBe(
+      "Device group 'foreign' does not exist among those of the members.",
+    )
+    expect(await message('t-test', test)).toContain('group_b')
+    expect(await message('descriptive', {})).toContain('variable')
+    expect(await message('descriptive', { variable: 'x', group_by: 'planet' })).toContain('group_by')
+    expect(await message('anova', { variable: 'x', confidence_level: 1 })).toContain('confidence_level')
+    expect(await message('descriptive', { variable: 'metrics.' })).toBe("variable must name a key after 'metrics.'.")
+  })
+})
+
+describe('analytics queries', () => {
+  it('are recorded, those that failed too, listed newest first and retrieved', async () => {
+    const { id, send, groupOf, ask } = await openClinic()
+    const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
+    const described = await ask('descriptive', { variable: 'x' })
+    expect((await ask('t-test', { variable: 'x', group_a: a, group_b: 'ghost' })).status).toBe(400)
+    const failed = {
+      id: uuid,
+      federation_id: id,
+      org_id: null,
+      query_type: 't-test',
+      variable: 'x',
+      request: { variable: 'x', group_a: a, group_b: 'ghost' },
+      status: 'failed',
+      result: null,
+      reason: "Device group 'ghost' does not exist among those of the members.",
+      created_at: at,
+    }
+    const { query_id, groups, warnings } = described.body
+    const completed = {
+      ...failed,
+      id: query_id,
+      query_type: 'descriptive',
+      request: { variable: 'x' },
+      status: 'completed',
+      result: { groups, warnings },
+      reason: null,
+    }
+    expect(await send('GET', `/federations/${id}/analytics/queries`)).toEqual({
+      status: 200,
+      body: { queries: [failed, completed], total: 2, limit: 20, offset: 0 },
+    })
+    expect(await send('GET', `/federations/${id}/analytics/queries?limit=1&offset=1`)).toEqual({
+      status: 200,
+      body: { queries: [completed], total: 2, limit: 1, offset: 1 },
+    })
+    expect(await send('GET', `/federations/${id}/analytics/queries/${query_id}`)).toEqual({
+      status: 200,
+      body: completed,
+    })
+    for (const unknown of ['nothing', id]) {
+      expect(await send('GET', `/federations/${id}/analytics/queries/${unknown}`)).toEqual(
+        missing('Query', unknown, "of federation 'clinic'"),
+      )
+    }
+  })
+
+  it('are for active members, who see aggregates of all members and devices of none', async () => {
+    const { admin, send, keyOf, found } = await openLeague()
+    const id = await found(['beta'])
+    const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
+    for (let n = 0; n < 5; n++) {
+      await send(admin, 'POST', '/devices/register', { device_id: `d${n}`, org_id: 'acme' })
+      await send(acme, 'PUT', `/devices/d${n}/heartbeat`, { metrics: { x: n } })
+    }
+    const path = `/federations/${id}/analytics`
+    const body = { variable: 'x', group_by: 'federation_member', group_ids: ['acme'] }
+    const asked = await send(beta, 'POST', `${path}/descriptive`, body)
+    expect(asked).toMatchObject({ status: 200, body: { groups: [{ group_id: 'acme', count: 5, mean: 2 }] } })
+    expect((await send(beta, 'GET', '/devices/d1')).status).toBe(404)
+    expect(await send(acme, 'GET', `${path}/queries`)).toMatchObject({
+      body: { queries: [{ id: asked.body.query_id, org_id: 'beta' }] },
+    })
+    expect(await send(gamma, 'POST', `${path}/descriptive`, body)).toEqual(missing('Federation', id))
+    expect(await send(gamma, 'POST', `${path}/t-test`, {})).toEqual(missing('Federation', id))
+    expect(await send(gamma, 'GET', `${path}/queries`)).toEqual(missing('Federation', id))
+    await send(acme, 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
+    expect(await send(gamma, 'POST', `${path}/descriptive`, body)).toEqual(
+      refused(
+        "'gamma' is invited to federation 'league' but has not joined. Join it first: " +
+          `POST /api/v1/federations/${id}/join.`,
+      ),
+    )
+    expect((await send(await keyOf('acme', ['models:read']), 'POST', `${path}/descriptive`, body)).status).toBe(403)
+  })
+})

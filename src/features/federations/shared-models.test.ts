@@ -1,0 +1,114 @@
+import { expect, it } from 'vitest'
+import { formOf } from '../../../test/world.ts'
+import { missing, openLeague, refused, uuid } from './federation.fixture.ts'
+
+/** A federation of acme and beta, and a model of acme's with one version. */
+const openShop = async () => {
+  const league = await openLeague()
+  const { world, send, keyOf, found } = league
+  const id = await found(['beta'])
+  const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
+  const made = await send(acme, 'POST', '/models', { name: 'scanner', framework: 'pytorch' })
+  const modelId = made.body.id as string
+  await world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key: acme, body: formOf('weights') })
+  const share = (key: string, model: string) => send(key, 'POST', `/federations/${id}/models`, { model_id: model })
+  return { ...league, id, acme, beta, gamma, modelId, share }
+}
+
+it('is shared by the owner, once, and listed to members', async () => {
+  const { send, id, acme, beta, modelId, share } = await openShop()
+  const shared = {
+    federation_id: id,
+    model_id: modelId,
+    org_id: 'acme',
+    name: 'scanner',
+    framework: 'pytorch',
+    description: '',
+    accuracy: null,
+    loss: null,
+    latest_version: 1,
+    shared_at: '2026-01-01T00:00:00.000Z',
+  }
+  expect(await share(acme, 'scanner')).toEqual({ status: 201, body: shared })
+  expect(await share(acme, modelId)).toEqual({ status: 201, body: shared })
+  expect(await send(beta, 'GET', `/federations/${id}/models`)).toEqual({
+    status: 200,
+    body: { models: [shared], total: 1, limit: 100, offset: 0 },
+  })
+})
+
+it('can be read by active members and by nobody else', async () => {
+  const { world, send, keyOf, id, acme, beta, gamma, modelId, share } = await openShop()
+  const read = async (key: string) => [
+    (await send(key, 'GET', `/models/${modelId}`)).status,
+    (await send(key, 'GET', '/models/scanner')).status,
+    (await world.request('GET', `/api/v1/models/${modelId}/versions/1/download`, { key })).status,
+    (await world.request('GET', '/api/v1/models/scanner/versions/latest/download', { key })).status,
+  ]
+  const [all, none] = [
+    [200, 200, 200, 200],
+    [404, 404, 404, 404],
+  ]
+  expect(await read(beta)).toEqual(none)
+  await share(acme, modelId)
+  expect(await read(beta)).toEqual(all)
+  expect((await world.request('GET', `/api/v1/models/${modelId}/versions/1/download`, { key: beta })).body).toBe(
+    'weights',
+  )
+  expect(await read(gamma)).toEqual(none)
+  expect(await send(gamma, 'GET', `/models/${modelId}`)).toEqual(missing('Model', modelId))
+
+  await send(acme, 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
+  expect(await read(gamma)).toEqual(none)
+  await send(gamma, 'POST', `/federations/${id}/join`, { org_id: 'gamma' })
+  expect(await read(gamma)).toEqual(all)
+  await send(gamma, 'DELETE', `/federations/${id}/members/gamma`)
+  expect(await read(gamma)).toEqual(none)
+
+  expect(await send(acme, 'DELETE', `/federations/${id}/models/${modelId}`)).toEqual({
+    status: 200,
+    body: { federation_id: id, model_id: modelId, message: "Members of 'league' may read the model no longer." },
+  })
+  expect(await read(beta)).toEqual(none)
+  expect(await read(await keyOf('acme'))).toEqual(all)
+  expect(await send(acme, 'DELETE', `/federations/${id}/models/${modelId}`)).toEqual(
+    missing('Model', modelId, "of federation 'league'"),
+  )
+})
+
+it('can be changed by its own organisation only', async () => {
+  const { world, send, acme, beta, modelId, share } = await openShop()
+  await share(acme, modelId)
+  const upload = (key: string) =>
+    world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key, body: formOf('others') })
+  expect((await upload(beta)).status).toBe(404)
+  expect((await upload(acme)).status).toBe(201)
+  expect((await send(beta, 'GET', '/models')).body).toMatchObject({ models: [], total: 0 })
+})
+
+it('is the own model where one of that name is shared too', async () => {
+  const { send, acme, beta, modelId, share } = await openShop()
+  await share(acme, modelId)
+  const own = await send(beta, 'POST', '/models', { name: 'scanner' })
+  expect((await send(beta, 'GET', '/models/scanner')).body.id).toBe(own.body.id)
+  expect((await send(acme, 'GET', '/models/scanner')).body.id).toBe(modelId)
+})
+
+it('must be a model that the owner has', async () => {
+  const { send, id, acme, beta, modelId, share } = await openShop()
+  const foreign = await send(beta, 'POST', '/models', { name: 'secret' })
+  expect(foreign.body.id).toEqual(uuid)
+  expect(await share(acme, foreign.body.id as string)).toEqual(missing('Model', foreign.body.id as string))
+  expect(await share(beta, foreign.body.id as string)).toEqual(
+    refused("Federation 'league' belongs to 'acme': only its owner may do this."),
+  )
+  // What another federation shares with the owner is not the owner's to pass on.
+  const other = await send(beta, 'POST', '/federations', { name: 'other', org_id: 'beta' })
+  await send(beta, 'POST', `/federations/${other.body.id}/invite`, { org_ids: ['acme'] })
+  await send(acme, 'POST', `/federations/${other.body.id}/join`, { org_id: 'acme' })
+  await send(beta, 'POST', `/federations/${other.body.id}/models`, { model_id: 'secret' })
+  expect((await send(acme, 'GET', '/models/secret')).status).toBe(200)
+  expect(await share(acme, foreign.body.id as string)).toEqual(missing('Model', foreign.body.id as string))
+  expect((await send(beta, 'GET', `/federations/${id}/models`)).body.total).toBe(0)
+  expect((await share(acme, modelId)).status).toBe(201)
+})

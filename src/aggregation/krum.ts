@@ -5,6 +5,8 @@ import { columnsFor } from './rank-mean.ts'
 import { finishFloats, type Mean, sampleMean } from './sample-mean.ts'
 import { type Chunk, numberOption, type Round, type Strategy, type StrategyFactory } from './strategy.ts'
 
+const MOST_COLUMNS = 16_384
+
 /**
  * Krum: the update whose n - f - 2 nearest others are nearest, in squared distance over all float tensors, is taken as
  * it is; ties go to the smaller device id (Blanchard et al. 2017, "Machine Learning with Adversaries: Byzantine
@@ -48,7 +50,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, wanted: (honest: number) =
         'Wait for more devices, or set strategy_options.byzantine lower.',
     )
   const keep = Math.min(wanted(rows - liars), rows - liars)
-  const columns = columnsFor(rows)
+  const columns = columnsFor(rows, MOST_COLUMNS)
   const distances = pairDistances(kernel, rows, columns)
   const row = kernel.allocate(padded(columns) * 8)
   let chosen: readonly number[] = []

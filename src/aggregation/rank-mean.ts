@@ -8,7 +8,8 @@ import type { Chunk } from './strategy.ts'
 
 /** Beyond so many rows straight-line code no longer fits the instruction cache. */
 const MOST_STRAIGHT_ROWS = 28
-const MOST_COLUMNS = 16_384
+/** 32 KiB of float32 per row: twenty rows stay in a second-level cache. */
+const MOST_COLUMNS = 8192
 /** All rows of a chunk are held at once, as f64 at worst. */
 const ROW_BYTES = 16 * 1024 * 1024
 
@@ -17,9 +18,9 @@ type Lanes = 'f32' | 'f64'
 /** Integers are ordered as f64, 16-bit floats as f32; both hold them exactly (large 64-bit integers go another way). */
 export const lanesOf = (dtype: DType): Lanes => (dtype === 'f32' || dtype === 'f16' || dtype === 'bf16' ? 'f32' : 'f64')
 
-/** Columns per chunk so that `rows` rows of f64 stay within bounds. */
-export const columnsFor = (rows: number): number =>
-  Math.max(64, Math.min(MOST_COLUMNS, Math.floor(ROW_BYTES / (rows * 8) / 64) * 64))
+/** Columns per chunk, at most `most`, so that `rows` rows of f64 stay within bounds. */
+export const columnsFor = (rows: number, most: number): number =>
+  Math.max(64, Math.min(most, Math.floor(ROW_BYTES / (rows * 8) / 64) * 64))
 
 /** Loads all rows of a chunk side by side as f32 or f64; returns the largest magnitude where they are integers. */
 export const loadRows = (
@@ -54,7 +55,7 @@ export interface RankMean {
  * nearest, ties to even. Memory is bounded for any number of rows, up to some 30,000 of them.
  */
 export const rankMean = (kernel: Kernel, rows: number, from: number, to: number): RankMean => {
-  const columns = columnsFor(rows)
+  const columns = columnsFor(rows, MOST_COLUMNS)
   const stride = (lanes: Lanes): number => columns * (lanes === 'f32' ? 4 : 8)
   const base = kernel.allocate(rows * stride('f64'))
   const scratch = kernel.allocate(columns * 8)

@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type StrategyName, strategySettings } from '../domain/strategy-settings.ts'
+import { aggregateFiles } from './engine.ts'
+import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
+
+let files = temporaryFolder()
+beforeEach(() => {
+  files = temporaryFolder()
+})
+afterEach(() => files.remove())
+
+const fixture = JSON.parse(readFileSync(`${FIXTURES}strategies.json`, 'utf8')) as {
+  readonly w0: number[]
+  readonly client_weights: number[][]
+  readonly num_samples: number[]
+  readonly 'fedadam_paper_eta0.1': number[][]
+}
+
+/** Rounds of one job: each starts from the last one's model and state. Returns the model after every round. */
+const play = async (
+  name: StrategyName,
+  options: Record<string, number | string>,
+  start: readonly number[],
+  rounds: readonly { readonly weights: readonly number[]; readonly samples: number }[][],
+): Promise<number[][]> => {
+  const models: number[][] = []
+  let globalPath = files.safetensors('start', [tensor('w', 'f64', start), tensor('steps', 'i64', [7])])
+  let statePath: string | null = null
+  for (const [round, updates] of rounds.entries()) {
+    const outputPath = files.path(`out${round}`)
+    const stateOutputPath = files.path(`state${round}`)
+    const { state } = await aggregateFiles(
+      jobOf({
+        strategy: strategySettings(name, options),
+        globalPath,
+        statePath,
+        stateOutputPath,
+        updates: updates.map(({ weights, samples }, k) => ({
+          id: `d${k}`,
+          path: files.safetensors(`u${k}`, [tensor('w', 'f64', weights), tensor('steps', 'i64', [k])]),
+          numSamples: samples,
+        })),
+        outputPath,
+      }),
+    )
+    expect(state).toEqual({ written: true })
+    globalPath = outputPath
+    statePath = stateOutputPath
+    models.push(valuesIn(outputPath).w!.map(Number))
+  }
+  return models
+}
+
+const expectNear = (actual: readonly number[][], expected: readonly number[][]): void => {
+  expect(actual.map((model) => model.length)).toEqual(expected.map((model) => model.length))
+  actual.forEach((model, round) => {
+    model.forEach((value, i) => void expect(Math.abs(value - expected[round]![i]!)).toBeLessThan(1e-9))
+  })
+}
+
+/** Three rounds of two devices around a moving target; some coordinates shrink, so that Yogi's sign matters. */
+const start = [1, -2, 0.5]
+const rounds = [
+  [
+    { weights: [2, -1, 0.5], samples: 1 },
+    { weights: [4, -1.5, 0.25], samples: 3 },
+  ],
+  [
+    { weights: [2.5, -1.9, 0.375], samples: 2 },
+    { weights: [0.5, -1.5, 0.5], samples: 2 },
+  ],
+  [
+    { weights: [1.001, -1.999, 0.4], samples: 5 },
+    { weights: [1, -2, 0.6], samples: 1 },
+  ],
+]
+
+/** The papers' formulas, one coordinate at a time. `step` gets m, v and the change and returns what is added. */
+const byHand = (
+  initial: number,
+  step: (state: { m: number; v: number }, change: number, round: number) => number,
+): number[][] => {
+  const states = start.map(() => ({ m: 0, v: initial }))
+  let model = [...start]
+  return rounds.map((updates, round) => {
+    const total = updates.reduce((sum, { samples }) => sum + samples, 0)
+    model = model.map((w, i) => {
+      const mean = updates.reduce((sum, { weights, samples }) => sum + samples * weights[i]!, 0) / total
+      return w + step(states[i]!, mean - w, round)
+    })
+    return model
+  })
+}
+
+const [eta, b1, b2, tau] = [0.3, 0.8, 0.95, 0.01]
+const rates = { server_learning_rate: eta, beta1: b1, beta2: b2, tau }
+
+const adaptiveStep =
+  (follow: (v: number, square: number) => number) =>
+  (state: { m: number; v: number }, change: number): number => {
+    state.m = b1 * state.m + (1 - b1) * change
+    state.v = follow(state.v, change ** 2)
+    return (eta * state.m) / (Math.sqrt(state.v) + tau)
+  }
+
+const adamFollows = (v: number, square: number): number => b2 * v + (1 - b2) * square
+
+describe('optimisers on the server', () => {
+  it('give FedAdam of the paper over three rounds, as computed apart from this program', async () => {
+    const updates = [0, 1, 2, 3].map((k) => ({
+      weights: fixture.client_weights[k]!,
+      samples: fixture.num_samples[k]!,
+    }))
+    for (const [name, options] of [
+      ['fedadam', { server_learning_rate: 0.1 }],
+      ['fedopt', { variant: 'adam', server_learning_rate: 0.1 }],
+    ] as const)
+      expectNear(await play(name, options, fixture.w0, [updates, updates, updates]), fixture['fedadam_paper_eta0.1'])
+  })
+
+  it.each<[string, StrategyName, Record<string, number | string>, number[][]]>([
+    [
+      'FedAvgM',
+      'fedopt',
+      { ...rates, variant: 'momentum' },
+      byHand(0, (state, change) => {
+        state.m = b1 * state.m + change
+        return eta * state.m
+      }),
+    ],
+    [
+      'FedAdagrad',
+      'fedopt',
+      { ...rates, variant: 'adagrad' },
+      byHand(
+        tau ** 2,
+        adaptiveStep((v, square) => v + square),
+      ),
+    ],
+    [
+      'FedYogi',
+      'fedopt',
+      { ...rates, variant: 'yogi' },
+      byHand(
+        tau ** 2,
+        adaptiveStep((v, square) => v - (1 - b2) * square * Math.sign(v - square)),
+      ),
+    ],
+    ['FedAdam', 'fedopt', { ...rates, variant: 'adam' }, byHand(tau ** 2, adaptiveStep(adamFollows))],
+    [
+      "FedAdam of the paper's form",
+      'fedadam',
+      { ...rates, form: 'paper' },
+      byHand(tau ** 2, adaptiveStep(adamFollows)),
+    ],
+    [
+      "FedAdam of Flower's form",
+      'fedadam',
+      { ...rates, form: 'flower' },
+      byHand(0, (state, change, round) => {
+        // Flower counts rounds from 1 and raises to that number plus one.
+        const exponent = round + 2
+        return (adaptiveStep(adamFollows)(state, change) * Math.sqrt(1 - b2 ** exponent)) / (1 - b1 ** exponent)
+      }),
+    ],
+  ])('follow the formula of %s over three rounds', async (_, name, options, expected) => {
+    expectNear(await play(name, options, start, rounds), expected)
+  })
+
+  it('leave integer tensors to the weighted mean', async () => {
+    await play('fedopt', {}, start, rounds)
+    // 0.5 lies between both and goes to the even one.
+    expect(valuesIn(files.path('out1')).steps).toEqual([0n])
+  })
+
+  it('are refused without a model to measure changes from', async () => {
+    const updates = [{ id: 'a', path: files.raw('a', [1]), numSamples: 1 }]
+    await expect(
+      aggregateFiles(jobOf({ strategy: strategySettings('fedopt'), updates, outputPath: files.path('out') })),
+    ).rejects.toMatchObject({
+      code: 'conflict',
+      message:
+        "Strategy 'fedopt' measures changes from the model that the round distributes, and this round has none that " +
+        'can be read. Start it with a model.',
+    })
+  })
+
+  it('are refused the state of another model', async () => {
+    await play('fedopt', {}, start, rounds.slice(0, 1))
+    const globalPath = files.safetensors('other', [tensor('w', 'f64', [1])])
+    const job = jobOf({
+      strategy: strategySettings('fedopt'),
+      globalPath,
+      statePath: files.path('state0'),
+      updates: [{ id: 'a', path: globalPath, numSamples: 1 }],
+      outputPath: files.path('out'),
+    })
+    await expect(aggregateFiles(job)).rejects.toMatchObject({
+      code: 'conflict',
+      message:
+        "The strategy's state has 72 bytes, but this model and strategy need 24. The model or the strategy was changed " +
+        'within a job: start another job.',
+    })
+  })
+})

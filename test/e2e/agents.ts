@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { type AgentOptions, runAgent } from '../../src/device/agent/agent.ts'
+import { noTrainer } from '../../src/device/agent/agent-trainer.ts'
+import { commandHook } from '../../src/device/agent/delivery/model-hook.ts'
+import { emptyFolder } from '../databases.ts'
+
+const SVC = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+// Its own, whatever the working directory of the program is.
+const TSX = import.meta.resolve('tsx')
+const PATIENCE_MS = 60_000
+
+/** A device that has no rounds to take part in. */
+export interface Agent {
+  readonly said: string[]
+  /** Resolves with the first line that contains the text; `from` counts lines already said. */
+  line(text: string, from?: number): Promise<string>
+  /** What a model's hook wrote into the agent's folder. */
+  notes(): Promise<string[]>
+  readonly folder: string
+}
+
+const agentOf = (said: string[], folder: string): Agent => ({
+  said,
+  folder,
+  line: async (text, from = 0) => {
+    for (const deadline = Date.now() + PATIENCE_MS; ; ) {
+      const found = said.slice(from).find((line) => line.includes(text))
+      if (found !== undefined) return found
+      if (Date.now() > deadline) throw new Error(`nobody said '${text}'; what was said:\n${said.join('\n')}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  },
+  notes: async () => {
+    const text = await readFile(join(folder, 'notes'), 'utf8').catch(() => '')
+    return text === '' ? [] : text.trimEnd().split('\n')
+  },
+})
+
+export interface AgentProcess extends Agent {
+  /** As a power cut would: no handler runs. */
+  kill(): Promise<void>
+}
+
+/** `svc agent` as a user runs it, with a home and a working directory of its own. */
+export const runAgentProcess = async (
+  baseUrl: string,
+  argv: readonly string[],
+  folder: string,
+): Promise<AgentProcess> => {
+  const child: ChildProcess = spawn(process.execPath, ['--import', TSX, SVC, 'agent', '--interval', '1', ...argv], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, SERVICE_HOME: join(folder, 'home'), SERVICE_API_BASE: baseUrl },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said: string[] = []
+  for (const stream of [child.stdout!, child.stderr!]) {
+    createInterface({ input: stream }).on('line', (line) => said.push(line))
+  }
+  const ended = once(child, 'exit')
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  onTestFinished(kill)
+  return { ...agentOf(said, folder), kill }
+}
+
+/** A hook in this program's own language: it has `version`, `read(path)` and `note(text)` at hand. */
+export const hookProgram = (body: string): string =>
+  `"${process.execPath}" -e '
+    const fs = require("fs")
+    const { MODEL_PATH: path, MODEL_VERSION: version, MODEL_PREVIOUS_PATH: previous } = process.env
+    const read = (file) => file === "" ? "-" : fs.readFileSync(file, "utf8").slice(0, 20)
+    const note = (text) => fs.appendFileSync("notes", text + "\\n")
+    ${body}'`
+
+/** Many agents of this process, each with a folder of its own; they end with the test. */
+export const startAgents = (
+  baseUrl: string,
+  names: readonly string[],
+  hook: (name: string) => string,
+  options: Partial<AgentOptions> = {},
+): Promise<Agent[]> =>
+  Promise.all(
+    names.map(async (name) => {
+      const folder = await emptyFolder()
+      const stop = new AbortController()
+      const said: string[] = []
+      const ended = runAgent({
+        baseUrl,
+        stateDir: folder,
+        deviceId: name,
+        trainer: () => noTrainer,
+        hook: commandHook({ command: hook(name), cwd: folder, timeoutSeconds: 60, onLine: () => undefined }),
+        intervalSeconds: 1,
+        signal: stop.signal,
+        log: (line) => said.push(line),
+        ...options,
+      })
+      onTestFinished(async () => {
+        stop.abort(new Error('The test is over.'))
+        await ended
+      })
+      return agentOf(said, folder)
+    }),
+  )

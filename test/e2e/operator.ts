@@ -1,0 +1,56 @@
+import { until } from './service-process.ts'
+
+/** Whoever steers deliveries, through the API as it is on the wire. */
+export interface Operator {
+  readonly key: string
+  ask<T>(method: string, path: string, body?: object): Promise<T>
+  /** A new version of model `m`, which is made when it is missing. */
+  upload(content: string | Uint8Array, model?: string): Promise<void>
+}
+
+export interface Rollout {
+  readonly rollout_id: string
+  readonly status: string
+  readonly percentage: number
+  readonly reason: string | null
+  readonly reports: Readonly<Record<string, number>>
+}
+
+/** Signs in as a device does under open enrolment. `baseUrl` is asked anew each time: services restart. */
+export const operatorOf = async (baseUrl: () => string): Promise<Operator> => {
+  let key = ''
+  const ask: Operator['ask'] = async (method, path, body) => {
+    const isForm = body instanceof FormData
+    const answer = await fetch(`${baseUrl()}/api/v1${path}`, {
+      method,
+      headers: {
+        ...(key !== '' && { authorization: `Bearer ${key}` }),
+        ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${text}`)
+    return JSON.parse(text)
+  }
+  key = (await ask<{ api_key: string }>('POST', '/devices/register', { device_id: 'operator' })).api_key
+  const models = new Set<string>()
+  return {
+    key,
+    ask,
+    upload: async (content, model = 'm') => {
+      if (!models.has(model)) await ask('POST', '/models', { name: model })
+      models.add(model)
+      const form = new FormData()
+      form.set('file', new Blob([content as BlobPart]), 'weights.bin')
+      await ask('POST', `/models/${model}/versions/upload`, form)
+    },
+  }
+}
+
+/** Waits until the device is known to the service. */
+export const registered = (operator: Operator, names: readonly string[]): Promise<unknown> =>
+  until(
+    () => Promise.allSettled(names.map((name) => operator.ask('GET', `/devices/${name}`))),
+    (found) => found.every(({ status }) => status === 'fulfilled'),
+  )

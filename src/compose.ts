@@ -71,6 +71,10 @@ import { createRoundsStore } from './features/rounds/rounds.store.ts'
 import { createSelectionStore } from './features/rounds/selection.store.ts'
 import { createUpdatesService } from './features/rounds/updates.service.ts'
 import { createUpdatesStore } from './features/rounds/updates.store.ts'
+import { createSecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
+import { createSecureRoundsStore } from './features/secure-rounds/secure-rounds.store.ts'
+import { createSecureSteps } from './features/secure-rounds/secure-steps.service.ts'
+import { createSecureSums } from './features/secure-rounds/secure-sums.service.ts'
 import { createSystemService } from './features/system/system.service.ts'
 import type { App } from './http/app.ts'
 import { createMetrics } from './http/metrics.ts'
@@ -191,11 +195,14 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     follower: jobProgress.follower,
     now,
   })
+  const secureStore = createSecureRoundsStore()
+  const secureSteps = createSecureSteps({ store: secureStore, blobs, workers, now })
   const starts = createRoundStarts({
     store: roundsStore,
     selection: createSelectionStore(),
     participants,
     ledger,
+    secure: secureSteps,
     random,
     graceSeconds: config.stragglerGraceSeconds,
     now,
@@ -210,17 +217,31 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     groups,
     federations,
     starts,
+    secure: secureSteps,
     endings,
     changes,
     now,
   })
-  const combinations = createCombinations({ blobs, workers })
+  const secureRounds = createSecureRoundsService({
+    database,
+    store: secureStore,
+    rounds,
+    endings,
+    collected: () => void clockwork.wake('aggregation'),
+    now,
+  })
+  const combinations = createCombinations({
+    blobs,
+    workers,
+    sums: createSecureSums({ database, store: secureStore }),
+  })
   const updatesStore = createUpdatesStore()
   const jobPlans = createJobPlans({
     database,
     models,
     rounds,
     starts,
+    secure: secureSteps,
     isReadable: combinations.isReadable,
     ledger,
   })
@@ -231,6 +252,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     plan: jobPlans.plan,
     rounds,
     starts,
+    secure: secureSteps,
     endings,
     models,
     log,
@@ -275,6 +297,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     updates: updatesStore,
     rounds,
     endings,
+    secure: secureSteps,
     files,
     blobs,
     workers,
@@ -345,6 +368,8 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
         name: 'aggregation',
         everyMs: 1000,
         run: async () => {
+          // Before rounds time out: a secure round knows better what it was that nobody did.
+          await secureRounds.tick()
           await rounds.tick()
           await aggregations.run()
         },
@@ -401,6 +426,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     analytics,
     models,
     rounds,
+    secureRounds,
     updates,
     aggregations,
     jobs,

@@ -41,6 +41,8 @@ import { roundsRoutes } from './features/rounds/rounds.routes.ts'
 import type { RoundsService } from './features/rounds/rounds.service.ts'
 import { updatesRoutes } from './features/rounds/updates.routes.ts'
 import type { UpdatesService } from './features/rounds/updates.service.ts'
+import { secureRoundsRoutes } from './features/secure-rounds/secure-rounds.routes.ts'
+import type { SecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
 import { systemRoutes } from './features/system/system.routes.ts'
 import type { SystemService } from './features/system/system.service.ts'
 import type { App } from './http/app.ts'
@@ -64,6 +66,7 @@ export interface Services {
   readonly analytics: AnalyticsService
   readonly models: ModelsService
   readonly rounds: RoundsService
+  readonly secureRounds: SecureRoundsService
   readonly updates: UpdatesService
   readonly aggregations: AggregationsService
   readonly jobs: JobsService
@@ -94,6 +97,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   federationsRoutes(app, services.federations, services.privacy)
   analyticsRoutes(app, services.analytics, services.federations)
   roundsRoutes(app, services.rounds, services.aggregations, blobs)
+  secureRoundsRoutes(app, services.secureRounds)
   jobsRoutes(app, services.jobs)
   keysRoutes(app, services.keys, now)
   orgsRoutes(app, services.orgs)

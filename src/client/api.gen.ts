@@ -1322,6 +1322,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training/rounds/{round_id}/secure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: where a secure round stands, and what the calling device needs for its next step */
+        get: operations["getSecureRound"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/rounds/{round_id}/secure/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: step 1 of a secure round, a device makes its public keys known */
+        post: operations["advertiseSecureKeys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/rounds/{round_id}/secure/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: step 2 of a secure round, a device deals encrypted shares of its secrets to the others */
+        post: operations["dealSecureShares"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/rounds/{round_id}/secure/unmask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked */
+        post: operations["revealSecureShares"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training/jobs": {
         parameters: {
             query?: never;
@@ -10253,6 +10321,15 @@ export interface operations {
                         clip_norm: number;
                         adaptive_clip?: boolean;
                     };
+                    /** @description Ours: the service learns the sum of the updates and nothing of any single one */
+                    secure_aggregation?: {
+                        /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+                        threshold?: number;
+                        /** @description Bound on the change of a weight; 8 */
+                        range?: number;
+                        /** @description An update weighs its samples up to this; 1 */
+                        max_weight?: number;
+                    };
                 };
             };
         };
@@ -10309,6 +10386,12 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
+                        };
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
                         };
                         accuracy?: number | null;
                         loss?: number | null;
@@ -10435,6 +10518,12 @@ export interface operations {
                             sample_rate: number;
                             adaptive_clip: boolean;
                         };
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -10554,6 +10643,12 @@ export interface operations {
                                 denominator: number;
                                 sample_rate: number;
                                 adaptive_clip: boolean;
+                            };
+                            secure_aggregation?: {
+                                devices: number;
+                                threshold: number;
+                                range: number;
+                                max_weight: number;
                             };
                             accuracy?: number | null;
                             loss?: number | null;
@@ -10677,6 +10772,12 @@ export interface operations {
                             sample_rate: number;
                             adaptive_clip: boolean;
                         };
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -10782,6 +10883,12 @@ export interface operations {
                             control_size_bytes: number;
                             control_hash: string;
                         } | null;
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
                         /** @description The norm that updates are clipped to when they are added up */
                         clip_norm?: number;
                         model: {
@@ -11130,7 +11237,7 @@ export interface operations {
                             update_id: string;
                             sha256: string;
                             num_samples: number;
-                            weight: number;
+                            weight: number | null;
                             control_sha256?: string;
                             base_model_sha256?: string;
                             staleness?: number;
@@ -11140,6 +11247,12 @@ export interface operations {
                             [key: string]: unknown;
                         };
                         population?: number;
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
                         state_sha256?: string | null;
                         next_state_sha256?: string | null;
                         next_control_sha256?: string | null;
@@ -11313,6 +11426,516 @@ export interface operations {
             };
         };
     };
+    getSecureRound: {
+        parameters: {
+            query?: {
+                /** @description How long the answer may be held */
+                wait_seconds?: number;
+                /** @description Held as long as the status is this */
+                known_status?: string;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        round_id: string;
+                        /** @enum {string} */
+                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        deadline_at: string;
+                        settings: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
+                        device_id: string | null;
+                        /** @description Whether the present step waits for this device or has heard it */
+                        counted: boolean;
+                        /** @description Whether this device has been heard in the present step */
+                        answered: boolean;
+                        roster: {
+                            [key: string]: {
+                                /** @description X25519 public key under which others encrypt shares for this device */
+                                encryption_key: string;
+                                /** @description X25519 public key with which masks are agreed on */
+                                masking_key: string;
+                            };
+                        } | null;
+                        shares: {
+                            [key: string]: string;
+                        } | null;
+                        delivered: string[] | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    advertiseSecureKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description X25519 public key under which others encrypt shares for this device */
+                    encryption_key: string;
+                    /** @description X25519 public key with which masks are agreed on */
+                    masking_key: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        round_id: string;
+                        /** @enum {string} */
+                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        deadline_at: string;
+                        settings: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
+                        device_id: string | null;
+                        /** @description Whether the present step waits for this device or has heard it */
+                        counted: boolean;
+                        /** @description Whether this device has been heard in the present step */
+                        answered: boolean;
+                        roster: {
+                            [key: string]: {
+                                /** @description X25519 public key under which others encrypt shares for this device */
+                                encryption_key: string;
+                                /** @description X25519 public key with which masks are agreed on */
+                                masking_key: string;
+                            };
+                        } | null;
+                        shares: {
+                            [key: string]: string;
+                        } | null;
+                        delivered: string[] | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    dealSecureShares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description HKDF of the self mask's seed */
+                    seed_commitment: string;
+                    sealed: {
+                        [key: string]: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        round_id: string;
+                        /** @enum {string} */
+                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        deadline_at: string;
+                        settings: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
+                        device_id: string | null;
+                        /** @description Whether the present step waits for this device or has heard it */
+                        counted: boolean;
+                        /** @description Whether this device has been heard in the present step */
+                        answered: boolean;
+                        roster: {
+                            [key: string]: {
+                                /** @description X25519 public key under which others encrypt shares for this device */
+                                encryption_key: string;
+                                /** @description X25519 public key with which masks are agreed on */
+                                masking_key: string;
+                            };
+                        } | null;
+                        shares: {
+                            [key: string]: string;
+                        } | null;
+                        delivered: string[] | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    revealSecureShares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    self_masks: {
+                        [key: string]: string;
+                    };
+                    masking_keys: {
+                        [key: string]: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        round_id: string;
+                        /** @enum {string} */
+                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        deadline_at: string;
+                        settings: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
+                        device_id: string | null;
+                        /** @description Whether the present step waits for this device or has heard it */
+                        counted: boolean;
+                        /** @description Whether this device has been heard in the present step */
+                        answered: boolean;
+                        roster: {
+                            [key: string]: {
+                                /** @description X25519 public key under which others encrypt shares for this device */
+                                encryption_key: string;
+                                /** @description X25519 public key with which masks are agreed on */
+                                masking_key: string;
+                            };
+                        } | null;
+                        shares: {
+                            [key: string]: string;
+                        } | null;
+                        delivered: string[] | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listTrainingJobs: {
         parameters: {
             query?: {
@@ -11368,6 +11991,14 @@ export interface operations {
                                 /** @description As adaptive clipping has it now */
                                 clip_norm: number;
                                 adaptive_clip: boolean;
+                            } | null;
+                            secure_aggregation: {
+                                /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+                                threshold?: number;
+                                /** @description Bound on the change of a weight; 8 */
+                                range?: number;
+                                /** @description An update weighs its samples up to this; 1 */
+                                max_weight?: number;
                             } | null;
                             stop_when: {
                                 loss_improvement_below: number;
@@ -11501,6 +12132,15 @@ export interface operations {
                         clip_norm: number;
                         adaptive_clip?: boolean;
                     };
+                    /** @description Ours: the service learns the sum of the updates and nothing of any single one */
+                    secure_aggregation?: {
+                        /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+                        threshold?: number;
+                        /** @description Bound on the change of a weight; 8 */
+                        range?: number;
+                        /** @description An update weighs its samples up to this; 1 */
+                        max_weight?: number;
+                    };
                     /** @description End when the best loss of the last `patience` rounds is hardly better than that of those before */
                     stop_when?: {
                         loss_improvement_below: number;
@@ -11549,6 +12189,14 @@ export interface operations {
                             /** @description As adaptive clipping has it now */
                             clip_norm: number;
                             adaptive_clip: boolean;
+                        } | null;
+                        secure_aggregation: {
+                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+                            threshold?: number;
+                            /** @description Bound on the change of a weight; 8 */
+                            range?: number;
+                            /** @description An update weighs its samples up to this; 1 */
+                            max_weight?: number;
                         } | null;
                         stop_when: {
                             loss_improvement_below: number;
@@ -11684,6 +12332,14 @@ export interface operations {
                             /** @description As adaptive clipping has it now */
                             clip_norm: number;
                             adaptive_clip: boolean;
+                        } | null;
+                        secure_aggregation: {
+                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+                            threshold?: number;
+                            /** @description Bound on the change of a weight; 8 */
+                            range?: number;
+                            /** @description An update weighs its samples up to this; 1 */
+                            max_weight?: number;
                         } | null;
                         stop_when: {
                             loss_improvement_below: number;
@@ -11844,6 +12500,12 @@ export interface operations {
                                 sample_rate: number;
                                 adaptive_clip: boolean;
                             };
+                            secure_aggregation?: {
+                                devices: number;
+                                threshold: number;
+                                range: number;
+                                max_weight: number;
+                            };
                             accuracy?: number | null;
                             loss?: number | null;
                         }[];
@@ -11961,6 +12623,14 @@ export interface operations {
                             /** @description As adaptive clipping has it now */
                             clip_norm: number;
                             adaptive_clip: boolean;
+                        } | null;
+                        secure_aggregation: {
+                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+                            threshold?: number;
+                            /** @description Bound on the change of a weight; 8 */
+                            range?: number;
+                            /** @description An update weighs its samples up to this; 1 */
+                            max_weight?: number;
                         } | null;
                         stop_when: {
                             loss_improvement_below: number;
@@ -13755,6 +14425,12 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
+                        };
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
                         };
                         accuracy?: number | null;
                         loss?: number | null;

@@ -7,6 +7,10 @@ export interface TrainingTask {
   readonly plan: Plan
   /** The global model's file; null when the round distributes none. */
   readonly globalWeights: string | null
+  /** SCAFFOLD: the service's control variate; null while it is zero. */
+  readonly control: string | null
+  /** What was kept of this device's last part in the job; null when nothing was. */
+  readonly memory: string | null
   /** A folder of this round's own; what is trained is written here. */
   readonly folder: string
   /** How long training may take: the round ends then. */
@@ -20,6 +24,10 @@ export interface TrainingOutcome {
   readonly report: TrainingReport
   /** How the model that was received does on this device's held-out data, where the trainer can tell. */
   readonly globalModel: Evaluation | null
+  /** SCAFFOLD: the file with the change of this device's control variate, sent with the weights. */
+  readonly control?: string
+  /** A file to be kept for the next round of the job, once the update has been taken; it is moved away. */
+  readonly memory?: string
 }
 
 /** Something that turns a global model and this device's data into an update. Its errors are told to the service. */

@@ -36,17 +36,36 @@ export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: Buil
       return rowCount(heldOut) === 0 ? null : evaluate(decodeModel(await readFile(weights)).tensors, heldOut)
     },
 
-    train: async ({ plan, globalWeights, folder, signal }) => {
+    train: async ({ plan, globalWeights, control, memory, folder, signal }) => {
       const given = settingsFrom(plan.hyperparameters).classes
       lastClasses = classes ?? (given !== null && typeof given !== 'number' ? given : null)
       const data = split(lastClasses)
-      const { roundId } = plan
+      const { roundId, strategy } = plan
       const hyperparameters = classes ? { ...plan.hyperparameters, classes } : plan.hyperparameters
       const weights = globalWeights === null ? null : await readFile(globalWeights)
-      const update = await trainLocally(weights, data, { roundId, hyperparameters }, { deviceId, signal })
-      const path = join(folder, 'update.safetensors')
-      await writeFile(path, update.weights)
-      return { weights: path, report: update.report, globalModel: update.globalModel }
+      const files = {
+        control: control === null ? null : await readFile(control),
+        memory: memory === null ? null : await readFile(memory),
+      }
+      const update = await trainLocally(
+        weights,
+        data,
+        { roundId, hyperparameters, strategy },
+        { deviceId, signal },
+        files,
+      )
+      const write = async (name: string, bytes: Uint8Array): Promise<string> => {
+        const path = join(folder, name)
+        await writeFile(path, bytes)
+        return path
+      }
+      return {
+        weights: await write('update.safetensors', update.weights),
+        report: update.report,
+        globalModel: update.globalModel,
+        ...(update.control && { control: await write('control-change.safetensors', update.control) }),
+        ...(update.memory && { memory: await write('memory.safetensors', update.memory) }),
+      }
     },
   }
 }

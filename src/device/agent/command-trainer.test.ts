@@ -20,9 +20,13 @@ const task = (changes: Partial<TrainingTask> = {}): TrainingTask => ({
     hyperparameters: raw.hyperparameters,
     timeoutAt: Date.now() + 60_000,
     model: null,
+    jobId: null,
+    control: null,
     raw,
   },
   globalWeights: null,
+  control: null,
+  memory: null,
   folder,
   timeoutMs: 60_000,
   signal: new AbortController().signal,
@@ -154,4 +158,22 @@ test('only the last twenty lines of a talkative command are told', async () => {
   const error: unknown = await trainer.train(task()).catch((thrown: unknown) => thrown)
   const lines = (error as Error).message.split('\n').slice(1)
   expect(lines).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 81}`))
+})
+
+test('what SCAFFOLD and Ditto keep and send travels in files of their own, which need not be there', async () => {
+  const control = join(folder, 'control')
+  const memory = join(folder, 'earlier')
+  await Promise.all([writeFile(control, 'c'), writeFile(memory, 'c_i')])
+  const command =
+    'cp "$SERVICE_CONTROL" "$SERVICE_OUTPUT_CONTROL"; cp "$SERVICE_MEMORY" "$SERVICE_OUTPUT_MEMORY"; ' +
+    'echo w > "$SERVICE_OUTPUT_WEIGHTS"; echo \'{"num_samples": 1}\' > "$SERVICE_OUTPUT_METRICS"'
+  const outcome = await commandTrainer({ command }).train(task({ control, memory }))
+  expect(await readFile(outcome.control!, 'utf8')).toBe('c')
+  expect(await readFile(outcome.memory!, 'utf8')).toBe('c_i')
+  const plain = 'echo w > "$SERVICE_OUTPUT_WEIGHTS"; echo \'{"num_samples": 1}\' > "$SERVICE_OUTPUT_METRICS"'
+  expect(Object.keys(await commandTrainer({ command: plain }).train(task()))).toEqual([
+    'weights',
+    'report',
+    'globalModel',
+  ])
 })

@@ -56,6 +56,12 @@ const requireSuccess = (run: CommandRun, seconds: number): void => {
     throw badRequest(`The trainer ended with ${run.signal ?? `exit code ${run.exitCode}`}.${said}`)
 }
 
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
 const requireWeights = async (path: string, folder: string): Promise<void> => {
   const size = await stat(path).then(
     (entry) => entry.size,
@@ -77,18 +83,24 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
  * - SERVICE_GLOBAL_WEIGHTS: the global model, in the format it was uploaded in; unset when the round has none, then the
  *   command makes its own beginning, the same on every device
  * - SERVICE_OUTPUT_WEIGHTS: where to write the new weights, with the same tensors as the global model
+ * - SERVICE_CONTROL: SCAFFOLD's control variate c, laid out as the model; unset while it is zero
+ * - SERVICE_OUTPUT_CONTROL: where to write the change of this device's own, c_i+ - c_i, laid out as the model
+ * - SERVICE_MEMORY: what an earlier run left for this job (its c_i, a personal model); unset when nothing was
+ * - SERVICE_OUTPUT_MEMORY: where to leave it for the next round; kept once the update has been taken
  * - SERVICE_OUTPUT_METRICS: where to write {"num_samples": 120, "loss": 0.4, "accuracy": 0.9}
  *
  * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
  */
 export const commandTrainer = ({ command, cwd, onLine = () => undefined }: CommandTrainerOptions): AgentTrainer => ({
-  train: async ({ plan, globalWeights, folder, timeoutMs, signal }: TrainingTask) => {
+  train: async ({ plan, globalWeights, control, memory, folder, timeoutMs, signal }: TrainingTask) => {
     const planPath = join(folder, 'plan.json')
     const metricsPath = join(folder, 'metrics.json')
     // Some frameworks look at the ending: the update's is the global model's.
     const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
     const weights = join(folder, `update${ending}`)
-    await Promise.all([rm(weights, { force: true }), rm(metricsPath, { force: true })])
+    const controlChange = join(folder, `control-change${ending}`)
+    const newMemory = join(folder, 'memory')
+    await Promise.all([weights, metricsPath, controlChange, newMemory].map((path) => rm(path, { force: true })))
     await writeFile(planPath, `${JSON.stringify(plan.raw, null, 2)}\n`)
     const began = Date.now()
     const run = await runCommand(command, {
@@ -96,7 +108,11 @@ export const commandTrainer = ({ command, cwd, onLine = () => undefined }: Comma
         SERVICE_ROUND_ID: plan.roundId,
         SERVICE_PLAN: planPath,
         SERVICE_GLOBAL_WEIGHTS: globalWeights ?? undefined,
+        SERVICE_CONTROL: control ?? undefined,
+        SERVICE_MEMORY: memory ?? undefined,
         SERVICE_OUTPUT_WEIGHTS: weights,
+        SERVICE_OUTPUT_CONTROL: controlChange,
+        SERVICE_OUTPUT_MEMORY: newMemory,
         SERVICE_OUTPUT_METRICS: metricsPath,
       },
       cwd,
@@ -108,6 +124,12 @@ export const commandTrainer = ({ command, cwd, onLine = () => undefined }: Comma
     const seconds = Math.round((Date.now() - began) / 1000)
     requireSuccess(run, seconds)
     await requireWeights(weights, folder)
-    return { weights, report: { ...(await readMetrics(metricsPath)), trainingTimeSeconds: seconds }, globalModel: null }
+    return {
+      weights,
+      report: { ...(await readMetrics(metricsPath)), trainingTimeSeconds: seconds },
+      globalModel: null,
+      ...((await isThere(controlChange)) && { control: controlChange }),
+      ...((await isThere(newMemory)) && { memory: newMemory }),
+    }
   },
 })

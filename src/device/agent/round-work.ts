@@ -9,6 +9,7 @@ import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
 import { openFileSink } from './file-sink.ts'
+import { openJobMemory } from './job-memory.ts'
 import { endingByContent } from './weights-ending.ts'
 
 export interface RoundContext {
@@ -31,6 +32,7 @@ export interface RoundResult {
 /** In a round's folder once training is done: with it, an agent that was killed only has to submit. */
 const FINISHED = 'finished.json'
 const PARTIAL = 'global.partial'
+const CONTROL = 'control'
 
 /** Rounds that are over need nothing any more. */
 const removeOthers = async (roundsFolder: string, roundId: string): Promise<void> => {
@@ -55,6 +57,15 @@ const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: Round
   return path
 }
 
+/** The service's control variate, where the strategy has one. */
+const fetchControl = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
+  const bytes = await device.control(plan, { signal })
+  if (bytes === null) return null
+  const path = join(folder, CONTROL)
+  await writeFile(path, bytes)
+  return path
+}
+
 const readFinished = async (folder: string): Promise<TrainingOutcome | null> => {
   try {
     return JSON.parse(await readFile(join(folder, FINISHED), 'utf8')) as TrainingOutcome
@@ -76,13 +87,25 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const finished = await readFinished(folder)
   if (finished !== null)
     log(`Round ${plan.roundNumber}: submitting what was trained before this agent was interrupted.`)
-  const globalWeights = finished === null ? await fetchGlobal(plan, folder, context) : null
-  const timeoutMs = Math.max(0, plan.timeoutAt - now())
-  const outcome = finished ?? (await trainer.train({ plan, globalWeights, folder, timeoutMs, signal }))
-  if (finished === null) await writeFinished(folder, outcome)
-  const { weights, report, globalModel } = outcome
-  const fileName = basename(weights)
-  await device.submit(roundId, await openAsBlob(weights), report, { fileName, until: plan.timeoutAt, signal })
+  const memory = openJobMemory(join(context.roundsFolder, '..', 'jobs'))
+  const { jobId } = plan
+  const train = async (): Promise<TrainingOutcome> => {
+    const globalWeights = await fetchGlobal(plan, folder, context)
+    const control = await fetchControl(plan, folder, context)
+    const kept = jobId === null ? null : await memory.find(jobId)
+    const timeoutMs = Math.max(0, plan.timeoutAt - now())
+    const outcome = await trainer.train({ plan, globalWeights, control, memory: kept, folder, timeoutMs, signal })
+    await writeFinished(folder, outcome)
+    return outcome
+  }
+  const { weights, report, globalModel, control, memory: toKeep } = finished ?? (await train())
+  await device.submit(roundId, await openAsBlob(weights), report, {
+    fileName: basename(weights),
+    until: plan.timeoutAt,
+    signal,
+    ...(control === undefined ? {} : { control: await openAsBlob(control) }),
+  })
+  if (jobId !== null && toKeep !== undefined) await memory.keep(jobId, toKeep)
   return { plan, report, globalModel }
 }
 

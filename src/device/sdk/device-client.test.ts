@@ -151,6 +151,8 @@ const plan: Plan = {
   hyperparameters: {},
   timeoutAt: Date.now() + 60_000,
   model: { format: 'safetensors', sizeBytes: model.length, sha256 },
+  jobId: null,
+  control: null,
   raw: null,
 }
 
@@ -299,6 +301,8 @@ const read = {
   hyperparameters: { local_epochs: 2 },
   timeoutAt: Date.parse('2026-01-01T00:05:00Z'),
   model: { format: 'pytorch', sizeBytes: 7, sha256 },
+  jobId: null,
+  control: null,
   raw: wirePlan,
 }
 

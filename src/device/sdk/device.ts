@@ -66,13 +66,19 @@ export interface Device {
   plan(roundId: string, patience?: Patience): Promise<Plan>
   /** The plan's global model, complete and with the right sha256; null when the plan has none. */
   model(plan: Plan, patience?: Patience): Promise<Uint8Array<ArrayBuffer> | null>
-  /** The same into a sink of yours, which may hold the beginning already. */
+  /** The plan's control variate (SCAFFOLD), checked likewise; null when the plan has none. */
+  control(plan: Plan, patience?: Patience): Promise<Uint8Array<ArrayBuffer> | null>
+  /** The model into a sink of yours, which may hold the beginning already. */
   download(plan: Plan, sink: DownloadSink, patience?: Patience): Promise<void>
   submit(
     roundId: string,
     weights: Uint8Array<ArrayBuffer> | Blob,
     report: TrainingReport,
-    patience?: Patience & { readonly fileName?: string },
+    patience?: Patience & {
+      readonly fileName?: string
+      /** SCAFFOLD: the change of the device's control variate, laid out as the model. */
+      readonly control?: Uint8Array<ArrayBuffer> | Blob
+    },
   ): Promise<Submission>
   /** Says that this device will not deliver. False when the round no longer cares. */
   reportFailure(roundId: string, reason: string, patience?: Patience): Promise<boolean>

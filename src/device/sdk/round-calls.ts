@@ -13,7 +13,7 @@ const SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
 const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409
 
-const formOf = (file: Blob, report: TrainingReport, fileName: string): FormData => {
+const formOf = (file: Blob, report: TrainingReport, fileName: string, control: Blob | null): FormData => {
   const form = new FormData()
   // Fields first: a service that reads the body as a stream knows them before the file begins.
   form.set('num_samples', String(report.numSamples))
@@ -21,11 +21,12 @@ const formOf = (file: Blob, report: TrainingReport, fileName: string): FormData 
   if (report.localAccuracy !== undefined) form.set('local_accuracy', String(report.localAccuracy))
   const seconds = report.trainingTimeSeconds
   if (seconds !== undefined) form.set('training_time_seconds', String(Math.round(seconds)))
+  if (control !== null) form.set('control', control, 'control')
   form.set('file', file, fileName)
   return form
 }
 
-type RoundCalls = Pick<Device, 'plan' | 'model' | 'download' | 'submit' | 'reportFailure' | 'roundStatus'>
+type RoundCalls = Pick<Device, 'plan' | 'model' | 'control' | 'download' | 'submit' | 'reportFailure' | 'roundStatus'>
 
 /** What a device asks about a round and brings to it. `clockLeadMs`: how far the service's clock is ahead of ours. */
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
@@ -39,14 +40,19 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
     return (await ask.catch(() => null))?.state === 'delivered'
   }
 
-  const download = async (plan: Plan, sink: DownloadSink, patience: Patience = {}): Promise<void> => {
-    const { model } = plan
-    if (model === null) return
+  /** One of the round's files, bounded by the round. */
+  const fetchFile = async (
+    plan: Plan,
+    what: 'model' | 'control',
+    file: { readonly sizeBytes: number; readonly sha256: string },
+    sink: DownloadSink,
+    patience: Patience,
+  ): Promise<void> => {
     const params = paramsOf(plan.roundId)
-    const path = '/api/v1/training/rounds/{round_id}/model'
+    const path = `/api/v1/training/rounds/{round_id}/${what}` as const
     let furthest = sink.received()
     await retrying(
-      'model download',
+      `${what} download`,
       (progress) =>
         downloadOnce({
           send: async (headers, signal) => {
@@ -54,8 +60,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
             return (await transport.once((api, stop) => api.GET(path, { ...init, signal: stop }), signal)).response
           },
           sink,
-          size: model.sizeBytes,
-          sha256: model.sha256,
+          size: file.sizeBytes,
+          sha256: file.sha256,
           stallMs: STALL_MS,
           signal: patience.signal,
           progress: () => {
@@ -69,6 +75,10 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
       policyOf({ until: patience.until ?? plan.timeoutAt }, world),
       patience.signal,
     )
+  }
+
+  const download = async (plan: Plan, sink: DownloadSink, patience: Patience = {}): Promise<void> => {
+    if (plan.model !== null) await fetchFile(plan, 'model', plan.model, sink, patience)
   }
 
   return {
@@ -88,12 +98,21 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
       return sink.bytes()
     },
 
+    control: async (plan, patience = {}) => {
+      if (plan.control === null) return null
+      const sink = memorySink()
+      await fetchFile(plan, 'control', plan.control, sink, patience)
+      return sink.bytes()
+    },
+
     submit: async (roundId, weights, report, patience = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/updates'
       const file = weights instanceof Blob ? weights : new Blob([weights])
-      const form = formOf(file, report, patience.fileName ?? 'update.safetensors')
-      const timeoutMs = 30_000 + (file.size / SLOWEST_BYTES_PER_SECOND) * 1000
+      const given = patience.control
+      const control = given === undefined ? null : given instanceof Blob ? given : new Blob([given])
+      const form = formOf(file, report, patience.fileName ?? 'update.safetensors', control)
+      const timeoutMs = 30_000 + ((file.size + (control?.size ?? 0)) / SLOWEST_BYTES_PER_SECOND) * 1000
       try {
         const { id } = await transport.call(
           'update',

@@ -8,7 +8,9 @@ export type LocalTrainer = (
   globalWeights: Uint8Array<ArrayBuffer> | null,
   plan: Plan,
   signal: AbortSignal | undefined,
-) => Promise<LocalUpdate>
+  /** SCAFFOLD: the service's control variate; null where there is none, or while it is zero. */
+  files: { readonly control: Uint8Array<ArrayBuffer> | null },
+) => Promise<LocalUpdate & { readonly delivered?: () => Promise<void> }>
 
 export interface TakenPart extends LocalUpdate {
   readonly plan: Plan
@@ -28,8 +30,11 @@ export const takePart = async (
   try {
     const plan = await device.plan(roundId, patience)
     const within = { ...patience, until: Math.min(patience.until ?? plan.timeoutAt, plan.timeoutAt) }
-    const update = await trainer(await device.model(plan, within), plan, patience.signal)
-    const submission = await device.submit(roundId, update.weights, update.report, within)
+    const control = await device.control(plan, within)
+    const update = await trainer(await device.model(plan, within), plan, patience.signal, { control })
+    const sent = update.control === undefined ? within : { ...within, control: update.control }
+    const submission = await device.submit(roundId, update.weights, update.report, sent)
+    await update.delivered?.()
     return { ...update, plan, submission }
   } catch (error) {
     // A service that is away cannot be told either. The error itself matters more than whether it could be told.

@@ -24,6 +24,10 @@ export interface Plan {
   readonly roundNumber: number
   readonly strategy: string
   readonly hyperparameters: Readonly<Record<string, unknown>>
+  /** The job that the round belongs to: what a device keeps between rounds, it keeps for that. */
+  readonly jobId: string | null
+  /** SCAFFOLD's global control variate; null in other strategies, and while it is zero. */
+  readonly control: { readonly sizeBytes: number; readonly sha256: string } | null
   /** By this machine's clock, milliseconds since the epoch; updates that arrive later are refused. */
   readonly timeoutAt: number
   /** The global model to train on from; null when devices must make their own beginning. */
@@ -43,14 +47,27 @@ export const planOf = (body: PlanBody, clockLeadMs: number): Plan => {
     roundNumber: body.round_number,
     strategy: body.strategy,
     hyperparameters: body.hyperparameters,
+    jobId: body.job_id ?? null,
+    control: body.control ? controlOf(body.control) : null,
     timeoutAt: timeoutAt - clockLeadMs,
     model: body.model === null ? null : modelOf(body.model),
     raw: body,
   }
 }
 
-const modelOf = (model: NonNullable<PlanBody['model']>): Plan['model'] => {
-  const sha256 = /^sha256:([0-9a-f]{64})$/.exec(model.model_hash)?.[1]
-  if (sha256 === undefined) throw new NetworkError('The service sent a plan whose model_hash is not sha256:<hex>.')
-  return { format: model.format, sizeBytes: model.model_size_bytes, sha256 }
+const modelOf = (model: NonNullable<PlanBody['model']>): Plan['model'] => ({
+  format: model.format,
+  sizeBytes: model.model_size_bytes,
+  sha256: hexOf('model_hash', model.model_hash),
+})
+
+const controlOf = (control: NonNullable<PlanBody['control']>): Plan['control'] => ({
+  sizeBytes: control.control_size_bytes,
+  sha256: hexOf('control_hash', control.control_hash),
+})
+
+const hexOf = (field: string, text: string): string => {
+  const sha256 = /^sha256:([0-9a-f]{64})$/.exec(text)?.[1]
+  if (sha256 === undefined) throw new NetworkError(`The service sent a plan whose ${field} is not sha256:<hex>.`)
+  return sha256
 }

@@ -7,6 +7,8 @@ const defaults = {
   epochs: 20,
   l2: 0,
   proximal: 0,
+  personal: 0,
+  maxSeconds: null,
   seed: 0,
   hidden: [],
   classes: null,
@@ -22,7 +24,9 @@ test('everything can be given', () => {
     batch_size: 32,
     local_epochs: 3,
     weight_decay: 0.1,
-    proximal_mu: 1,
+    mu: 1,
+    lambda: 0.5,
+    max_seconds: 60,
     seed: 9,
     hidden_layers: [32, 16],
     classes: ['cat', 7],
@@ -33,10 +37,13 @@ test('everything can be given', () => {
     epochs: 3,
     l2: 0.1,
     proximal: 1,
+    personal: 0.5,
+    maxSeconds: 60,
     seed: 9,
     hidden: [32, 16],
     classes: ['cat', '7'],
   })
+  expect(settingsFrom({ proximal_mu: 2 }).proximal).toBe(2)
   expect(settingsFrom({ hidden_layers: 8, classes: 10 })).toEqual({ ...defaults, hidden: [8], classes: 10 })
 })
 
@@ -47,6 +54,9 @@ test.each([
   ['local_epochs', 0, 'a whole number of at least 1'],
   ['weight_decay', -1, 'a number of at least 0'],
   ['proximal_mu', true, 'a number of at least 0'],
+  ['mu', -1, 'a number of at least 0'],
+  ['lambda', '1', 'a number of at least 0'],
+  ['max_seconds', 0, 'a number above 0'],
   ['seed', 1.5, 'a whole number of at least 0'],
   ['hidden_layers', [8, 0], 'sizes such as [32, 16]'],
   ['classes', ['a', 'a'], 'a list of at least two different class names, or how many classes there are'],

@@ -6,7 +6,12 @@ export interface TrainingSettings {
   readonly batchSize: number
   readonly epochs: number
   readonly l2: number
+  /** FedProx's mu. */
   readonly proximal: number
+  /** Ditto's lambda: how strongly the personal model is held to the global one. */
+  readonly personal: number
+  /** After so long a device delivers what it has; null: all its epochs. */
+  readonly maxSeconds: number | null
   readonly seed: number
   /** Sizes of the hidden layers, where the round distributes no model; none is a logistic regression. */
   readonly hidden: readonly number[]
@@ -63,7 +68,7 @@ const classesOf = (value: unknown): readonly string[] | number | null => {
 
 /**
  * Reads learning_rate (.01), batch_size (10), local_epochs (20; these three are the FedProx paper's), weight_decay (0),
- * proximal_mu (0), seed (0), hidden_layers ([]) and classes (none); other names are left to other trainers. Throws
+ * mu (0; also proximal_mu), lambda (0), max_seconds (none), seed (0), hidden_layers ([]) and classes (none); other names are left to other trainers. Throws
  * bad_request naming the one that makes no sense.
  */
 export const settingsFrom = (hyperparameters: Readonly<Record<string, unknown>>): TrainingSettings => ({
@@ -71,7 +76,9 @@ export const settingsFrom = (hyperparameters: Readonly<Record<string, unknown>>)
   batchSize: number(hyperparameters, 'batch_size', count(10)),
   epochs: number(hyperparameters, 'local_epochs', count(20)),
   l2: number(hyperparameters, 'weight_decay', atLeastZero),
-  proximal: number(hyperparameters, 'proximal_mu', atLeastZero),
+  proximal: number(hyperparameters, hyperparameters.mu === undefined ? 'proximal_mu' : 'mu', atLeastZero),
+  personal: number(hyperparameters, 'lambda', atLeastZero),
+  maxSeconds: hyperparameters.max_seconds == null ? null : number(hyperparameters, 'max_seconds', positive(1)),
   seed: number(hyperparameters, 'seed', { ...atLeastZero, whole: true, expected: 'a whole number of at least 0' }),
   hidden: hiddenOf(hyperparameters.hidden_layers),
   classes: classesOf(hyperparameters.classes),

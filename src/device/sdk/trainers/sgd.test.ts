@@ -29,6 +29,25 @@ test('with the proximal term it settles at (a c + mu w_start) / (a + mu), the cl
   expect(parameters[1]).toBeCloseTo((2 * 1 + 3 * -3) / 5, 12)
 })
 
+test('a correction is added to every gradient, and the pull may go to somewhere else than the start', async () => {
+  const corrected = Float64Array.of(1, 2)
+  await minimise(quadratic(3, [0, 4]), corrected, { ...options, correction: Float64Array.of(10, -1) })
+  expect([...corrected]).toEqual([1 - 0.1 * (3 + 10), 2 - 0.1 * (-6 - 1)])
+
+  // Ditto's personal model: (a c + lambda w) / (a + lambda), wherever it began.
+  const personal = Float64Array.of(100, -100)
+  const anchor = Float64Array.of(5, -3)
+  await minimise(quadratic(2, [1, 1]), personal, { ...options, epochs: 500, proximal: 3, anchor })
+  expect(personal[0]).toBeCloseTo((2 * 1 + 3 * 5) / 5, 12)
+  expect(personal[1]).toBeCloseTo((2 * 1 + 3 * -3) / 5, 12)
+})
+
+test('it says how many steps it took, also where its time was over before the last', async () => {
+  const { objective } = recording(10)
+  expect(await minimise(objective, new Float64Array(1), { ...options, batchSize: 4, epochs: 2 })).toBe(6)
+  expect(await minimise(objective, new Float64Array(1), { ...options, batchSize: 4, maxSeconds: 1e-9 })).toBe(1)
+})
+
 /** Writes down which samples each batch got. */
 const recording = (sampleCount: number): { objective: Objective; batches: number[][] } => {
   const batches: number[][] = []

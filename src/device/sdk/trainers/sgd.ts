@@ -15,8 +15,14 @@ export interface SgdOptions {
   readonly epochs: number
   /** Weight decay lambda, in the gradient as lambda * w, of every parameter (as torch.optim.SGD has it). */
   readonly l2: number
-  /** FedProx's mu (Li et al. 2020): pulls towards where training started. 0 is FedAvg. */
+  /** FedProx's mu (Li et al. 2020), or Ditto's lambda: pulls towards `anchor`. 0 is FedAvg. */
   readonly proximal: number
+  /** Where training started when absent. */
+  readonly anchor?: Float64Array | undefined
+  /** Added to every gradient: SCAFFOLD's c - c_i. */
+  readonly correction?: Float64Array | undefined
+  /** Partial work: after so long training ends where it is, though never before its first step. */
+  readonly maxSeconds?: number | undefined
   /** Decides the order of the samples. */
   readonly seed: number
   readonly signal?: AbortSignal | undefined
@@ -29,13 +35,20 @@ const TURN_MILLISECONDS = 20
 const yieldTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /**
- * Minibatch stochastic gradient descent in place: w -= lr * (g + l2 * w + mu * (w - w_start)), where w_start is the value
- * of `parameters` at the call. Samples are reshuffled every epoch; the last batch may be smaller. Gives up the thread
- * every few milliseconds. Throws bad_request when the loss is no longer finite, and the signal's reason when aborted.
+ * Minibatch stochastic gradient descent in place: w -= lr * (g + correction + l2 * w + mu * (w - anchor)), where the anchor
+ * is the value of `parameters` at the call unless another is given. Samples are reshuffled every epoch; the last batch may
+ * be smaller. Gives up the thread every few milliseconds. Returns how many steps it took. Throws bad_request when the loss
+ * is no longer finite, and the signal's reason when aborted.
  */
-export const minimise = async (objective: Objective, parameters: Float64Array, options: SgdOptions): Promise<void> => {
-  const { learningRate, batchSize, epochs, l2, proximal, signal } = options
-  const start = parameters.slice()
+export const minimise = async (
+  objective: Objective,
+  parameters: Float64Array,
+  options: SgdOptions,
+): Promise<number> => {
+  const { learningRate, batchSize, epochs, l2, proximal, signal, correction } = options
+  const anchor = options.anchor ?? parameters.slice()
+  const outOfTime = performance.now() + (options.maxSeconds ?? Number.POSITIVE_INFINITY) * 1000
+  let steps = 0
   const gradient = new Float64Array(parameters.length)
   const order = Uint32Array.from({ length: objective.sampleCount }, (_, row) => row)
   const random = seededRandom(options.seed)
@@ -52,9 +65,11 @@ export const minimise = async (objective: Objective, parameters: Float64Array, o
       }
       for (let index = 0; index < parameters.length; index++) {
         const value = parameters[index]!
-        const slope = gradient[index]! + l2 * value + proximal * (value - start[index]!)
-        parameters[index] = value - learningRate * slope
+        const slope = gradient[index]! + l2 * value + proximal * (value - anchor[index]!)
+        parameters[index] = value - learningRate * (correction === undefined ? slope : slope + correction[index]!)
       }
+      steps++
+      if (performance.now() >= outOfTime) return steps
       if (performance.now() >= turnEnds) {
         await yieldTurn()
         signal?.throwIfAborted()
@@ -62,4 +77,5 @@ export const minimise = async (objective: Objective, parameters: Float64Array, o
       }
     }
   }
+  return steps
 }

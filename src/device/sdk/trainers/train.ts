@@ -21,6 +21,8 @@ export interface Trained {
   readonly loss: number
   readonly accuracy: number
   readonly seconds: number
+  /** Steps of gradient descent that were taken. */
+  readonly steps: number
 }
 
 const requireFit = (network: DenseNetwork, data: Dataset): void => {
@@ -65,7 +67,7 @@ export const train = async (model: readonly NamedTensor[], data: Dataset, option
   const network = networkOf(model)
   requireFit(network, data)
   const parameters = flatten(network, model)
-  await minimise(crossEntropy(network, data), parameters, options)
+  const steps = await minimise(crossEntropy(network, data), parameters, options)
   const { count, loss, accuracy } = evaluateFlat(network, parameters, data)
   if (!Number.isFinite(loss)) {
     throw badRequest(
@@ -73,5 +75,5 @@ export const train = async (model: readonly NamedTensor[], data: Dataset, option
     )
   }
   const seconds = (performance.now() - began) / 1000
-  return { tensors: unflatten(network, parameters), numSamples: count, loss, accuracy, seconds }
+  return { tensors: unflatten(network, parameters), numSamples: count, loss, accuracy, seconds, steps }
 }

@@ -1,0 +1,35 @@
+import type { LocalTrainer } from '../take-part.ts'
+import { trainLocally } from './built-in.ts'
+import type { Split } from './dataset.ts'
+
+/** What a device keeps between the rounds of a job: control variates, a personal model. Lost is lost, and starts anew. */
+export interface TrainerMemory {
+  read(key: string): Promise<Uint8Array | null>
+  write(key: string, bytes: Uint8Array): Promise<void>
+}
+
+/** Kept as long as the page or process lives. */
+export const inMemory = (): TrainerMemory => {
+  const kept = new Map<string, Uint8Array>()
+  return {
+    read: async (key) => kept.get(key) ?? null,
+    write: async (key, bytes) => void kept.set(key, bytes),
+  }
+}
+
+/** A trainer for `takePart` that trains the built-in models on these rows, with whatever the round's strategy asks of a device. */
+export const localTrainer = (
+  data: Split,
+  options: { readonly deviceId: string; readonly memory?: TrainerMemory },
+): LocalTrainer => {
+  const memory = options.memory ?? inMemory()
+  return async (globalWeights, plan, signal, { control }) => {
+    const { deviceId } = options
+    const files = { control, memory: plan.jobId === null ? null : await memory.read(plan.jobId) }
+    const update = await trainLocally(globalWeights, data, plan, { deviceId, signal }, files)
+    const { memory: kept } = update
+    if (kept === undefined || plan.jobId === null) return update
+    const { jobId } = plan
+    return { ...update, delivered: () => memory.write(jobId, kept) }
+  }
+}

@@ -1,5 +1,6 @@
 // `npm run bench` runs all benchmarks one after another, `npm run bench -- heartbeats transfers` only those named.
 import { benchAggregation } from './aggregation.ts'
+import { benchArtifactDownload } from './artifact-download.ts'
 import { benchAssignments } from './assignments.ts'
 import { benchCompression } from './compression.ts'
 import { benchFleetSize } from './fleet-size.ts'
@@ -18,6 +19,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   'fleet-size': benchFleetSize,
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,
+  'artifact-download': benchArtifactDownload,
   inference: benchInference,
   speculation: benchSpeculation,
   routing: benchRouting,

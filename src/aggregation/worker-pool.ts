@@ -26,8 +26,8 @@ export class AggregationWorkers {
   }
 
   /** Many weight files into one at `outputPath`. Throws conflict, naming the update, when they cannot be combined. */
-  aggregate(job: AggregationJob | AveragingJob): Promise<AggregationResult> {
-    return this.#aggregations.run({ kind: 'aggregate', job: wholeJob(job) }) as Promise<AggregationResult>
+  aggregate(job: AggregationJob): Promise<AggregationResult> {
+    return this.#aggregations.run({ kind: 'aggregate', job }) as Promise<AggregationResult>
   }
 
   /** How each update looks beside the others, in the order of ids. One pass over the files; memory is bounded. */
@@ -39,24 +39,3 @@ export class AggregationWorkers {
     await Promise.all([this.#inspections.close(), this.#aggregations.close()])
   }
 }
-
-/** What rounds without a job's settings ask for. */
-export interface AveragingJob extends Pick<AggregationJob, 'updates' | 'outputPath'> {
-  readonly strategy: 'fedavg'
-  readonly templatePath: string | null
-}
-
-const wholeJob = (job: AggregationJob | AveragingJob): AggregationJob =>
-  'globalPath' in job
-    ? job
-    : {
-        strategy: { name: 'fedavg', options: {} },
-        globalPath: job.templatePath,
-        updates: job.updates,
-        statePath: null,
-        stateOutputPath: null,
-        controlOutputPath: null,
-        population: null,
-        privacy: null,
-        outputPath: job.outputPath,
-      }

@@ -6,6 +6,7 @@ import { benchCompression } from './compression.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
+import { benchRobustAggregation } from './robust-aggregation.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchRouting } from './routing.ts'
 import { benchSecureAggregation } from './secure-aggregation.ts'
@@ -15,6 +16,7 @@ import { benchTransfers } from './transfers.ts'
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   heartbeats: benchHeartbeats,
   aggregation: benchAggregation,
+  'robust-aggregation': benchRobustAggregation,
   transfers: benchTransfers,
   'fleet-size': benchFleetSize,
   assignments: benchAssignments,

@@ -82,6 +82,33 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       },
     ],
   },
+  {
+    name: 'federation',
+    summary: 'train together with other organisations',
+    commands: [
+      { name: 'create', summary: 'found a federation', load: () => import('./federation/create.command.ts') },
+      { name: 'invite', summary: 'invite organisations', load: () => import('./federation/invite.command.ts') },
+      { name: 'join', summary: 'take up an invitation', load: () => import('./federation/join.command.ts') },
+      { name: 'list', summary: 'list federations', load: () => import('./federation/list.command.ts') },
+      { name: 'show', summary: 'show one of them', load: () => import('./federation/show.command.ts') },
+      {
+        name: 'members',
+        summary: 'list members and what they contributed',
+        load: () => import('./federation/members.command.ts'),
+      },
+      { name: 'share', summary: 'let members read a model', load: () => import('./federation/share.command.ts') },
+      {
+        name: 'budget',
+        summary: 'show or set the privacy budget',
+        load: () => import('./federation/budget.command.ts'),
+      },
+      {
+        name: 'privacy',
+        summary: 'list private rounds, or ask what one would cost',
+        load: () => import('./federation/privacy.command.ts'),
+      },
+    ],
+  },
   { name: 'agent', summary: 'run a training device in the foreground', load: () => import('./agent/agent.command.ts') },
   {
     name: 'calibrate',

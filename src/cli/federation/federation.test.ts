@@ -1,0 +1,143 @@
+import { expect, it, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld } from '../../../test/world.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const SCOPES = ['models:read', 'models:write', 'training:read', 'training:write'].flatMap((scope) => ['--scope', scope])
+
+/** Two organisations, each with a home and a key of its own. */
+const start = async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const runAs = async (key: string) => {
+    const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl, SERVICE_API_KEY: key }
+    return (...argv: string[]) => runInProcess(argv, { env, now: world.now })
+  }
+  const admin = await runAs(world.service.firstAdminKey!)
+  const member = async (orgId: string) => {
+    const made = await admin('keys', 'create', orgId, '--org', orgId, ...SCOPES, '--json')
+    const { api_key } = JSON.parse(made.stdout) as { api_key: string }
+    return { key: api_key, svc: await runAs(api_key) }
+  }
+  return { world, admin, acme: await member('acme'), beta: await member('beta') }
+}
+
+const done = (stdout: string, stderr = '') => ({ exitCode: 0, stdout, stderr })
+
+it('founds a federation, invites, joins, shares a model and lists the members', async () => {
+  const { world, acme, beta } = await start()
+  const made = await acme.svc('federation', 'create', 'hospitals', '--org', 'acme', '--description', 'scans')
+  const id = /^Id: +(\S+)$/m.exec(made.stdout)![1]!
+  const fields =
+    `Id:           ${id}\n` +
+    'Name:         hospitals\n' +
+    'Description:  scans\n' +
+    'Owner:        acme\n' +
+    'Members:      1\n' +
+    'Status:       active\n' +
+    'You are:      owner\n' +
+    'Created:      2026-01-01T00:00:00.000Z\n'
+  expect(made).toEqual(done(fields, `Invite others: svc federation invite ${id} <org_ids>\n`))
+  expect(await acme.svc('federation', 'invite', 'hospitals', 'beta,gamma', 'delta')).toEqual(
+    done('Invited beta.\nInvited gamma.\nInvited delta.\n'),
+  )
+  expect(await acme.svc('federation', 'invite', id, 'beta')).toEqual(done('beta was invited or a member already.\n'))
+  expect(await beta.svc('federation', 'show', 'hospitals')).toEqual(
+    done(
+      fields.replace('You are:      owner', 'You are:      invited'),
+      `You are invited. Join with: svc federation join ${id}\n`,
+    ),
+  )
+  expect(await beta.svc('federation', 'join', 'hospitals', '--org', 'beta')).toEqual(
+    done(`beta is a member of hospitals (${id}).\n`),
+  )
+  await world.request('POST', '/api/v1/models', { key: acme.key, body: { name: 'scanner' } })
+  expect(await acme.svc('federation', 'share', 'scanner', 'hospitals')).toEqual(
+    done('Members of hospitals may read scanner.\n'),
+  )
+  await acme.svc('federation', 'budget', 'hospitals', '--epsilon', '8')
+  expect(await beta.svc('federation', 'show', id)).toEqual(
+    done(
+      `${fields.replace('Members:      1', 'Members:      2').replace('You are:      owner', 'You are:      member')}` +
+        'Models:       scanner\n' +
+        'Privacy:      epsilon 0 of 8 spent\n',
+    ),
+  )
+  expect(await beta.svc('federation', 'list')).toEqual(
+    done(
+      'ID                                    NAME       OWNER  YOU ARE  MEMBERS  CREATED\n' +
+        `${id}  hospitals  acme   member   2        2026-01-01\n`,
+    ),
+  )
+  expect(await acme.svc('federation', 'members', 'hospitals')).toEqual(
+    done(
+      'ORGANISATION  ROLE    STATUS   ROUNDS  SAMPLES  ACCURACY  LOSS  LAST CONTRIBUTION\n' +
+        'acme          owner   active   0       0        -         -     -\n' +
+        'beta          member  active   0       0        -         -     -\n' +
+        'delta         member  invited  0       0        -         -     -\n' +
+        'gamma         member  invited  0       0        -         -     -\n',
+    ),
+  )
+})
+
+it('takes the organisation of init where none is named', async () => {
+  const { admin } = await start()
+  expect(await admin('federation', 'create', 'x')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      'svc: It is not clear for which organisation.\nName it with --org, or create one with: svc init <org_name>\n',
+  })
+  await admin('init', 'Acme')
+  expect(JSON.parse((await admin('federation', 'create', 'x', '--json')).stdout)).toMatchObject({ org_id: 'acme' })
+})
+
+it('sets and shows the privacy budget, and tells what a round would cost', async () => {
+  const { acme } = await start()
+  await acme.svc('federation', 'create', 'f', '--org', 'acme')
+  const budget = (rest: string) => done(`${rest}Rounds:     0\n`)
+  expect(await acme.svc('federation', 'budget', 'f')).toEqual(
+    budget('Budget:     not set\nDelta:      0.00001\nSpent:      0 (RDP accounting)\nReserved:   0\nRemaining:  0\n'),
+  )
+  expect(await acme.svc('federation', 'budget', 'f', '--epsilon', '2.36', '--delta', '0.00001')).toEqual(
+    budget(
+      'Budget:     epsilon 2.36\nDelta:      0.00001\nSpent:      0 (RDP accounting)\nReserved:   0\nRemaining:  2.36\n',
+    ),
+  )
+  expect(await acme.svc('federation', 'privacy', 'f', '--noise', '1.1', '--sample-rate', '0.1')).toEqual(
+    done(
+      'So far:       epsilon 0 of 2.36\nWith it:      epsilon 1.359 (PLD accounting)\nCost:         1.359\nRounds left:  10\n',
+    ),
+  )
+  expect(await acme.svc('federation', 'privacy', 'f')).toEqual(
+    done('ROUND  STATUS  NOISE  SAMPLE RATE  CLIP  COST  EPSILON SO FAR\n'),
+  )
+  const wrong = await acme.svc('federation', 'privacy', 'f', '--noise', '1')
+  expect(wrong).toEqual({ exitCode: 2, stdout: '', stderr: 'svc: --noise and --sample-rate go together.\n' })
+})
+
+it('says which federation it cannot find, cannot tell from another, or may not change', async () => {
+  const { admin, acme, beta } = await start()
+  expect(await beta.svc('federation', 'show', 'f')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: "svc: There is no federation 'f' that this key may see.\nSee which there are: svc federation list\n",
+  })
+  const idOf = async (org: string) =>
+    JSON.parse((await admin('federation', 'create', 'f', '--org', org, '--json')).stdout).id as string
+  const [first, second] = [await idOf('acme'), await idOf('beta')]
+  expect(await admin('federation', 'show', 'f')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nName it by its id.\n`,
+  })
+  await acme.svc('federation', 'invite', 'f', 'beta')
+  expect(await beta.svc('federation', 'invite', first, 'gamma')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      "svc: Federation 'f' belongs to 'acme': only its owner may do this.\n" +
+      'Use a key that may do this: svc login, or SERVICE_API_KEY.\n',
+  })
+})

@@ -1,0 +1,70 @@
+import type { paths } from '../../client/client.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { isSameService } from '../service-address.ts'
+import type { Session } from '../session.ts'
+
+export type Federation =
+  paths['/api/v1/federations/{federation_id}']['get']['responses']['200']['content']['application/json']
+
+const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+
+/** The federation with this name or id. @throws Failure when there is none, or several owners have one of that name. */
+export const federationNamed = async (connection: Connection, name: string): Promise<Federation> => {
+  if (isId(name)) {
+    return connection.ask((client) =>
+      client.GET('/api/v1/federations/{federation_id}', { params: { path: { federation_id: name } } }),
+    )
+  }
+  const { federations } = await connection.ask((client) =>
+    client.GET('/api/v1/federations', { params: { query: { name } } }),
+  )
+  const [found, ...others] = federations
+  if (found === undefined) {
+    throw new Failure(`There is no federation '${name}' that this key may see.`, {
+      advice: 'See which there are: svc federation list',
+    })
+  }
+  if (others.length > 0) {
+    const ids = federations.map(({ id, org_id }) => `${id} (of ${org_id})`).join(', ')
+    throw new Failure(`There are several federations '${name}': ${ids}.`, { advice: 'Name it by its id.' })
+  }
+  return found
+}
+
+/** --org, else the organisation of `init` or `login` on the same service. */
+export const orgFor = async (
+  session: Session,
+  { baseUrl }: Connection,
+  option: string | undefined,
+): Promise<string> => {
+  if (option !== undefined) return option
+  const config = await session.home.config()
+  if (config !== null && isSameService(config.apiBase, baseUrl)) return config.orgId
+  const kept = await session.home.credentials()
+  if (kept?.orgId && kept.apiBase !== null && isSameService(kept.apiBase, baseUrl)) return kept.orgId
+  throw new Failure('It is not clear for which organisation.', {
+    advice: 'Name it with --org, or create one with: svc init <org_name>',
+  })
+}
+
+export const federationFields = (federation: Federation): [string, string | null][] => [
+  ['Id', federation.id],
+  ['Name', federation.name],
+  ['Description', federation.description || null],
+  ['Owner', federation.org_id],
+  ['Members', String(federation.member_count)],
+  ['Status', federation.status],
+  ['You are', standingOf(federation)],
+  ['Created', federation.created_at],
+]
+
+/** `owner`, `member` or `invited`; null for a key that is bound to no organisation. */
+export const standingOf = ({ membership }: Federation): string | null => {
+  if (membership === null) return null
+  return membership.status === 'invited' ? 'invited' : membership.role
+}
+
+/** Four digits are more than anybody decides by. */
+export const short = (number: number | null): string | null =>
+  number === null ? null : String(Number(number.toPrecision(4)))

@@ -1,0 +1,64 @@
+import { type Command, Option } from 'commander'
+import { wrongUsage } from '../failure.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import { positive } from './budget.command.ts'
+import { federationNamed, short } from './federations.ts'
+
+interface PrivacyOptions extends DataOptions {
+  readonly noise?: number
+  readonly sampleRate?: number
+}
+
+/** Searches take a dozen computations on the service. */
+const PATIENCE_MS = 120_000
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<name>', 'name or id of the federation')
+    .addOption(new Option('--noise <multiplier>', 'ask what a round with this noise would cost').argParser(positive))
+    .addOption(new Option('--sample-rate <part>', 'the part of all devices in such a round').argParser(positive))
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (name: string, { noise, sampleRate, json, apiBase }: PrivacyOptions) => {
+      if ((noise === undefined) !== (sampleRate === undefined)) {
+        throw wrongUsage('--noise and --sample-rate go together.')
+      }
+      const connection = await session.signedIn({ apiBase, patienceMs: PATIENCE_MS })
+      const path = { federation_id: (await federationNamed(connection, name)).id }
+      if (noise === undefined || sampleRate === undefined) {
+        const answer = await connection.ask((client) =>
+          client.GET('/api/v1/federations/{federation_id}/privacy/history', { params: { path } }),
+        )
+        if (json) return session.out.json(answer)
+        session.out.table(
+          ['ROUND', 'STATUS', 'NOISE', 'SAMPLE RATE', 'CLIP', 'COST', 'EPSILON SO FAR'],
+          answer.history.map((one) => [
+            one.round_id,
+            one.status,
+            short(one.noise_multiplier),
+            short(one.sample_rate),
+            short(one.clip_norm),
+            short(one.epsilon_cost),
+            short(one.cumulative_epsilon),
+          ]),
+        )
+        return
+      }
+      const query = { noise_multiplier: noise, sample_rate: sampleRate }
+      const estimate = await connection.ask((client) =>
+        client.GET('/api/v1/federations/{federation_id}/privacy/estimate', { params: { path, query } }),
+      )
+      const left = await connection.ask((client) =>
+        client.GET('/api/v1/federations/{federation_id}/privacy/rounds-left', { params: { path, query } }),
+      )
+      if (json) return session.out.json({ ...estimate, rounds_left: left.rounds_left })
+      session.out.fields([
+        ['So far', `epsilon ${short(estimate.current_epsilon)} of ${short(estimate.budget_epsilon)}`],
+        ['With it', `epsilon ${short(estimate.projected_epsilon)} (${estimate.accountant.toUpperCase()} accounting)`],
+        ['Cost', short(estimate.round_epsilon_cost)],
+        ['Rounds left', String(left.rounds_left)],
+      ])
+      if (estimate.would_exceed_budget) session.out.note('The budget does not allow it.')
+    })
+}

@@ -324,6 +324,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     assignments,
     models,
     devices,
+    groups,
     now,
     newId,
   })
@@ -343,6 +344,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     plans,
     models,
     rollouts,
+    groups,
     log,
     now,
     newId,

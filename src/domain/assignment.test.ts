@@ -1,19 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { type AssignedDevice, assignmentsOf, indexAssignments, shareAt, tagOfAll } from './assignment.ts'
+import { bucketOf } from './bucket.ts'
 import {
-  type AssignedDevice,
-  assignmentsOf,
   type DeploymentPlan,
   type ExperimentPlan,
-  indexAssignments,
   type Offer,
   type Plan,
   type RolloutPlan,
-  shareAt,
   type Target,
-  tagOfAll,
   targetKey,
-} from './assignment.ts'
-import { bucketOf } from './bucket.ts'
+} from './delivery-plan.ts'
 
 const M = 'a0000000-0000-4000-8000-000000000001'
 const N = 'a0000000-0000-4000-8000-000000000002'

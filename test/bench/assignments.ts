@@ -1,12 +1,6 @@
 // How fast assignments are decided, and what they cost a heartbeat.
-import {
-  type AssignedDevice,
-  assignmentsOf,
-  indexAssignments,
-  type Offer,
-  type Plan,
-  targetKey,
-} from '../../src/domain/assignment.ts'
+import { type AssignedDevice, assignmentsOf, indexAssignments } from '../../src/domain/assignment.ts'
+import { type Offer, type Plan, targetKey } from '../../src/domain/delivery-plan.ts'
 import { buildProgram } from './built-program.ts'
 import { withCleanUps } from './clean-ups.ts'
 import { median, pairwise, printTable } from './figures.ts'

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { type Assignment as Given, REPORT_STATES } from '../../domain/assignment.ts'
+import type { Assignment as Given } from '../../domain/assignment.ts'
+import { REPORT_STATES } from '../../domain/delivery-plan.ts'
 import { DeviceParams } from '../devices/devices.schema.ts'
 import { Count, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
 

@@ -5,9 +5,8 @@ import {
   type AssignmentIndex,
   assignmentsOf,
   indexAssignments,
-  type Plan,
-  type Target,
 } from '../../domain/assignment.ts'
+import type { Plan, Target } from '../../domain/delivery-plan.ts'
 import type { PlanEvent, PlansStore } from './plans.store.ts'
 
 export type { PlanEvent } from './plans.store.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eachDatabase } from '../../../test/databases.ts'
 import type { Database } from '../../db/open.ts'
-import { type Plan, targetKey } from '../../domain/assignment.ts'
+import { type Plan, targetKey } from '../../domain/delivery-plan.ts'
 import { createDeliveryPlans } from './delivery-plans.service.ts'
 import { createPlansStore } from './plans.store.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
-import { type Offer, type Target, targetKey } from '../../domain/assignment.ts'
+import { type Offer, type Target, targetKey } from '../../domain/delivery-plan.ts'
 import { labelOf } from '../../domain/model.ts'
 
 /** One line of a plan's history. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
-import type { ReportState } from '../../domain/assignment.ts'
+import type { ReportState } from '../../domain/delivery-plan.ts'
 
 export interface StoredReport {
   readonly planId: string

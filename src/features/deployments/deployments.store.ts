@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { DeploymentRow } from '../../db/delivery-rows.ts'
 import type { Executor } from '../../db/open.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
-import type { DeploymentPlan, ReportState } from '../../domain/assignment.ts'
+import type { DeploymentPlan, ReportState } from '../../domain/delivery-plan.ts'
 import type { DeploymentStatus, Reported, Strategy } from '../../domain/deployment.ts'
 import { conflict } from '../../domain/errors.ts'
 

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { ExperimentRow, ExperimentVariantRow } from '../../db/delivery-rows.ts'
 import type { Executor } from '../../db/open.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
-import type { ExperimentPlan } from '../../domain/assignment.ts'
+import type { ExperimentPlan } from '../../domain/delivery-plan.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { ExperimentState, ExperimentStatus } from '../../domain/experiment.ts'
 

@@ -58,9 +58,9 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
-    /** The group with this id or name, for plans that aim at it; null when the caller's organisation has none such. */
-    locate: (caller: Caller, idOrName: string): Promise<StoredGroup | null> =>
-      store.locate(database.sql, idOrName, caller.orgId),
+    /** The group with this id or name, for plans that aim at it; null when that organisation (null: any) has none such. */
+    locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
+      store.locate(database.sql, idOrName, orgId),
 
     async create(caller: Caller, wanted: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
       if (!sees(caller, wanted.orgId)) {

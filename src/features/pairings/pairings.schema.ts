@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { REPORT_STATES } from '../../domain/assignment.ts'
+import { REPORT_STATES } from '../../domain/delivery-plan.ts'
 import { PLATFORMS } from '../../domain/device.ts'
 import { PAIRING_STATUSES } from '../../domain/pairing.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'

@@ -3,6 +3,7 @@ import type { Caller } from '../../domain/access.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
 import { explain, isJudgeable, judge, type PolicySettings } from '../../domain/policy.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService } from '../models/models.service.ts'
 import type { RolloutsService } from '../rollouts/rollouts.service.ts'
 import type { DecisionStatus, PoliciesStore, StoredDecision, StoredPolicy } from './policies.store.ts'
@@ -28,11 +29,12 @@ export const createPoliciesService = (parts: {
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly rollouts: RolloutsService
+  readonly groups: Pick<GroupsService, 'locate'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, plans, models, rollouts, log, now, newId } = parts
+  const { database, store, plans, models, rollouts, groups, log, now, newId } = parts
 
   const find = async (caller: Caller, modelIdOrName: string): Promise<StoredPolicy> => {
     const { model } = await models.find(caller, modelIdOrName)
@@ -179,7 +181,7 @@ export const createPoliciesService = (parts: {
     async set(caller: Caller, modelIdOrName: string, wanted: WantedPolicy): Promise<StoredPolicy> {
       const { model } = await models.find(caller, modelIdOrName)
       const { enabled, canaryGroup, ...settings } = wanted
-      const group = canaryGroup === undefined ? null : await rollouts.groupNamed(canaryGroup, caller.orgId)
+      const group = canaryGroup === undefined ? null : await groups.locate(caller, canaryGroup)
       if (canaryGroup !== undefined && group === null) {
         throw badRequest(`canary_group: there is no device group '${canaryGroup}'. Create it first, or leave it out.`)
       }

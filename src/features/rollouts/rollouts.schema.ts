@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { REPORT_STATES } from '../../domain/assignment.ts'
+import { REPORT_STATES } from '../../domain/delivery-plan.ts'
 import { ModelParams } from '../models/models.schema.ts'
 import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
 

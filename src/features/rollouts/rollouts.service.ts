@@ -6,6 +6,7 @@ import { foresee, NEXT, requireSteps, type Steps } from '../../domain/rollout.ts
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
+import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService, StoredModel } from '../models/models.service.ts'
 import { type Change, createRolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
@@ -35,10 +36,11 @@ export const createRolloutsService = (parts: {
   readonly assignments: AssignmentsService
   readonly models: ModelsService
   readonly devices: DevicesService
+  readonly groups: Pick<GroupsService, 'locate'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, plans, assignments, models, devices, now, newId } = parts
+  const { database, store, plans, assignments, models, devices, groups, now, newId } = parts
 
   const { move, attend, tick, reported } = createRolloutMoves({ database, store, plans, assignments, now })
 
@@ -61,9 +63,9 @@ export const createRolloutsService = (parts: {
     return { rollout, model }
   }
 
-  const groupOf = async (wanted: string | undefined, orgId: string | null) => {
+  const groupOf = async (caller: Caller, wanted: string | undefined) => {
     if (wanted === undefined) return null
-    const group = await store.findGroup(database.sql, wanted, orgId)
+    const group = await groups.locate(caller, wanted)
     if (group === null)
       throw badRequest(`group: there is no device group '${wanted}'. Create it first, or leave it out.`)
     return group
@@ -83,7 +85,7 @@ export const createRolloutsService = (parts: {
     if (!(await plans.isUploaded({ modelId: rollout.modelId, modelName: null, version: rollout.version }))) {
       warnings.push(`No upload carries version ${rollout.version} yet: devices are offered nothing until one does.`)
     }
-    if (rollout.groupId !== null && (await store.findGroup(database.sql, rollout.groupId, null)) === null) {
+    if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
       warnings.push('The device group does not exist any more: the rollout reaches nobody.')
     }
     return warnings
@@ -133,7 +135,7 @@ export const createRolloutsService = (parts: {
     async create(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
-      const group = await groupOf(wanted.group, caller.orgId)
+      const group = await groupOf(caller, wanted.group)
       const version = await pinVersion(model, wanted.version)
       const rollout = await plans.change((tx, bump) =>
         launch(tx, bump, model, { ...wanted, version, groupId: group?.id ?? null }, caller.keyId),
@@ -192,9 +194,6 @@ export const createRolloutsService = (parts: {
       })
     },
 
-    /** A device group by id or name; null when this organisation (null: any) has none such. */
-    groupNamed: (idOrName: string, orgId: string | null) => store.findGroup(database.sql, idOrName, orgId),
-
     async active(caller: Caller): Promise<StoredRollout[]> {
       await tick()
       return store.active(database.sql, caller.orgId)
@@ -220,7 +219,7 @@ export const createRolloutsService = (parts: {
     async foresee(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
-      const group = await groupOf(wanted.group, caller.orgId)
+      const group = await groupOf(caller, wanted.group)
       const version = await pinVersion(model, wanted.version)
       const total = group?.deviceCount ?? (await devices.census(caller)).total
       const steps = foresee(wanted).map(({ atSeconds, percentage }) => ({

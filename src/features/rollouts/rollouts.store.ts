@@ -1,8 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { RolloutRow } from '../../db/delivery-rows.ts'
 import type { Executor } from '../../db/open.ts'
-import type { RolloutPlan } from '../../domain/assignment.ts'
-import { isUuid } from '../../domain/model.ts'
+import type { RolloutPlan } from '../../domain/delivery-plan.ts'
 import type { RolloutState, RolloutStatus } from '../../domain/rollout.ts'
 
 export interface StoredRollout extends RolloutState {
@@ -116,19 +115,6 @@ export const createRolloutsStore = () => ({
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from rollouts where model_id = ${modelId}`.execute(db)
     return { rollouts: rows.map(fromRow), total: totals[0]!.total }
-  },
-
-  /** A device group by id or name; null when this organisation (null: any) has none such. */
-  async findGroup(
-    db: Executor,
-    idOrName: string,
-    orgId: string | null,
-  ): Promise<{ id: string; name: string; deviceCount: number } | null> {
-    let query = db.selectFrom('device_groups').select(['id', 'name', 'device_count'])
-    query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)
-    if (orgId !== null) query = query.where('org_id', '=', orgId)
-    const row = await query.orderBy('ordinal').limit(1).executeTakeFirst()
-    return row === undefined ? null : { id: row.id, name: row.name, deviceCount: row.device_count }
   },
 })
 

@@ -73,8 +73,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   {
     name: 'train',
-    summary: 'look after training rounds',
+    summary: 'train a model with the fleet',
     commands: [
+      { name: 'start', summary: 'train for a number of rounds', load: () => import('./train/start.command.ts') },
+      { name: 'status', summary: 'see how a training goes', load: () => import('./train/status.command.ts') },
+      { name: 'stop', summary: 'end a training at once', load: () => import('./train/stop.command.ts') },
       {
         name: 'verify',
         summary: 'add a finished round up once more and compare the bytes',

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { type JobDetail, jobById, roundLine } from './job.ts'
+
+const EVERY_MS = 1000
+const WIDTH = 24
+const OVER = ['completed', 'failed']
+
+const barOf = (job: JobDetail): string => {
+  const filled = Math.round((WIDTH * job.rounds_completed) / job.rounds)
+  const now = job.history.at(-1)
+  const doing =
+    now?.status === 'active'
+      ? `round ${job.rounds_completed + 1}: ${now.completed_devices} updates`
+      : job.waiting_until !== null
+        ? 'waiting for devices'
+        : (now?.status ?? 'waiting')
+  return `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${job.rounds_completed}/${job.rounds} ${doing}`
+}
+
+/**
+ * Shows every round as it ends, and on a terminal a bar below, until the job has ended. What ends other than completed is a
+ * Failure with the job's reason. Stopping to look leaves the job alone.
+ */
+export const follow = async ({ io, out }: Session, connection: Connection, id: string): Promise<JobDetail> => {
+  const isTerminal = io.stderr.isTTY === true
+  let shown = 0
+  const clear = () => isTerminal && io.stderr.write(`\r${' '.repeat(shown)}\r`)
+  const told = new Set<string>()
+  let place = 0
+  for (;;) {
+    const job = await jobById(connection, id)
+    clear()
+    for (const round of job.history) {
+      if (!OVER.includes(round.status) || told.has(round.round_id)) continue
+      told.add(round.round_id)
+      if (round.status === 'completed') place++
+      out.line(roundLine(round, round.status === 'completed' ? place : place + 1, job.rounds))
+    }
+    if (job.ended_by !== null) {
+      if (job.status === 'completed') return job
+      throw new Failure(`The job ${job.status === 'stopped' ? 'was stopped' : 'failed'}: ${job.reason}`)
+    }
+    if (isTerminal) {
+      const bar = barOf(job)
+      shown = [...bar].length
+      io.stderr.write(bar)
+    }
+    await sleep(EVERY_MS, undefined, io.signal && { signal: io.signal }).catch(() => io.signal?.throwIfAborted())
+  }
+}

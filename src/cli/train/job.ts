@@ -1,0 +1,71 @@
+import type { operations } from '../../client/api.gen.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Output } from '../output.ts'
+
+export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']
+export type JobRound = JobDetail['history'][number]
+export type NewJob = operations['startTrainingJob']['requestBody']['content']['application/json']
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export const jobById = (connection: Connection, id: string): Promise<JobDetail> =>
+  connection.ask((client) => client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
+
+/** The job with this id, or the newest one that began from the model with this name or id. */
+export const jobOf = async (connection: Connection, modelOrJob: string): Promise<JobDetail> => {
+  if (UUID.test(modelOrJob)) {
+    const { data } = await connection.client.GET('/api/v1/training/jobs/{job_id}', {
+      params: { path: { job_id: modelOrJob } },
+    })
+    if (data !== undefined) return data
+  }
+  const query = { model: modelOrJob, limit: 1, offset: 0 }
+  const { jobs } = await connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
+  const [newest] = jobs
+  if (newest !== undefined) return jobById(connection, newest.id)
+  throw new Failure(`'${modelOrJob}' was never trained by a job.`, {
+    advice: `Start one: svc train start ${modelOrJob}`,
+  })
+}
+
+const figure = (value: number | null): string | null => (value === null ? null : value.toPrecision(4))
+const percent = (share: number | null): string | null => (share === null ? null : `${(share * 100).toFixed(1)} %`)
+
+/** `Round 3 of 10: loss 0.5312, accuracy 87.1 %, 5 updates`; a failed one with its reason. */
+export const roundLine = (round: JobRound, place: number, rounds: number): string => {
+  const name = `Round ${place} of ${rounds}`
+  if (round.status === 'failed') return `${name} failed: ${round.failure_reason ?? 'no reason given'}`
+  const parts = [
+    round.loss === null ? null : `loss ${figure(round.loss)}`,
+    round.accuracy === null ? null : `accuracy ${percent(round.accuracy)}`,
+    `${round.completed_devices} ${round.completed_devices === 1 ? 'update' : 'updates'}`,
+  ]
+  return `${name}: ${parts.filter((part) => part !== null).join(', ')}`
+}
+
+export const printJob = (out: Output, job: JobDetail): void => {
+  out.fields([
+    ['Job', job.id],
+    ['Name', job.name],
+    ['Status', job.reason === null ? job.status : `${job.status}: ${job.reason}`],
+    ['Strategy', [job.strategy, ...Object.entries(job.strategy_options).map(([k, v]) => `${k}=${v}`)].join(' ')],
+    ['Rounds', `${job.rounds_completed} of ${job.rounds}`],
+    ['Model', job.model_id],
+    ['Result', job.latest_model_id],
+    ...(job.waiting_until === null ? [] : [['Waits for devices until', job.waiting_until] as const]),
+  ])
+  if (job.history.length === 0) return
+  out.line('')
+  out.table(
+    ['ROUND', 'STATUS', 'LOSS', 'ACCURACY', 'UPDATES', 'REASON'],
+    job.history.map((round) => [
+      String(round.round_number),
+      round.status,
+      figure(round.loss),
+      percent(round.accuracy),
+      String(round.completed_devices),
+      round.failure_reason ?? '',
+    ]),
+  )
+}

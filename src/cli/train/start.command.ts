@@ -1,0 +1,131 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { STRATEGY_NAMES, type StrategyName } from '../../domain/strategy-settings.ts'
+import { wrongUsage } from '../failure.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface StartOptions extends DataOptions {
+  readonly strategy: StrategyName
+  readonly rounds: number
+  readonly minDevices: number
+  readonly targetDevices?: number
+  readonly overSelection?: number
+  readonly group?: string
+  readonly federation?: string
+  readonly name?: string
+  readonly timeout?: number
+  readonly waitForDevices?: number
+  readonly option: Readonly<Record<string, unknown>>
+  readonly hyperparameter: Readonly<Record<string, unknown>>
+  readonly noiseMultiplier?: number
+  readonly targetEpsilon?: number
+  readonly clipNorm?: number
+  readonly adaptiveClip?: true
+  readonly stopBelow?: number
+  readonly patience: number
+  readonly follow?: true
+}
+
+const numberFrom = (least: number) => (text: string) => {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (value >= least && Number.isFinite(value)) return value
+  throw new InvalidArgumentError(`It must be a number of at least ${least}.`)
+}
+const whole = (text: string): number => {
+  const value = numberFrom(1)(text)
+  if (Number.isInteger(value)) return value
+  throw new InvalidArgumentError('It must be a whole number of at least 1.')
+}
+
+/** `key=value`, the value as JSON where it is JSON (numbers, lists), else as text. */
+const pair = (text: string, before: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It must be key=value, such as learning_rate=0.05.')
+  const value = text.slice(at + 1)
+  let parsed: unknown = value
+  try {
+    parsed = JSON.parse(value)
+  } catch {
+    // A word.
+  }
+  return { ...before, [text.slice(0, at)]: parsed }
+}
+
+const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: StartOptions) => {
+  if (noiseMultiplier === undefined && targetEpsilon === undefined && clipNorm === undefined) return undefined
+  if (clipNorm === undefined || (noiseMultiplier === undefined) === (targetEpsilon === undefined)) {
+    throw wrongUsage('Privacy needs --clip-norm and either --noise-multiplier or --target-epsilon.')
+  }
+  return {
+    clip_norm: clipNorm,
+    ...(noiseMultiplier === undefined ? { target_epsilon: targetEpsilon! } : { noise_multiplier: noiseMultiplier }),
+    ...(adaptiveClip && { adaptive_clip: true }),
+  }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model>', 'the model to train, by name or id')
+    .addOption(
+      new Option('--strategy <strategy>', 'how updates become one').choices([...STRATEGY_NAMES]).default('fedavg'),
+    )
+    .option('--rounds <count>', 'how many rounds', whole, 10)
+    .option('--min-devices <count>', 'updates that a round needs', whole, 2)
+    .option('--group <group>', 'only devices of this group, by name or id')
+    .option('--target-devices <count>', 'updates that a round wants (default: as --min-devices)', whole)
+    .option('--over-selection <factor>', 'select so many times the devices that are wanted', numberFrom(1))
+    .option('--federation <id>', 'devices of all active members of a federation')
+    .option('--name <name>', 'a name for the job')
+    .option('--timeout <seconds>', 'how long a round may take', whole)
+    .option('--wait-for-devices <seconds>', 'how long a round waits for enough active devices', whole)
+    .option('--option <key=value>', 'an option of the strategy, such as trim=0.1; repeatable', pair, {})
+    .option('--hyperparameter <key=value>', 'for the devices, such as learning_rate=0.05; repeatable', pair, {})
+    .option('--clip-norm <norm>', 'clip every update to this norm', numberFrom(Number.MIN_VALUE))
+    .option('--noise-multiplier <ratio>', 'noise on the sum, in units of the norm', numberFrom(Number.MIN_VALUE))
+    .option('--target-epsilon <epsilon>', 'as much noise as keeps the job within this', numberFrom(Number.MIN_VALUE))
+    .option('--adaptive-clip', 'let the norm follow the updates')
+    .option('--stop-below <improvement>', 'end when the loss gets better by less than this', numberFrom(0))
+    .option('--patience <rounds>', 'over so many rounds', whole, 3)
+    .option('--follow', 'show the rounds until the job has ended')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (model: string, options: StartOptions) => {
+      const { out } = session
+      const privacy = privacyOf(options)
+      const connection = await session.signedIn({ apiBase: options.apiBase })
+      const { follow } = await import('./follow.ts')
+      const { jobById } = await import('./job.ts')
+      const job = await connection.ask((client) =>
+        client.POST('/api/v1/training/jobs', {
+          body: {
+            model,
+            strategy: options.strategy,
+            rounds: options.rounds,
+            min_devices: options.minDevices,
+            strategy_options: options.option,
+            hyperparameters: options.hyperparameter,
+            ...(options.targetDevices !== undefined && { target_devices: options.targetDevices }),
+            ...(options.overSelection !== undefined && { over_selection: options.overSelection }),
+            ...(options.group !== undefined && { group: options.group }),
+            ...(options.federation !== undefined && { federation: options.federation }),
+            ...(options.name !== undefined && { name: options.name }),
+            ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+            ...(options.waitForDevices !== undefined && { wait_for_devices_seconds: options.waitForDevices }),
+            ...(privacy && { privacy }),
+            ...(options.stopBelow !== undefined && {
+              stop_when: { loss_improvement_below: options.stopBelow, patience: options.patience },
+            }),
+          },
+        }),
+      )
+      if (!options.follow) {
+        if (options.json) return out.json(await jobById(connection, job.id))
+        out.line(`Started job ${job.id}: ${job.rounds} rounds of ${job.strategy} on ${model}.`)
+        return out.note(`Watch it with: svc train status ${model} --follow`)
+      }
+      out.note(`Job ${job.id}: ${job.rounds} rounds of ${job.strategy} on ${model}.`)
+      const done = await follow(session, connection, job.id)
+      if (options.json) return out.json(done)
+      out.line(`Completed: ${done.reason} The result is model ${done.latest_model_id}.`)
+    })
+}

@@ -1,41 +1,8 @@
 import { expect, it } from 'vitest'
-import { compose, type Service } from '../../src/compose.ts'
-import { readConfig } from '../../src/config.ts'
-import { emptyFolder, freshPostgresUrl, hasPostgres } from '../databases.ts'
+import { hasPostgres } from '../databases.ts'
 import { formOf } from '../world.ts'
+import { call, startCluster } from './cluster.ts'
 import { until } from './service-process.ts'
-
-interface Member {
-  readonly service: Service
-  readonly url: string
-}
-
-const startCluster = async (size: number): Promise<Member[]> => {
-  const config = {
-    ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '100000' }),
-    databaseUrl: await freshPostgresUrl(),
-    dataDir: await emptyFolder(),
-  }
-  return Promise.all(
-    Array.from({ length: size }, async () => {
-      const service = await compose(config)
-      return { service, url: await service.app.listen({ host: '127.0.0.1', port: 0 }) }
-    }),
-  )
-}
-
-const call = async (url: string, method: string, path: string, key?: string, body?: unknown) => {
-  const isForm = body instanceof FormData
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: {
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-  })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-}
 
 it.skipIf(!hasPostgres())(
   'three processes on one PostgreSQL server start one round, hear of it everywhere, and aggregate it once',
@@ -43,48 +10,44 @@ it.skipIf(!hasPostgres())(
   async () => {
     const members = await startCluster(3)
     const url = (n: number) => members[n % 3]!.url
-    try {
-      const devices = await Promise.all(
-        Array.from({ length: 6 }, async (_, n) => {
-          const { body } = await call(url(n), 'POST', '/devices/register', undefined, { device_id: `d${n}` })
-          return String(body.api_key)
-        }),
-      )
-      const waiting = call(url(1), 'PUT', '/devices/d1/heartbeat?wait_seconds=20', devices[1])
-      await new Promise((resolve) => setTimeout(resolve, 200))
-      const body = { target_devices: 6, min_devices: 6 }
-      const starts = await Promise.all(
-        Array.from({ length: 9 }, (_, n) => call(url(n), 'POST', '/training/rounds/start', devices[0], body)),
-      )
-      expect(starts.map(({ status }) => status).sort()).toEqual([201, ...Array(8).fill(409)])
-      const id = String(starts.find(({ status }) => status === 201)?.body.id)
-      expect((await waiting).body).toMatchObject({ pending_round_id: id })
+    const devices = await Promise.all(
+      Array.from({ length: 6 }, async (_, n) => {
+        const { body } = await call(url(n), 'POST', '/devices/register', undefined, { device_id: `d${n}` })
+        return String(body.api_key)
+      }),
+    )
+    const waiting = call(url(1), 'PUT', '/devices/d1/heartbeat?wait_seconds=20', devices[1])
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const body = { target_devices: 6, min_devices: 6 }
+    const starts = await Promise.all(
+      Array.from({ length: 9 }, (_, n) => call(url(n), 'POST', '/training/rounds/start', devices[0], body)),
+    )
+    expect(starts.map(({ status }) => status).sort()).toEqual([201, ...Array(8).fill(409)])
+    const id = String(starts.find(({ status }) => status === 201)?.body.id)
+    expect((await waiting).body).toMatchObject({ pending_round_id: id })
 
-      const sent = await Promise.all(
-        devices.map((key, n) =>
-          call(
-            url(n),
-            'POST',
-            `/training/rounds/${id}/updates`,
-            key,
-            formOf(new Uint8Array(new Float32Array([n, 1]).buffer), { num_samples: 1 }),
-          ),
+    const sent = await Promise.all(
+      devices.map((key, n) =>
+        call(
+          url(n),
+          'POST',
+          `/training/rounds/${id}/updates`,
+          key,
+          formOf(new Uint8Array(new Float32Array([n, 1]).buffer), { num_samples: 1 }),
         ),
-      )
-      expect(sent.map(({ status }) => status)).toEqual(Array(6).fill(201))
-      const done = await until(
-        () => call(url(2), 'GET', `/training/rounds/${id}/status`, devices[0]),
-        ({ body: round }) => round.status !== 'active' && round.status !== 'aggregating',
-      )
-      expect(done.body).toMatchObject({ status: 'completed', completed_devices: 6, participated_devices: 6 })
-      const models = await call(url(0), 'GET', '/models', devices[0])
-      expect(models.body).toMatchObject({ total: 1, models: [{ round_id: id }] })
-      const file = await fetch(`${url(0)}/api/v1/models/${done.body.aggregated_model_id}/versions/1/download`, {
-        headers: { authorization: `Bearer ${devices[0]}` },
-      })
-      expect([...new Float32Array(await file.arrayBuffer())]).toEqual([2.5, 1])
-    } finally {
-      await Promise.all(members.map(({ service }) => service.close()))
-    }
+      ),
+    )
+    expect(sent.map(({ status }) => status)).toEqual(Array(6).fill(201))
+    const done = await until(
+      () => call(url(2), 'GET', `/training/rounds/${id}/status`, devices[0]),
+      ({ body: round }) => round.status !== 'active' && round.status !== 'aggregating',
+    )
+    expect(done.body).toMatchObject({ status: 'completed', completed_devices: 6, participated_devices: 6 })
+    const models = await call(url(0), 'GET', '/models', devices[0])
+    expect(models.body).toMatchObject({ total: 1, models: [{ round_id: id }] })
+    const file = await fetch(`${url(0)}/api/v1/models/${done.body.aggregated_model_id}/versions/1/download`, {
+      headers: { authorization: `Bearer ${devices[0]}` },
+    })
+    expect([...new Float32Array(await file.arrayBuffer())]).toEqual([2.5, 1])
   },
 )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
@@ -19,8 +20,8 @@ interface Decision {
 }
 
 /** A fleet that runs version 1 of a model, which has a policy. */
-const start = async (policy: object) => {
-  const world = await startWorld()
+const start = async (policy: object, database: 'embedded' | 'postgres' = 'embedded') => {
+  const world = await startWorld({ database })
   // With so many, canary and current version both have enough of them, whatever the canary's id is.
   const fleet = await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
   const { key } = fleet[0]!
@@ -73,6 +74,8 @@ const decisions = async (world: World, key: string): Promise<Decision[]> =>
   ((await world.request('GET', '/api/v1/models/m/policy/decisions', { key })).body as { decisions: Decision[] })
     .decisions
 
+const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
+
 const POLICY = { enabled: true, canary_percentage: 50, observe_minutes: 30, min_reports: 3 }
 
 describe('a policy', () => {
@@ -103,50 +106,54 @@ describe('a policy', () => {
     expect((await world.request('DELETE', path, { key })).status).toBe(404)
   })
 
-  it('tries what a round learned on a canary, and promotes it when it is no worse', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    const aggregate = await trainOnce(world, fleet[0]!, 'm')
-    expect(await decisions(world, key)).toEqual([
-      {
-        id: uuid,
-        round_id: uuid,
-        round_number: 1,
-        aggregate_model_id: aggregate,
+  it.each(databases)(
+    'tries what a round learned on a canary, and promotes it when it is no worse (%s)',
+    async (kind) => {
+      const { world, fleet, key } = await start(POLICY, kind)
+      const aggregate = await trainOnce(world, fleet[0]!, 'm')
+      expect(await decisions(world, key)).toEqual([
+        {
+          id: uuid,
+          round_id: uuid,
+          round_number: 1,
+          aggregate_model_id: aggregate,
+          version: '2',
+          status: 'observing',
+          reason: null,
+          canary_rollout_id: uuid,
+          promotion_rollout_id: null,
+          comparisons: [],
+          created_at: at,
+          decided_at: null,
+        },
+      ])
+      const model = (await world.request('GET', '/api/v1/models/m', { key })).body
+      const learned = (await world.request('GET', `/api/v1/models/${aggregate}`, { key })).body
+      expect(model).toMatchObject({ model_hash: (learned as { model_hash: string }).model_hash })
+      expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '2.0.0'])
+
+      await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
+      const [decision] = await decisions(world, key)
+      expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
+      expect(decision!.reason).toMatch(/^No worse than the current version\. accuracy 0\.95\d* on \d+ canary devices /)
+      const rollout = async (id: string) =>
+        (await world.request('GET', `/api/v1/models/m/rollouts/${id}`, { key })).body
+      expect(await rollout(decision!.canary_rollout_id)).toMatchObject({ status: 'completed', percentage: 50 })
+      expect(await rollout(decision!.promotion_rollout_id!)).toMatchObject({
+        status: 'active',
         version: '2',
-        status: 'observing',
-        reason: null,
-        canary_rollout_id: uuid,
-        promotion_rollout_id: null,
-        comparisons: [],
-        created_at: at,
-        decided_at: null,
-      },
-    ])
-    const model = (await world.request('GET', '/api/v1/models/m', { key })).body
-    const learned = (await world.request('GET', `/api/v1/models/${aggregate}`, { key })).body
-    expect(model).toMatchObject({ model_hash: (learned as { model_hash: string }).model_hash })
-    expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '2.0.0'])
+        percentage: 50,
+        target_percentage: 100,
+      })
+      await world.advance(5 * 3600)
+      await world.advance(3600)
+      for (let hour = 0; hour < 4; hour++) await world.advance(3600)
+      expect(await versionsOf(world, fleet)).toEqual(['2.0.0'])
+    },
+  )
 
-    await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
-    const [decision] = await decisions(world, key)
-    expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
-    expect(decision!.reason).toMatch(/^No worse than the current version\. accuracy 0\.95\d* on \d+ canary devices /)
-    const rollout = async (id: string) => (await world.request('GET', `/api/v1/models/m/rollouts/${id}`, { key })).body
-    expect(await rollout(decision!.canary_rollout_id)).toMatchObject({ status: 'completed', percentage: 50 })
-    expect(await rollout(decision!.promotion_rollout_id!)).toMatchObject({
-      status: 'active',
-      version: '2',
-      percentage: 50,
-      target_percentage: 100,
-    })
-    await world.advance(5 * 3600)
-    await world.advance(3600)
-    for (let hour = 0; hour < 4; hour++) await world.advance(3600)
-    expect(await versionsOf(world, fleet)).toEqual(['2.0.0'])
-  })
-
-  it('rolls back what is worse: every device gets what it got before', async () => {
-    const { world, fleet, key } = await start(POLICY)
+  it.each(databases)('rolls back what is worse: every device gets what it got before (%s)', async (kind) => {
+    const { world, fleet, key } = await start(POLICY, kind)
     await trainOnce(world, fleet[0]!, 'm')
     await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
     const [decision] = await decisions(world, key)
@@ -155,8 +162,8 @@ describe('a policy', () => {
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
-  it('promotes nothing for want of evidence', async () => {
-    const { world, fleet, key } = await start(POLICY)
+  it.each(databases)('promotes nothing for want of evidence (%s)', async (kind) => {
+    const { world, fleet, key } = await start(POLICY, kind)
     await trainOnce(world, fleet[0]!, 'm')
     await measure(world, fleet, (_version, n) => (n % 2 === 0 ? 0.1 : 0.9))
     expect(await decisions(world, key)).toMatchObject([{ status: 'observing', comparisons: [{ finding: 'unclear' }] }])

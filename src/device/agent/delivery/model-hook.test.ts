@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { emptyFolder } from './delivery.fixture.ts'
+import { commandHook, type HookTask, metricsOf } from './model-hook.ts'
+
+const task: HookTask = {
+  path: '/models/a.bin',
+  modelName: 'scorer',
+  modelId: 'm-1',
+  version: '2.0.0',
+  format: 'gguf',
+  previousPath: null,
+  signal: new AbortController().signal,
+}
+
+const hookOf = (program: string, cwd?: string, timeoutSeconds = 60) =>
+  commandHook({ command: `"${process.execPath}" -e '${program}'`, cwd, timeoutSeconds, onLine: () => undefined })
+
+test('a hook finds its task in the environment, and says on its last line what it measured', async () => {
+  const cwd = await emptyFolder()
+  const hook = hookOf(
+    `const names = ["PATH", "NAME", "ID", "VERSION", "FORMAT", "PREVIOUS_PATH"]
+    require("fs").writeFileSync("env", names.map((name) => process.env["MODEL_" + name]).join("|"))
+    console.log("loaded"); console.log(JSON.stringify({ accuracy: 0.91, loss: 0.3, note: "x", more: [1] })); console.log("")`,
+    cwd,
+  )
+  expect(await hook.run(task)).toEqual({ accuracy: 0.91, loss: 0.3 })
+  expect(await readFile(join(cwd, 'env'), 'utf8')).toBe('/models/a.bin|scorer|m-1|2.0.0|gguf|')
+})
+
+test.each([
+  ['console.error("loading"); console.error("no such layer"); process.exit(2)', 'no such layer'],
+  ['console.log("said on stdout"); process.exit(2)', 'said on stdout'],
+  ['process.exit(2)', 'The --on-model command ended with exit code 2.'],
+])('a hook that fails says why in its last line: %s', async (program, message) => {
+  await expect(hookOf(program).run(task)).rejects.toMatchObject({ name: 'HookFailed', message })
+})
+
+test('a hook that hangs is stopped', async () => {
+  await expect(hookOf('setTimeout(() => {}, 60_000)', undefined, 0.5).run(task)).rejects.toMatchObject({
+    name: 'HookFailed',
+    message: 'The --on-model command was stopped after 0.5 s.',
+  })
+})
+
+test('hooks are told apart by their command lines', () => {
+  const digests = ['1', '1', '2'].map((program) => hookOf(program).digest)
+  expect(digests.map((digest) => digests.indexOf(digest))).toEqual([0, 0, 2])
+})
+
+test.each([
+  ['{"accuracy": 0.5}', { accuracy: 0.5 }],
+  ['{"accuracy": 1e999, "loss": 2}', { loss: 2 }],
+  ['{"accuracy": "high"}', null],
+  ['{"accuracy": 0.5', null],
+  ['[0.5]', null],
+  ['done', null],
+  [null, null],
+])('of a last line only finite numbers count: %s', (line, metrics) => {
+  expect(metricsOf(line)).toEqual(metrics)
+})

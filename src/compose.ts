@@ -349,7 +349,16 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     now,
     newId,
   })
-  const heartbeats = createHeartbeatsService({ database, store: createHeartbeatsStore(), devices, rounds, plans, now })
+  const heartbeats = createHeartbeatsService({
+    database,
+    store: createHeartbeatsStore(),
+    devices,
+    rounds,
+    plans,
+    activeDevices: async () => (await devices.census({ keyId: '', orgId: null, deviceId: null, grants: [] })).active,
+    random,
+    now,
+  })
   const system = createSystemService({ devices, models, rounds })
   const orgs = createOrgsService({ database, store: createOrgsStore(), now })
   const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })

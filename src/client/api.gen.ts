@@ -3126,6 +3126,8 @@ export interface operations {
                         }[];
                         /** @description Ours: equal while the assignments are; 'none' of no assignments */
                         assignments_tag?: string;
+                        /** @description Ours: come again after so long; spread so that a large fleet does not come all at once */
+                        next_heartbeat_seconds?: number;
                         message: string;
                     };
                 };

@@ -22,10 +22,11 @@ export interface PaceOptions {
  * After how many seconds, a whole number, a device should send its next heartbeat: on average fleet / 1000, within 20 and
  * 140 s, and uniformly spread over half to one and a half of that, so that devices which came at the same moment do not
  * come together again (pace steering: Bonawitz et al. 2019, section 2.3). Sooner when training wants devices, as far as
- * a fleet of that size allows.
+ * a fleet of that size allows; at once where it has waited for its answer longer than the fleet asks of it.
  */
 export const nextHeartbeatSeconds = ({ fleet, wanted, heldSeconds, random }: PaceOptions): number => {
   const bearable = fleet / CHECK_INS_PER_SECOND
+  if (heldSeconds > 0 && bearable <= heldSeconds) return 1
   const mean = Math.min(LONGEST_SECONDS, Math.max(wanted ? EAGER_SECONDS : SHORTEST_SECONDS, bearable))
   return Math.max(1, Math.round(mean * (0.5 + random()) - heldSeconds))
 }

@@ -48,6 +48,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         ...(heard.pendingRoundId === null ? {} : { pending_round_id: heard.pendingRoundId }),
         ...(assignments.length === 0 || tag === known ? {} : { assignments: assignments.map(presentAssignment) }),
         ...(tag === undefined ? {} : { assignments_tag: tag }),
+        next_heartbeat_seconds: heard.nextSeconds,
         message:
           heard.pendingRoundId === null ? 'Heartbeat recorded.' : 'Heartbeat recorded. A round awaits this device.',
       }

@@ -35,5 +35,11 @@ export const HeartbeatResult = Type.Object({
   assignments_tag: Type.Optional(
     Type.String({ description: "Ours: equal while the assignments are; 'none' of no assignments" }),
   ),
+  next_heartbeat_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Ours: come again after so long; spread so that a large fleet does not come all at once',
+    }),
+  ),
   message: Type.String(),
 })

@@ -4,6 +4,8 @@ import { type Caller, holds } from '../../domain/access.ts'
 import { type Assignment, tagOfAll } from '../../domain/assignment.ts'
 import type { DeviceStatus } from '../../domain/device.ts'
 import { forbidden } from '../../domain/errors.ts'
+import { nextHeartbeatSeconds } from '../../domain/pace.ts'
+import type { Random } from '../../domain/sampling.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
@@ -24,7 +26,14 @@ export interface Wait {
 }
 
 /** A heartbeat that was recorded, and what the device is to run. */
-export type Answered = Heard & { readonly assignments: readonly Assignment[] }
+export type Answered = Heard & {
+  readonly assignments: readonly Assignment[]
+  /** When the device should come again. */
+  readonly nextSeconds: number
+}
+
+/** The fleet's size is looked at so often: counting reads all devices. */
+const FLEET_KNOWN_MS = 30_000
 
 /** Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit. */
 export const createHeartbeatsService = (parts: {
@@ -33,22 +42,45 @@ export const createHeartbeatsService = (parts: {
   readonly devices: DevicesService
   readonly rounds: RoundsService
   readonly plans: Pick<DeliveryPlans, 'assignmentsOf'>
+  /** How many devices are active, of all organisations. */
+  readonly activeDevices: () => Promise<number>
+  readonly random: Random
   readonly now: () => Date
 }) => {
-  const { database, store, devices, rounds, plans, now } = parts
+  const { database, store, devices, rounds, plans, activeDevices, random, now } = parts
 
-  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[] }>({
+  let fleet = { size: 0, lookAgainAt: 0 }
+  /** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
+  const fleetSize = (): number => {
+    if (Date.now() >= fleet.lookAgainAt) {
+      fleet = { size: fleet.size, lookAgainAt: Date.now() + FLEET_KNOWN_MS }
+      activeDevices().then(
+        (size) => {
+          fleet = { ...fleet, size }
+        },
+        // A database that is away is told to those who need it.
+        () => undefined,
+      )
+    }
+    return fleet.size
+  }
+
+  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[]; jobsWait: boolean }>({
     maxBatch: 1000,
     run: async (beats) => {
       const merged = [...mergeByDevice(beats).values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-      const { heard, open } = await store.beat(database.sql, merged, now())
+      const { heard, open, jobsWait } = await store.beat(database.sql, merged, now())
       const byKey = new Map(heard.map((one) => [one.deviceId, one]))
-      return beats.map((beat) => ({ heard: mayHave(beat, byKey.get(beat.deviceId)), open }))
+      return beats.map((beat) => ({ heard: mayHave(beat, byKey.get(beat.deviceId)), open, jobsWait }))
     },
   })
 
-  const beatOnce = async (caller: Caller, deviceId: string, report: Report): Promise<Heard> => {
-    const { heard, open } = await write({
+  const beatOnce = async (caller: Caller, deviceId: string, report: Report): Promise<Heard & { wanted: boolean }> => {
+    const {
+      heard: device,
+      open,
+      jobsWait,
+    } = await write({
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
@@ -56,10 +88,11 @@ export const createHeartbeatsService = (parts: {
       onlyId: holds(caller, 'devices:write') ? null : caller.deviceId,
       onlyOrg: caller.orgId,
     })
-    if (heard === null) {
+    if (device === null) {
       await devices.get(caller, deviceId) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
+    const heard = { ...device, wanted: jobsWait }
     if (heard.pendingRoundId !== null || heard.reported !== 'active') return heard
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of open) {
@@ -77,17 +110,23 @@ export const createHeartbeatsService = (parts: {
      */
     async beat(caller: Caller, deviceId: string, report: Report, wait: Wait): Promise<Answered> {
       const { changes } = rounds
-      const deadline = Date.now() + wait.ms
+      const began = Date.now()
+      const deadline = began + wait.ms
+      const answer = (heard: Heard & { wanted: boolean }, assignments: readonly Assignment[]): Answered => {
+        const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
+        const pace = { fleet: fleetSize(), wanted: heard.wanted, heldSeconds, random }
+        return { ...heard, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
+      }
       let seen = changes.version()
       let seenRounds = changes.versionOf('rounds')
       let heard = await beatOnce(caller, deviceId, report)
       let assignments = plans.assignmentsOf(heard)
-      if (wait.ms <= 0) return { ...heard, assignments }
+      if (wait.ms <= 0) return answer(heard, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
         const left = deadline - Date.now()
         const isNews = heard.pendingRoundId !== null || tagOfAll(assignments) !== known
-        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return { ...heard, assignments }
+        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(heard, assignments)
         await changes.changedSince(seen, left, wait.gone)
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')

@@ -36,10 +36,14 @@ const BETWEEN_ROUNDS_MS = 30_000
 
 export const createHeartbeatsStore = () => ({
   /**
-   * Writes many heartbeats, and reads which round awaits each device and which rounds still have room, in one
-   * statement. Ids come sorted, so that batches of several processes lock rows in the same order.
+   * Writes many heartbeats, and reads which round awaits each device, which rounds still have room, and whether a job waits
+   * for devices, in one statement. Ids come sorted, so that batches of several processes lock rows in the same order.
    */
-  async beat(db: Executor, beats: readonly Beat[], now: Date): Promise<{ heard: Heard[]; open: OpenRound[] }> {
+  async beat(
+    db: Executor,
+    beats: readonly Beat[],
+    now: Date,
+  ): Promise<{ heard: Heard[]; open: OpenRound[]; jobsWait: boolean }> {
     const { rows } = await sql<{
       id: string
       device_id: string
@@ -48,6 +52,7 @@ export const createHeartbeatsStore = () => ({
       last_heartbeat: Date
       pending_round_id: string | null
       open_rounds: OpenRound[] | null
+      jobs_wait: boolean
     }>`
       with beat as (
         update devices d set
@@ -82,7 +87,8 @@ export const createHeartbeatsStore = () => ({
         (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
           case when federation_id is not null then (select coalesce(json_agg(m.org_id), '[]') from federation_members m
             where m.federation_id = running.federation_id and m.status = 'active') end) order by started_at, id)
-          from running where has_room) as open_rounds
+          from running where has_room) as open_rounds,
+        (select exists (select from training_jobs where ended_at is null and waiting_until is not null)) as jobs_wait
       from beat left join lateral (
         select coalesce(p.base_round_id, p.round_id) as round_id
         from awaiting join round_participants p on p.round_id = awaiting.id and p.device_id = beat.id
@@ -90,6 +96,7 @@ export const createHeartbeatsStore = () => ({
       ) as awaited on true`.execute(db)
     return {
       open: rows[0]?.open_rounds ?? [],
+      jobsWait: rows[0]?.jobs_wait ?? false,
       heard: rows.map((row) => ({
         id: row.id,
         deviceId: row.device_id,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { startWorld } from '../../../test/world.ts'
+import { formOf, startWorld } from '../../../test/world.ts'
 
 describe('a heartbeat', () => {
   it('is recorded with its metrics and answered with the time', async () => {
@@ -19,6 +19,24 @@ describe('a heartbeat', () => {
       last_heartbeat: '2026-01-01T00:01:00.000Z',
       metrics: { battery_level: 0.5, note: 'any' },
     })
+  })
+
+  it('is told when to come again: soon where a job waits for devices', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const beat = async () =>
+      (await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key })).body as Record<string, number>
+    const idle = (await beat()).next_heartbeat_seconds!
+    expect(idle).toBeGreaterThanOrEqual(10)
+    expect(idle).toBeLessThanOrEqual(30)
+    const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
+    const path = `/api/v1/models/${(created.body as { id: string }).id}/versions/upload`
+    await world.request('POST', path, { key, body: formOf('anything') })
+    const job = await world.request('POST', '/api/v1/training/jobs', { key, body: { model: 'm' } })
+    expect(job.status).toBe(201)
+    const wanted = (await beat()).next_heartbeat_seconds!
+    expect(wanted).toBeGreaterThanOrEqual(3)
+    expect(wanted).toBeLessThanOrEqual(8)
   })
 
   it('needs no body, announced as JSON or not', async () => {

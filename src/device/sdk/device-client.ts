@@ -4,6 +4,7 @@ import { deliveryCalls } from './delivery-calls.ts'
 import type { Device, DeviceOptions } from './device.ts'
 import { sleep } from './retry.ts'
 import { roundCalls } from './round-calls.ts'
+import { secureCalls } from './secure-calls.ts'
 import { createTransport } from './transport.ts'
 
 /** Fetch must be called on the global object in browsers, hence the wrapping. */
@@ -80,6 +81,7 @@ export const createDevice = (options: DeviceOptions): Device => {
     },
 
     ...roundCalls(transport, () => clockLeadMs),
+    secure: secureCalls(transport),
     ...deliveryCalls(transport, deviceId),
   }
 }

@@ -2,6 +2,7 @@ import type { Platform } from '../../domain/device.ts'
 import type { Assignment, DeliveryReport } from './assignment.ts'
 import type { DownloadSink } from './download.ts'
 import type { Sleep } from './retry.ts'
+import type { SecureCalls } from './secure-calls.ts'
 import type { HeartbeatAnswer, Plan, Registration } from './wire.ts'
 
 export interface DeviceOptions {
@@ -80,6 +81,8 @@ export interface Device {
       readonly control?: Uint8Array<ArrayBuffer> | Blob
     },
   ): Promise<Submission>
+  /** The steps of a round in which only the sum of all updates is learnt; `takeSecurePart` takes them all. */
+  readonly secure: SecureCalls
   /** Says that this device will not deliver. False when the round no longer cares. */
   reportFailure(roundId: string, reason: string, patience?: Patience): Promise<boolean>
   /** Where the round stands: pending, active, aggregating, completed or failed. */

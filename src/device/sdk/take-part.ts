@@ -1,5 +1,6 @@
 import type { Device, Patience, Submission } from './device.ts'
 import { isPassing } from './retry.ts'
+import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
 import type { Plan } from './wire.ts'
 
@@ -30,6 +31,7 @@ export const takePart = async (
   try {
     const plan = await device.plan(roundId, patience)
     const within = { ...patience, until: Math.min(patience.until ?? plan.timeoutAt, plan.timeoutAt) }
+    if (plan.secure) return await takePartUnseen(device, plan, trainer, within)
     const control = await device.control(plan, within)
     const update = await trainer(await device.model(plan, within), plan, patience.signal, { control })
     const sent = update.control === undefined ? within : { ...within, control: update.control }
@@ -41,6 +43,23 @@ export const takePart = async (
     if (!isPassing(error)) await device.reportFailure(roundId, messageOf(error)).catch(() => false)
     throw error
   }
+}
+
+/** The same where the service is to learn the sum of the updates only. A device that is interrupted leaves the round. */
+const takePartUnseen = async (
+  device: Device,
+  plan: Plan,
+  trainer: LocalTrainer,
+  patience: Patience,
+): Promise<TakenPart> => {
+  let trained: LocalUpdate | null = null
+  const train = async () => {
+    const global = await device.model(plan, patience)
+    trained = await trainer(global, plan, patience.signal, { control: null })
+    return { global: global!, weights: trained.weights, report: trained.report }
+  }
+  const submission = await takeSecurePart(device, plan.roundId, train, patience)
+  return { ...trained!, plan, submission }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -26,6 +26,8 @@ export interface Plan {
   readonly hyperparameters: Readonly<Record<string, unknown>>
   /** The job that the round belongs to: what a device keeps between rounds, it keeps for that. */
   readonly jobId: string | null
+  /** Only the sum of all updates is learnt: `takeSecurePart` instead of `submit`. */
+  readonly secure?: true
   /** SCAFFOLD's global control variate; null in other strategies, and while it is zero. */
   readonly control: { readonly sizeBytes: number; readonly sha256: string } | null
   /** By this machine's clock, milliseconds since the epoch; updates that arrive later are refused. */
@@ -49,6 +51,7 @@ export const planOf = (body: PlanBody, clockLeadMs: number): Plan => {
     hyperparameters: body.hyperparameters,
     jobId: body.job_id ?? null,
     control: body.control ? controlOf(body.control) : null,
+    ...(body.secure_aggregation === undefined ? {} : { secure: true as const }),
     timeoutAt: timeoutAt - clockLeadMs,
     model: body.model === null ? null : modelOf(body.model),
     raw: body,

@@ -1,0 +1,139 @@
+import { expect } from 'vitest'
+import { formOf, startWorld, type World } from '../../../test/world.ts'
+import type { Device } from '../../device/sdk/device.ts'
+import { createDevice } from '../../device/sdk/device-client.ts'
+import {
+  type Advertised,
+  advertise,
+  dealShares,
+  type Masked,
+  maskInput,
+  revealShares,
+  type Shared,
+} from '../../secure-aggregation/device-part.ts'
+import { decodeMeans, encodeContribution, readTotals, TRAILER } from '../../secure-aggregation/fixed-point.ts'
+import { addWords } from '../../secure-aggregation/mask.ts'
+import type { SecureSettings } from '../../secure-aggregation/settings.ts'
+import { encodeElements, readTensorFloats } from '../../tensors/elements.ts'
+import { readWeights } from '../../tensors/read-weights.ts'
+import { bytesSource } from '../../tensors/sources.ts'
+import { writeSafetensors } from '../../tensors/write-safetensors.ts'
+
+/** A small model: 7 + 6 real numbers in two types, and a counter, which no sum touches. */
+export const modelOf = (seed: number): Uint8Array<ArrayBuffer> => {
+  const values = (count: number, from: number) =>
+    Array.from({ length: count }, (_, i) => Math.sin(seed * 13 + from + i * 7) * 3)
+  const tensor = (name: string, dtype: 'f32' | 'f16' | 'i64', shape: number[], data: readonly number[]) => ({
+    name,
+    dtype,
+    shape,
+    data: encodeElements(data, dtype),
+  })
+  return new Uint8Array(
+    writeSafetensors([
+      tensor('b.weight', 'f32', [7], values(7, 0)),
+      tensor('a.bias', 'f16', [2, 3], values(6, 50)),
+      tensor('steps', 'i64', [], [seed]),
+    ]),
+  )
+}
+
+export const tensorsOf = (file: Uint8Array): Record<string, number[]> => {
+  const source = bytesSource(file)
+  return Object.fromEntries(
+    readWeights(source).tensors.map((tensor) => [tensor.name, [...readTensorFloats(source, tensor)]]),
+  )
+}
+
+/** By name, as the protocol orders them. */
+const coordinatesOf = (file: Uint8Array): number[] => {
+  const tensors = tensorsOf(file)
+  return [...tensors['a.bias']!, ...tensors['b.weight']!]
+}
+
+export interface Member {
+  readonly name: string
+  /** Internal id, by which the protocol knows it. */
+  readonly id: string
+  readonly key: string
+  device: Device
+  readonly update: Uint8Array<ArrayBuffer>
+  readonly loss: number
+  part: Advertised | Shared | Masked | null
+}
+
+export const GLOBAL = modelOf(1)
+
+/** The member's device as it speaks to the service where that is now. */
+export const connect = (world: World, { name, key }: Pick<Member, 'name' | 'key'>): Device =>
+  createDevice({ baseUrl: world.baseUrl, deviceId: name, apiKey: key, now: () => world.now().getTime() })
+
+/** Devices with updates of their own, and a model in the catalog that they start from. */
+export const secureFleet = async (size: number, world?: World): Promise<{ world: World; members: Member[] }> => {
+  const at = world ?? (await startWorld())
+  const members: Member[] = []
+  for (let n = 0; n < size; n++) {
+    const { id, key, deviceId } = await at.register(`d${n}`)
+    const device = connect(at, { name: deviceId, key })
+    members.push({ name: deviceId, id, key, device, update: modelOf(n + 2), loss: n / 4, part: null })
+  }
+  const key = members[0]!.key
+  const model = await at.request('POST', '/api/v1/models', { key, body: { name: 'small' } })
+  const path = `/api/v1/models/${(model.body as { id: string }).id}/versions/upload`
+  const uploaded = await at.request('POST', path, { key, body: formOf(GLOBAL, {}, 'small.safetensors') })
+  expect(uploaded.status).toBe(201)
+  return { world: at, members }
+}
+
+const contributionOf = (member: Member, settings: SecureSettings, numSamples: number) => {
+  const before = coordinatesOf(GLOBAL)
+  const delta = coordinatesOf(member.update).map((value, i) => value - before[i]!)
+  return encodeContribution({ delta, numSamples, loss: member.loss, accuracy: 1 - member.loss / 10 }, settings).words
+}
+
+/** Each member's steps, one at a time; the clock stands still in between. */
+export const stepsOf = (roundId: string, settings: SecureSettings) => ({
+  async keys(member: Member): Promise<void> {
+    const part = advertise({ roundId, device: member.id, settings })
+    await member.device.secure.sendKeys(roundId, part.message)
+    member.part = part
+  },
+  async shares(member: Member): Promise<void> {
+    const { roster } = await member.device.secure.state(roundId)
+    const part = await dealShares(member.part!, roundId, roster!)
+    await member.device.secure.sendShares(roundId, part.message)
+    member.part = part
+  },
+  async masked(member: Member): Promise<void> {
+    const { shares } = await member.device.secure.state(roundId)
+    const words = contributionOf(member, settings, 1)
+    member.part = maskInput(member.part!, roundId, shares!, words)
+    await member.device.submit(roundId, new Uint8Array(words.buffer), { numSamples: 1 })
+  },
+  async unmask(member: Member): Promise<void> {
+    const { delivered } = await member.device.secure.state(roundId)
+    if (delivered === null) return
+    await member.device.secure.sendUnmask(roundId, revealShares(member.part!, roundId, delivered).message)
+  },
+})
+
+/** What the plain fixed-point sum of these members' updates makes of the model. */
+export const plainResult = (members: readonly Member[], settings: SecureSettings, samples = members.map(() => 1)) => {
+  const sum = new Uint32Array(coordinatesOf(GLOBAL).length + TRAILER)
+  for (const [i, member] of members.entries()) addWords(sum, contributionOf(member, settings, samples[i]!))
+  const totals = readTotals(sum.subarray(-TRAILER), settings)
+  const means = new Float64Array(sum.length - TRAILER)
+  decodeMeans(sum.subarray(0, -TRAILER), totals, settings, means)
+  const values = coordinatesOf(GLOBAL).map((value, i) => value + means[i]!)
+  const rounded = (dtype: 'f16' | 'f32', shape: number[], data: number[]) => ({
+    name: dtype,
+    dtype,
+    shape,
+    data: encodeElements(data, dtype),
+  })
+  const file = new Uint8Array(
+    writeSafetensors([rounded('f16', [2, 3], values.slice(0, 6)), rounded('f32', [7], values.slice(6))]),
+  )
+  const { f16, f32 } = tensorsOf(file)
+  return { totals, tensors: { 'a.bias': f16, 'b.weight': f32, steps: tensorsOf(GLOBAL).steps } }
+}

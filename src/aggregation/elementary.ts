@@ -4,6 +4,11 @@
 const LN2 = Math.LN2
 // What Math.LN2 lacks of ln 2.
 const LN2_REST = 2.3190468138462996e-17
+// 1/23, 1/21, ..., 1/3.
+const ATANH = Float64Array.from({ length: 11 }, (_, i) => 1 / (23 - 2 * i))
+// 1 / (n (n - 1)) and 1 / (n (n + 1)) for n = 18, 16, ..., 2.
+const COSINE = Float64Array.from({ length: 9 }, (_, i) => 1 / ((18 - 2 * i) * (17 - 2 * i)))
+const SINE = Float64Array.from({ length: 9 }, (_, i) => 1 / ((18 - 2 * i) * (19 - 2 * i)))
 const scratch = new DataView(new ArrayBuffer(8))
 
 /**
@@ -23,7 +28,7 @@ export const naturalLog = (x: number): number => {
   const s = (fraction - 1) / (fraction + 1)
   const square = s * s
   let tail = 0
-  for (let odd = 23; odd >= 3; odd -= 2) tail = square * (tail + 1 / odd)
+  for (let i = 0; i < ATANH.length; i++) tail = square * (tail + ATANH[i]!)
   return exponent * LN2 + (2 * s + (2 * s * tail + exponent * LN2_REST))
 }
 
@@ -35,9 +40,9 @@ export const cosSinTurns = (turns: number): readonly [number, number] => {
   const square = angle * angle
   let cos = 1
   let sin = 1
-  for (let n = 18; n >= 2; n -= 2) {
-    cos = 1 - (square / (n * (n - 1))) * cos
-    sin = 1 - (square / (n * (n + 1))) * sin
+  for (let i = 0; i < COSINE.length; i++) {
+    cos = 1 - square * COSINE[i]! * cos
+    sin = 1 - square * SINE[i]! * sin
   }
   sin *= angle
   switch (quarter % 4) {

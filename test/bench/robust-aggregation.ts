@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { readFully } from '../../src/aggregation/files.ts'
 import { AggregationWorkers } from '../../src/aggregation/worker-pool.ts'
 import { strategySettings } from '../../src/domain/strategy-settings.ts'
-import { peakDuring, randomValues, type Sample, writeSamples } from './robust-aggregation/samples.ts'
+import { peakDuring, type Sample, writeSamples } from './robust-aggregation/samples.ts'
 
 const FILES = 20
 const COLUMNS = 25_000_000
@@ -64,8 +64,7 @@ export const benchRobustAggregation = async (): Promise<void> => {
   if (!withFlower) console.log(`${PYTHON} has no numpy and flwr: Flower's figures are left out`)
   const workers = new AggregationWorkers()
   try {
-    const samples = writeSamples(folder, randomValues(COLUMNS), FILES)
-    ;(globalThis as { gc?: () => void }).gc?.()
+    const samples = writeSamples(folder, COLUMNS, FILES)
     await sleep(500)
     const idle = process.memoryUsage.rss()
     for (const { rule, options } of RULES) {

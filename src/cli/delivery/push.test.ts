@@ -173,6 +173,25 @@ it('a model of Hugging Face and one of Ollama are downloaded, pushed, and not ke
   ])
 })
 
+it('what Ollama has pulled to this machine is not downloaded again', async () => {
+  const { env, cwd, catalog } = await start()
+  const OLLAMA_MODELS = await emptyFolder()
+  const manifests = join(OLLAMA_MODELS, 'manifests', 'registry.ollama.ai', 'library', 'tiny')
+  await mkdir(manifests, { recursive: true })
+  await mkdir(join(OLLAMA_MODELS, 'blobs'))
+  const digest = hashOf(someBytes(900))
+  const layers = [{ mediaType: 'application/vnd.ollama.image.model', digest }]
+  await writeFile(join(manifests, 'latest'), JSON.stringify({ layers }))
+  await writeFile(join(OLLAMA_MODELS, 'blobs', digest.replace(':', '-')), someBytes(900))
+  expect(
+    await runInProcess(['push', 'ollama:tiny', '-v', '1.0.0'], { env: { ...env, OLLAMA_MODELS }, cwd }),
+  ).toMatchObject({
+    exitCode: 0,
+    stderr: 'Taken from what Ollama has pulled to this machine.\n',
+  })
+  expect(await catalog()).toMatchObject([{ name: 'tiny', model_hash: digest }])
+})
+
 it('a model of this machine is pushed by its name', async () => {
   const { cwd, home, svc, catalog } = await start()
   await mkdir(join(home, 'models'), { recursive: true })

@@ -5,6 +5,7 @@ import { MODEL_NAME } from '../../domain/model.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { findModel } from '../../inference/models/model-folder.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
+import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
 import { SourceError } from '../../inference/sources/source-error.ts'
 import { Failure, wrongUsage } from '../failure.ts'
@@ -51,6 +52,18 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   const signal = io.signal ?? new AbortController().signal
   try {
     const source = parseModelSource(text)
+    const here = source.kind === 'ollama' && !io.env.OLLAMA_REGISTRY ? await findInLocalOllama(source, io.env) : null
+    if (source.kind === 'ollama' && here !== null) {
+      out.note('Taken from what Ollama has pulled to this machine.')
+      const { name, tag } = source
+      return {
+        path: here,
+        fileName: `${name}-${tag}.gguf`,
+        name: nameFor(name),
+        description: `From ${text}`,
+        isOurs: false,
+      }
+    }
     const found = await findModelFile(source, io.env, signal)
     for (const note of found.notes) out.note(note)
     // A folder for each file, so that an interrupted download is found again.

@@ -1,0 +1,33 @@
+import { readFile, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { digestOf } from './download-file.ts'
+import type { OllamaSource } from './model-source.ts'
+
+const MODEL_LAYER = 'application/vnd.ollama.image.model'
+
+/**
+ * The weights of a model that Ollama has pulled to this machine: its folder (OLLAMA_MODELS) holds the registry's manifests
+ * as they are, and blobs by their digests. Null when it has none such, or they are not what the manifest says.
+ */
+export const findInLocalOllama = async (
+  { namespace, name, tag }: OllamaSource,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | null> => {
+  const folder = env.OLLAMA_MODELS || join(homedir(), '.ollama', 'models')
+  const manifest = join(folder, 'manifests', 'registry.ollama.ai', namespace, name, tag)
+  try {
+    const { layers } = JSON.parse(await readFile(manifest, 'utf8')) as { readonly layers?: unknown }
+    const digests = (Array.isArray(layers) ? layers : []).flatMap((layer: Readonly<Record<string, unknown>> | null) =>
+      layer?.mediaType === MODEL_LAYER ? [String(layer.digest)] : [],
+    )
+    const hex = digests.length === 1 ? /^sha256:([0-9a-f]{64})$/.exec(digests[0]!)?.[1] : undefined
+    if (hex === undefined) return null
+    const path = join(folder, 'blobs', `sha256-${hex}`)
+    const isRight = (await stat(path)).isFile() && (await digestOf(path, 'sha256')) === hex
+    return isRight ? path : null
+  } catch {
+    // Not pulled, or half pulled: the registry has it.
+    return null
+  }
+}

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { startWorld, type World } from '../../../test/world.ts'
+import { formOf, startWorld, type World } from '../../../test/world.ts'
 import { composeKey } from '../../domain/api-key.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
@@ -101,6 +101,38 @@ it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', as
   expect(device).toMatchObject({ status: 'inactive' })
 })
 
+it('runs what is delivered with a hook, keeps it where it is told to, and takes part in no rounds', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  const post = async (path: string, body: unknown) =>
+    (await world.request('POST', `/api/v1${path}`, { key, body })).status
+  expect(await post('/models', { name: 'scorer' })).toBe(201)
+  expect(await post('/models/scorer/versions/upload', formOf('weights'))).toBe(201)
+  const stop = new AbortController()
+  const folder = await emptyFolder()
+  const program = 'console.log(process.env.MODEL_PATH); console.log(JSON.stringify({ loss: 0.25 }))'
+  const hook = `"${process.execPath}" -e '${program}'`
+  const argv = ['--on-model', hook, '--models-dir', folder, '--device-id', 'edge-1']
+  const { ran } = await startAgent(world, argv, stop.signal)
+  expect(await post('/models/scorer/rollouts', { version: '1', rollout_percentage: 100 })).toBe(201)
+  const path = '/api/v1/models/scorer/rollouts'
+  const reports = async () => {
+    const { rollouts } = (await world.request('GET', path, { key })).body as { rollouts: { rollout_id: string }[] }
+    const { body } = await world.request('GET', `${path}/${rollouts[0]!.rollout_id}`, { key })
+    return (body as { reports: { active: number } }).reports.active
+  }
+  await vi.waitUntil(async () => (await reports()) === 1, { timeout: 50_000, interval: 100 })
+  stop.abort(new Interrupted('SIGINT'))
+  const { stdout, stderr } = await ran
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([
+      'Model scorer: downloading version 1.0.0, 0.0 MB.',
+      'Model scorer: version 1.0.0 is active (loss 0.25).',
+    ]),
+  )
+  expect(stderr.split('\n')[0]!.startsWith(`on-model: ${folder}`)).toBe(true)
+})
+
 it('ends with 1 when the device is taken, and with the key that is missing when that is why', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const argv = ['--data', 'data.csv', '--device-id', 'edge-1']
@@ -138,6 +170,7 @@ it('tells what it needs before it registers anything', async () => {
     await svc('--data', 'a.csv', '--trainer', 'true'),
     await svc('--data', 'missing.csv'),
     await svc('--trainer', 'true', '--interval', '0'),
+    await svc('--trainer', 'true', '--measure-interval', '0'),
     await svc('--data', 'a.csv', '--classes', 'cat'),
     await svc('--trainer', 'true', '--device-key', 'k'),
   ]).toEqual([
@@ -159,6 +192,11 @@ it('tells what it needs before it registers anything', async () => {
       exitCode: 2,
       stdout: '',
       stderr: `svc: option '--interval <seconds>' argument '0' is invalid. It must be a number of seconds from 1 to 3600.\n${advice}`,
+    },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: option '--measure-interval <seconds>' argument '0' is invalid. It must be a number of seconds from 1 to 86400.\n${advice}`,
     },
     {
       exitCode: 2,

@@ -1,5 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
-import type { Reading } from './readings.store.ts'
+import type { Reading } from './reading.ts'
 
 const MOST_VALUES = 100
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
+import type { Reading } from './reading.ts'
 import type { Variable } from './variable.ts'
 
 export interface Filters {
@@ -18,13 +19,6 @@ export interface Wanted {
   readonly filters: Filters
   /** Devices not heard from since then count as inactive. */
   readonly activeSince: Date
-}
-
-/** What one device, or one of its updates, says; only where it says something of every variable. */
-export interface Reading {
-  readonly device: number
-  readonly groupId: string
-  readonly values: readonly unknown[]
 }
 
 interface ReadingRow {
@@ -56,7 +50,7 @@ export const createReadingsStore = () => ({
     let after: ReadingRow | undefined
     for (;;) {
       const beyond =
-        after === undefined ? [] : [sql`(${row}, ${group}) > ${cursorOf(after, ofUpdates, deviceGroupIds)}`]
+        after === undefined ? [] : [beyondCursor(after, { row, group, ofUpdates, ofMembers: deviceGroupIds === null })]
       const { rows } = await sql<ReadingRow>`
         select ${row} as at, d.ordinal as device, ${group} as group_id, ${first} as first, ${second ?? sql`null`} as second
         from devices d
@@ -101,13 +95,24 @@ export const createReadingsStore = () => ({
   },
 })
 
-const cursorOf = (
+/** The first half says nothing new; it is what an index can be asked. */
+const beyondCursor = (
   { at, group_id }: ReadingRow,
-  ofUpdates: boolean,
-  deviceGroupIds: readonly string[] | null,
+  {
+    row,
+    group,
+    ofUpdates,
+    ofMembers,
+  }: {
+    readonly row: RawBuilder<unknown>
+    readonly group: RawBuilder<unknown>
+    readonly ofUpdates: boolean
+    readonly ofMembers: boolean
+  },
 ): RawBuilder<unknown> => {
-  const row = ofUpdates ? sql`${at}::uuid` : sql`${at}::bigint`
-  return sql`(${row}, ${deviceGroupIds === null ? sql`${group_id}::text` : sql`${group_id}::uuid`})`
+  const lastRow = ofUpdates ? sql`${at}::uuid` : sql`${at}::bigint`
+  const lastGroup = ofMembers ? sql`${group_id}::text` : sql`${group_id}::uuid`
+  return sql`${row} >= ${lastRow} and (${row}, ${group}) > (${lastRow}, ${lastGroup})`
 }
 
 /** As JSON, so that numbers keep every digit and come with their kind; null where nothing is reported. */

@@ -1,5 +1,5 @@
 import { type Moments, mergeMoments, momentsOf, NO_MOMENTS, quantileOf } from '../../domain/statistics/moments.ts'
-import type { Reading } from './readings.store.ts'
+import type { Reading } from './reading.ts'
 
 /** What is known of one group's values of a numeric variable. */
 export interface Sample {

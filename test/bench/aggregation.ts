@@ -147,9 +147,14 @@ const benchFormat = async (
   const plain = join(folder, 'plain')
   const aggregate = () =>
     workers.aggregate({
-      strategy: 'fedavg',
-      templatePath: null,
+      strategy: { name: 'fedavg', options: {} },
+      globalPath: null,
       updates: samples.map(({ path, numSamples }, k) => ({ id: String(k).padStart(2, '0'), path, numSamples })),
+      statePath: null,
+      stateOutputPath: null,
+      controlOutputPath: null,
+      population: null,
+      privacy: null,
       outputPath,
     })
   const ours: number[] = []

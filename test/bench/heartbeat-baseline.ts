@@ -22,6 +22,7 @@ const heartbeats: HeartbeatsService = {
       lastHeartbeat: new Date(),
       pendingRoundId: null,
       assignments: [],
+      nextSeconds: 20,
     }
   },
 }

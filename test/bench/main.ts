@@ -2,7 +2,9 @@
 import { benchAggregation } from './aggregation.ts'
 import { benchArtifactDownload } from './artifact-download.ts'
 import { benchAssignments } from './assignments.ts'
+import { benchByzantine } from './byzantine.ts'
 import { benchCompression } from './compression.ts'
+import { benchFedproxSynthetic } from './fedprox-synthetic.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
@@ -11,6 +13,7 @@ import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchRouting } from './routing.ts'
 import { benchSecureAggregation } from './secure-aggregation.ts'
 import { benchSpeculation } from './speculation.ts'
+import { benchTrainingJob } from './training-job.ts'
 import { benchTransfers } from './transfers.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -26,6 +29,9 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   speculation: benchSpeculation,
   routing: benchRouting,
   compression: benchCompression,
+  'training-job': benchTrainingJob,
+  'fedprox-synthetic': benchFedproxSynthetic,
+  byzantine: benchByzantine,
   'secure-aggregation': benchSecureAggregation,
 }
 

@@ -80,6 +80,7 @@ export const createParticipantsStore = () => ({
       where p.round_id = ${move.from} and p.state = 'selected' and b.id = coalesce(p.base_round_id, p.round_id)
         and (b.plan->>'step')::int >= ${move.oldestStep} and b.timeout_at > ${move.now}
       returning p.device_id`.execute(db)
+    await this.failTheRest(db, move.from, 'The job has gone on without this device: its model is too old.', move.now)
     return rows.length
   },
 

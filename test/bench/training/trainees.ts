@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { operations } from '../../../src/client/api.gen.ts'
+import { createClient, unwrap } from '../../../src/client/client.ts'
+import type { Device } from '../../../src/device/sdk/device.ts'
+import { createDevice } from '../../../src/device/sdk/device-client.ts'
+import { initialModel } from '../../../src/device/sdk/trainers/dense-network.ts'
+import { decodeModel, encodeModel, type Model } from '../../../src/device/sdk/trainers/weights-codec.ts'
+
+type JobWish = operations['startTrainingJob']['requestBody']['content']['application/json']
+export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']
+
+export interface Trainee {
+  readonly name: string
+  readonly device: Device
+}
+
+/** The operator of a service under test: registers devices, uploads a beginning, starts jobs and looks at them. */
+export const operate = async (port: number, org: string) => {
+  const baseUrl = `http://127.0.0.1:${port}`
+  const register = async (name: string): Promise<{ trainee: Trainee; key: string }> => {
+    const body = { device_id: name, org_id: org }
+    const { api_key: key } = await unwrap(createClient({ baseUrl }).POST('/api/v1/devices/register', { body }))
+    return { key, trainee: { name, device: createDevice({ baseUrl, deviceId: name, apiKey: key }) } }
+  }
+  const operator = await register(`${org}-operator`)
+  // It only operates: a round must not wait for it.
+  await operator.trainee.device.heartbeat(undefined, { status: 'inactive' })
+  const client = createClient({ baseUrl, apiKey: operator.key })
+
+  return {
+    async trainees(count: number): Promise<Trainee[]> {
+      const made: Trainee[] = []
+      for (let index = 0; index < count; index++) made.push((await register(`${org}-${index}`)).trainee)
+      return made
+    },
+
+    /** A logistic regression that knows nothing; returns its id. */
+    async beginner(shape: { readonly features: number; readonly classes: number }): Promise<string> {
+      const body = { name: `beginner-${org}`, framework: 'pytorch' as const }
+      const { id } = await unwrap(client.POST('/api/v1/models', { body }))
+      const form = new FormData()
+      const tensors = initialModel({ ...shape, hidden: [], seed: 0 })
+      form.set('file', new Blob([encodeModel(tensors, new Map())]), 'model.safetensors')
+      const answer = await fetch(`${baseUrl}/api/v1/models/${id}/versions/upload`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${operator.key}` },
+        body: form,
+      })
+      if (!answer.ok) throw new Error(`the upload was answered with ${answer.status}: ${await answer.text()}`)
+      return id
+    },
+
+    start: async (wish: JobWish): Promise<string> =>
+      (await unwrap(client.POST('/api/v1/training/jobs', { body: { ...wish, org_id: org } }))).id,
+
+    detail: (id: string): Promise<JobDetail> =>
+      unwrap(client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } })),
+
+    async result(job: JobDetail): Promise<Model> {
+      const path = `${baseUrl}/api/v1/models/${job.latest_model_id}/versions/1/download`
+      const answer = await fetch(path, { headers: { authorization: `Bearer ${operator.key}` } })
+      return decodeModel(new Uint8Array(await answer.arrayBuffer()))
+    },
+  }
+}
+
+export type Operator = Awaited<ReturnType<typeof operate>>
+
+/**
+ * Plays a job round by round: every round's selected devices do `part`, all at once, and nobody else comes in between, so that a
+ * device that fails is not replaced. Resolves with the job when it has ended.
+ */
+export const playRounds = async (
+  operator: Operator,
+  jobId: string,
+  fleet: readonly Trainee[],
+  part: (device: number, roundId: string, chosen: readonly number[]) => Promise<void>,
+): Promise<JobDetail> => {
+  const played = new Set<string>()
+  for (;;) {
+    const job = await operator.detail(jobId)
+    if (job.ended_by !== null) return job
+    const round = job.history.at(-1)
+    if (round === undefined || round.status !== 'active' || played.has(round.round_id)) {
+      await sleep(20)
+      continue
+    }
+    played.add(round.round_id)
+    const asked = await Promise.all(fleet.map(({ device }) => device.heartbeat()))
+    const chosen = asked.flatMap(({ pendingRoundId }, index) => (pendingRoundId === round.round_id ? [index] : []))
+    await Promise.all(chosen.map((index) => part(index, round.round_id, chosen)))
+  }
+}

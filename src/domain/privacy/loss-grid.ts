@@ -2,7 +2,8 @@ import { normalUpper } from '../statistics/special-functions.ts'
 import { inverseLoss, lossOf } from './sampled-gaussian.ts'
 
 /** Which of two neighbouring data sets has the participant more: both must be protected from each other. */
-export type Direction = 'remove' | 'add'
+export const DIRECTIONS = ['remove', 'add'] as const
+export type Direction = (typeof DIRECTIONS)[number]
 
 /** The privacy loss of one step on a grid: it is (first + i) * width with probability masses[i], else infinite. */
 export interface LossGrid {

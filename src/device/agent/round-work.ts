@@ -2,14 +2,17 @@ import { openAsBlob } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../../client/client.ts'
+import { platformExpandMask } from '../../secure-aggregation/platform-mask.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
 import { isPassing } from '../sdk/retry.ts'
+import { takeSecurePart } from '../sdk/secure-part.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
 import { openFileSink } from './file-sink.ts'
 import { openJobMemory } from './job-memory.ts'
+import { openSecureMemory } from './secure-memory.ts'
 import { endingByContent } from './weights-ending.ts'
 
 export interface RoundContext {
@@ -81,6 +84,31 @@ const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<
   await rename(temporary, join(folder, FINISHED))
 }
 
+/** The update is masked, so that only the sum of all is learnt. The secrets of it lie in the round's folder, and go with it. */
+const deliverUnseen = async (
+  plan: Plan,
+  folder: string,
+  context: RoundContext,
+  train: () => Promise<TrainingOutcome>,
+): Promise<TrainingOutcome> => {
+  const { device, signal, log } = context
+  const update = async () => {
+    const { weights, report } = await train()
+    const global = await fetchGlobal(plan, folder, context)
+    return { global: await readFile(global!), weights: await readFile(weights), report }
+  }
+  const memory = openSecureMemory(folder)
+  await takeSecurePart(device, plan.roundId, update, {
+    signal,
+    until: plan.timeoutAt,
+    memory,
+    expand: platformExpandMask,
+    log,
+  })
+  // Trained by now, in this run or in an earlier one.
+  return (await readFinished(folder)) ?? train()
+}
+
 const trainAndSubmit = async (roundId: string, folder: string, context: RoundContext): Promise<RoundResult> => {
   const { device, trainer, signal, now, log } = context
   const plan = await device.plan(roundId, { signal })
@@ -90,6 +118,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const memory = openJobMemory(join(context.roundsFolder, '..', 'jobs'))
   const { jobId } = plan
   const train = async (): Promise<TrainingOutcome> => {
+    if (finished !== null) return finished
     const globalWeights = await fetchGlobal(plan, folder, context)
     const control = await fetchControl(plan, folder, context)
     const kept = jobId === null ? null : await memory.find(jobId)
@@ -98,13 +127,16 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
     await writeFinished(folder, outcome)
     return outcome
   }
-  const { weights, report, globalModel, control, memory: toKeep } = finished ?? (await train())
-  await device.submit(roundId, await openAsBlob(weights), report, {
-    fileName: basename(weights),
-    until: plan.timeoutAt,
-    signal,
-    ...(control === undefined ? {} : { control: await openAsBlob(control) }),
-  })
+  const outcome = plan.secure ? await deliverUnseen(plan, folder, context, train) : await train()
+  const { weights, report, globalModel, control, memory: toKeep } = outcome
+  if (!plan.secure) {
+    await device.submit(roundId, await openAsBlob(weights), report, {
+      fileName: basename(weights),
+      until: plan.timeoutAt,
+      signal,
+      ...(control === undefined ? {} : { control: await openAsBlob(control) }),
+    })
+  }
   if (jobId !== null && toKeep !== undefined) await memory.keep(jobId, toKeep)
   return { plan, report, globalModel }
 }

@@ -1,8 +1,10 @@
 import type { Platform } from '../../domain/device.ts'
+import type { KeysMessage, SharesMessage, UnmaskMessage } from '../../secure-aggregation/messages.ts'
+import type { SecureStatus } from '../../secure-aggregation/server-round.ts'
 import type { Assignment, DeliveryReport } from './assignment.ts'
 import type { DownloadSink } from './download.ts'
 import type { Sleep } from './retry.ts'
-import type { SecureCalls } from './secure-calls.ts'
+import type { SecureState } from './secure-state.ts'
 import type { HeartbeatAnswer, Plan, Registration } from './wire.ts'
 
 export interface DeviceOptions {
@@ -56,6 +58,15 @@ export interface Submission {
   /** Null when the service had the update already and only its answer was lost. */
   readonly updateId: string | null
   readonly alreadyKept: boolean
+}
+
+/** What a device says in a secure round, and what it is told. */
+export interface SecureCalls {
+  /** At once; with `while` as soon as the status is another one, or after half a minute. */
+  state(roundId: string, options?: Patience & { readonly while?: SecureStatus }): Promise<SecureState>
+  sendKeys(roundId: string, message: KeysMessage, patience?: Patience): Promise<SecureState>
+  sendShares(roundId: string, message: SharesMessage, patience?: Patience): Promise<SecureState>
+  sendUnmask(roundId: string, message: UnmaskMessage, patience?: Patience): Promise<SecureState>
 }
 
 /** One device of a service. Every method retries as `retrying` says and throws ApiError or NetworkError. */

@@ -1,34 +1,9 @@
 import type { operations } from '../../client/api.gen.ts'
 import { ApiError } from '../../client/client.ts'
-import type { KeysMessage, Roster, SharesMessage, UnmaskMessage } from '../../secure-aggregation/messages.ts'
 import type { SecureStatus } from '../../secure-aggregation/server-round.ts'
-import type { SecureSettings } from '../../secure-aggregation/settings.ts'
-import type { Patience } from './device.ts'
+import type { Patience, SecureCalls } from './device.ts'
+import type { SecureState } from './secure-state.ts'
 import type { Transport } from './transport.ts'
-
-/** Where a secure round stands, as the service tells this device. */
-export interface SecureState {
-  readonly status: SecureStatus
-  readonly reason: string | null
-  readonly settings: SecureSettings
-  /** This device's name in the protocol. */
-  readonly device: string | null
-  /** Whether the present step waits for this device, and whether it has been heard in it. */
-  readonly counted: boolean
-  readonly answered: boolean
-  /** Each only in the step that needs it. */
-  readonly roster: Roster | null
-  readonly shares: Readonly<Record<string, string>> | null
-  readonly delivered: readonly string[] | null
-}
-
-export interface SecureCalls {
-  /** At once; with `while` as soon as the status is another one, or after half a minute. */
-  state(roundId: string, options?: Patience & { readonly while?: SecureStatus }): Promise<SecureState>
-  sendKeys(roundId: string, message: KeysMessage, patience?: Patience): Promise<SecureState>
-  sendShares(roundId: string, message: SharesMessage, patience?: Patience): Promise<SecureState>
-  sendUnmask(roundId: string, message: UnmaskMessage, patience?: Patience): Promise<SecureState>
-}
 
 type Body = operations['getSecureRound']['responses'][200]['content']['application/json']
 

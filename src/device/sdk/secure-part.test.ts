@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { GLOBAL, type Member, plainResult, secureFleet, tensorsOf } from '../../../test/secure-fleet.ts'
 import type { World } from '../../../test/world.ts'
-import {
-  GLOBAL,
-  type Member,
-  plainResult,
-  secureFleet,
-  tensorsOf,
-} from '../../features/secure-rounds/secure-fleet.fixture.ts'
 import type { DevicePart } from '../../secure-aggregation/device-part.ts'
 import { secureSettings } from '../../secure-aggregation/settings.ts'
-import type { SecureCalls } from './secure-calls.ts'
+import type { SecureCalls } from './device.ts'
 import { type SecureMemory, type SecureOptions, takeSecurePart } from './secure-part.ts'
 
 const settings = secureSettings({ devices: 4 })

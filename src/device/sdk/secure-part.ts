@@ -16,8 +16,8 @@ import { layoutOf, requireSameLayout } from '../../tensors/layout.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
 import { elementCount } from '../../tensors/weight-file.ts'
-import type { Device, Patience, Submission, TrainingReport } from './device.ts'
-import type { SecureCalls, SecureState } from './secure-calls.ts'
+import type { Device, Patience, SecureCalls, Submission, TrainingReport } from './device.ts'
+import type { SecureState } from './secure-state.ts'
 
 /** What training makes of a secure round's model: both whole files, in any container. */
 export interface SecureUpdate {
@@ -45,8 +45,6 @@ export interface SecureOptions extends Patience {
 
 const NOWHERE: SecureMemory = { load: async () => null, save: async () => undefined }
 
-type SecureDevice = Pick<Device, 'submit'> & { readonly secure: SecureCalls }
-
 /**
  * One device's whole part in a secure round: keys, shares, training, masked update, and its help to take the masks away. The
  * service learns nothing of the update but its part in the sum. Every step is written to `memory` before it is sent; called
@@ -55,7 +53,7 @@ type SecureDevice = Pick<Device, 'submit'> & { readonly secure: SecureCalls }
  * this device no more, and bad_request when the service's settings, keys or shares are not to be trusted.
  */
 export const takeSecurePart = async (
-  device: SecureDevice,
+  device: Pick<Device, 'submit' | 'secure'>,
   roundId: string,
   train: () => Promise<SecureUpdate>,
   options: SecureOptions = {},

@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import {
+  connect,
+  GLOBAL,
+  type Member,
+  plainResult,
+  secureFleet,
+  stepsOf,
+  tensorsOf,
+} from '../../../test/secure-fleet.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { takePart } from '../../device/sdk/take-part.ts'
 import { advertise } from '../../secure-aggregation/device-part.ts'
 import { type SecureSettings, secureSettings } from '../../secure-aggregation/settings.ts'
-import { connect, GLOBAL, type Member, plainResult, secureFleet, stepsOf, tensorsOf } from './secure-fleet.fixture.ts'
 
 interface Round {
   readonly id: string

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
-import { formOf, startWorld, type World } from '../../../test/world.ts'
-import type { Device } from '../../device/sdk/device.ts'
-import { createDevice } from '../../device/sdk/device-client.ts'
+import type { Device } from '../src/device/sdk/device.ts'
+import { createDevice } from '../src/device/sdk/device-client.ts'
 import {
   type Advertised,
   advertise,
@@ -10,14 +9,15 @@ import {
   maskInput,
   revealShares,
   type Shared,
-} from '../../secure-aggregation/device-part.ts'
-import { decodeMeans, encodeContribution, readTotals, TRAILER } from '../../secure-aggregation/fixed-point.ts'
-import { addWords } from '../../secure-aggregation/mask.ts'
-import type { SecureSettings } from '../../secure-aggregation/settings.ts'
-import { encodeElements, readTensorFloats } from '../../tensors/elements.ts'
-import { readWeights } from '../../tensors/read-weights.ts'
-import { bytesSource } from '../../tensors/sources.ts'
-import { writeSafetensors } from '../../tensors/write-safetensors.ts'
+} from '../src/secure-aggregation/device-part.ts'
+import { decodeMeans, encodeContribution, readTotals, TRAILER } from '../src/secure-aggregation/fixed-point.ts'
+import { addWords } from '../src/secure-aggregation/mask.ts'
+import type { SecureSettings } from '../src/secure-aggregation/settings.ts'
+import { encodeElements, readTensorFloats } from '../src/tensors/elements.ts'
+import { readWeights } from '../src/tensors/read-weights.ts'
+import { bytesSource } from '../src/tensors/sources.ts'
+import { writeSafetensors } from '../src/tensors/write-safetensors.ts'
+import { formOf, startWorld, type World } from './world.ts'
 
 /** A small model: 7 + 6 real numbers in two types, and a counter, which no sum touches. */
 export const modelOf = (seed: number): Uint8Array<ArrayBuffer> => {

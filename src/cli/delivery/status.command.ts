@@ -1,17 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { sizeWords } from '../models/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session } from '../session.ts'
-import { isUnderWay } from './plans.ts'
-import { countWords, type ModelStatus, reachWords, type ShownPlan, statusOf, troubleOf } from './status.ts'
+import { countWords, type ModelStatus, reachWords, type ShownPlan, statusOf } from './status.ts'
 
 interface StatusOptions extends DataOptions {
   readonly watch?: true
 }
 
-const LOOK_EVERY_MS = 2000
 const FAILURES_SHOWN = 10
 const VERSIONS_SHOWN = 10
 
@@ -73,34 +70,6 @@ const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
   if (more > 0) out.line(`and ${more} more`)
 }
 
-const lineOf = (plan: ShownPlan): string =>
-  `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}; devices: ${countWords(plan.counts)}`
-
-/**
- * A line for each change, until the newest plan moves no more by itself: an older one may still be counting its last hour
- * under it. @throws Failure when that is no good end
- */
-const watch = async (first: ModelStatus, look: () => Promise<ModelStatus>, session: Session): Promise<void> => {
-  const said = new Map(first.plans.map((plan) => [plan.id, lineOf(plan)]))
-  let { plans } = first
-  const newest = plans[0]
-  if (newest === undefined || !isUnderWay(newest)) return
-  for (;;) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal: session.io.signal })
-    plans = (await look()).plans
-    for (const plan of plans) {
-      if (said.get(plan.id) === lineOf(plan)) continue
-      said.set(plan.id, lineOf(plan))
-      session.out.line(`${session.now().toISOString().slice(11, 19)}  ${lineOf(plan)}`)
-    }
-    const now = plans.find(({ id }) => id === newest.id)
-    if (now !== undefined && isUnderWay(now)) continue
-    const trouble = now === undefined ? null : troubleOf(now)
-    if (trouble !== null) throw trouble
-    return
-  }
-}
-
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model, by name or id')
@@ -116,7 +85,9 @@ export const define = (command: Command, session: Session): void => {
         showModel(out, status)
         showPlans(out, status.plans)
       }
-      if (isWatched) await watch(status, () => statusOf(connection, name), session)
+      if (!isWatched) return
+      const { watch } = await import('./watch.ts')
+      await watch(connection, status, session)
     })
 }
 

@@ -4,10 +4,10 @@ import { trainLocally } from '../sdk/trainers/built-in.ts'
 import { rowCount, type Split, splitDataset } from '../sdk/trainers/dataset.ts'
 import { seedFrom } from '../sdk/trainers/random.ts'
 import { settingsFrom } from '../sdk/trainers/settings.ts'
-import { evaluate } from '../sdk/trainers/train.ts'
 import { decodeModel } from '../sdk/trainers/weights-codec.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { type CsvTable, toDataset } from './csv.ts'
+import { evaluateInSlices } from './evaluate-in-slices.ts'
 
 export interface BuiltInTrainerOptions {
   readonly table: CsvTable
@@ -19,7 +19,7 @@ export interface BuiltInTrainerOptions {
 }
 
 /** Fully connected layers are small; whatever is larger is not read only to learn that it is something else. */
-const LARGEST_EVALUATED = 256 * 1024 * 1024
+const LARGEST_EVALUATED = 64 * 1024 * 1024
 
 /** Trains the built-in models on a CSV file. The same device holds out the same rows in every round. */
 export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: BuiltInTrainerOptions): AgentTrainer => {
@@ -33,7 +33,7 @@ export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: Buil
     evaluate: async (weights) => {
       if ((await stat(weights)).size > LARGEST_EVALUATED) return null
       const { heldOut } = split(lastClasses)
-      return rowCount(heldOut) === 0 ? null : evaluate(decodeModel(await readFile(weights)).tensors, heldOut)
+      return rowCount(heldOut) === 0 ? null : evaluateInSlices(decodeModel(await readFile(weights)).tensors, heldOut)
     },
 
     train: async ({ plan, globalWeights, control, memory, folder, signal }) => {

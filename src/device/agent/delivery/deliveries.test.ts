@@ -384,3 +384,30 @@ test('a device that begins anew with another service keeps what runs', async () 
   await again.stop()
   expect(await again.running(model)).toBe('first')
 })
+
+test('two models share the line: a long download gives way to the other and goes on', async () => {
+  const { world, device, key, rollOut } = await startFleet(new Uint8Array(1_500_000).fill(7))
+  await post(world, key, '/models', { name: 'other' })
+  await post(world, key, '/models/other/versions/upload', formOf(new Uint8Array(1_500_000).fill(8)))
+  await rollOut('1.0.0')
+  await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
+  const proxy = await startProxy(world.baseUrl)
+  proxy.onBody = async (chunk) => {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return chunk
+  }
+  const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl, turnSeconds: 0.1 })
+  await unit.pull()
+  await Promise.all([
+    unit.line('Model m: version 1.0.0 is active.'),
+    unit.line('Model other: version 1.0.0 is active.'),
+  ])
+  const froms = new Map<string, number[]>()
+  for (const { path, from } of proxy.downloads()) froms.set(path, [...(froms.get(path) ?? []), from])
+  // Both were interrupted, and each went on behind what it had.
+  for (const own of froms.values()) {
+    expect(own.length).toBeGreaterThan(1)
+    expect(own).toEqual([...own].sort((a, b) => a - b))
+  }
+  expect(froms.size).toBe(2)
+})

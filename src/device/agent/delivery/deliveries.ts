@@ -36,7 +36,9 @@ export interface DeliveriesOptions {
 
 /** Applies what a device is assigned: one worker for each model, one download at a time, reports that outlive a crash. */
 export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliveries> => {
-  const { modelsFolder, device, hook, measure, restateSeconds, turnSeconds = 30, signal, log } = options
+  const { modelsFolder, device, hook, measure, restateSeconds, turnSeconds = 30, signal } = options
+  // Names and reasons come from elsewhere, and lines are for terminals.
+  const log = (message: string): void => options.log(message.replace(/\p{Cc}+/gu, ' '))
   const store = await openModelStore(modelsFolder)
   const downloads = createTurns(turnSeconds * 1000)
   const outbox = await openOutbox({

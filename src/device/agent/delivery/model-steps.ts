@@ -59,9 +59,10 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
   const sayActive = (wanted: Assignment): Promise<void> =>
     report(wanted, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
 
+  /** A file that cannot go now (Windows, while somebody reads it) goes the next time: what runs is not affected. */
   const tidy = (wanted: Assignment | null): Promise<void> => {
     const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, wanted?.file]
-    return folder.tidy(new Set(kept.flatMap((file) => (file ? [file.sha256] : []))))
+    return folder.tidy(new Set(kept.flatMap((file) => (file ? [file.sha256] : [])))).catch(() => undefined)
   }
 
   /** What is wanted runs already, perhaps because of another plan. */

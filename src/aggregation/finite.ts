@@ -18,11 +18,14 @@ export const firstNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
 }
 
 /**
- * Why a chunk's result is not finite: the first row and element that is infinite or NaN, or else that the weighted sum
- * of finite values left the range of f64. `address` is a row buffer.
+ * Why a chunk's result is not finite: the first row and element that is infinite or NaN, or else that finite values led
+ * out of the range of f64 or of the tensor's type. `address` is a row buffer.
  */
 export const blameNonFinite = (kernel: Kernel, chunk: Chunk, address: number): ServiceError =>
   firstNonFinite(kernel, chunk, address) ??
   conflict(
-    `The weighted sum of tensor ${showName(chunk.tensor)} exceeds the range of 64-bit floats. Nothing was aggregated.`,
+    chunk.dtype === 'f64'
+      ? `The weighted sum of tensor ${showName(chunk.tensor)} exceeds the range of 64-bit floats. Nothing was aggregated.`
+      : `The new values of tensor ${showName(chunk.tensor)} exceed the range of its type, ${chunk.dtype}. ` +
+          'Nothing was aggregated: lower the server learning rate or the noise.',
   )

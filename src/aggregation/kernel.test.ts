@@ -97,6 +97,24 @@ describe('the kernel', () => {
     expect(meanByKernel(dtype, rows, [1, 1]).finite).toBe(false)
   })
 
+  it.each([
+    ['f16', 65_520, 65_519],
+    ['bf16', 3.4e38, 3.38e38],
+    ['f32', 3.41e38, 3.4e38],
+  ] as const)('says so when a mean leaves the range of %s', (dtype, beyond, within) => {
+    const kernel = createKernel()
+    const [sums, out] = [kernel.allocate(64), kernel.allocate(64)]
+    for (const [value, fits] of [
+      [beyond, false],
+      [-beyond, false],
+      [within, true],
+    ] as const) {
+      kernel.bytes(sums, 64).fill(0)
+      kernel.bytes(sums, 8).set(encode('f64', [value]))
+      expect(kernel.finish(dtype, sums, 1, out, 1)).toBe(fits)
+    }
+  })
+
   it('tells the largest magnitude of an integer row', () => {
     expect(meanByKernel('i8', [encode('i8', [3, -128, 7])], [1]).largest).toEqual([128])
     expect(meanByKernel('u32', [encode('u32', [3, 4_294_967_295])], [1]).largest).toEqual([4_294_967_295])

@@ -4,7 +4,7 @@ import type { DType } from '../tensors/weight-file.ts'
 import { aggregateFiles } from './engine.ts'
 import { createKernel, padded } from './kernel.ts'
 import { decode, encode, randomNumbers, randomRow } from './kernel-oracle.fixture.ts'
-import { krumScores } from './krum.ts'
+import { krum, krumScores } from './krum.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
@@ -118,6 +118,13 @@ describe('Krum', () => {
         'Wait for more devices, or set strategy_options.byzantine lower.',
     })
     expect(await chosenBy([[1], [2], [4]], { byzantine: 0 })).toEqual([0])
+  })
+
+  it('refuses more updates than whose distances fit into memory', () => {
+    const round = { options: strategySettings('krum').options, samples: new Array<number>(4097).fill(1) }
+    expect(() =>
+      krum(createKernel(), { ...round, staleness: [], population: 1, roundsBefore: 0, privacy: null }),
+    ).toThrow('Krum compares every update with every other, and this round has 4097, more than 4096.')
   })
 
   it('scores by the n - f - 2 nearest', () => {

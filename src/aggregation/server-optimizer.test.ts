@@ -186,6 +186,22 @@ describe('optimisers on the server', () => {
     })
   })
 
+  it("are refused a step out of the range of the model's type", async () => {
+    const model = (name: string, value: number): string => files.torch(name, [tensor('w', 'f16', [value])])
+    const job = jobOf({
+      strategy: strategySettings('fedopt', { variant: 'momentum', server_learning_rate: 1000 }),
+      globalPath: model('g', 0),
+      updates: [{ id: 'a', path: model('a', 100), numSamples: 1 }],
+      outputPath: files.path('out'),
+    })
+    await expect(aggregateFiles(job)).rejects.toMatchObject({
+      code: 'conflict',
+      message:
+        'The new values of tensor "w" exceed the range of its type, f16. ' +
+        'Nothing was aggregated: lower the server learning rate or the noise.',
+    })
+  })
+
   it('are refused the state of another model', async () => {
     await play('fedopt', {}, start, rounds.slice(0, 1))
     const globalPath = files.safetensors('other', [tensor('w', 'f64', [1])])

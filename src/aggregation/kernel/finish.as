@@ -1,5 +1,5 @@
 // Sums into means: out[i] = sums[i] / total, rounded once more to the element type. The float forms return 1 when a
-// mean is infinite or NaN, else 0.
+// rounded mean is infinite or NaN, else 0.
 import { f64ToBf16, f64ToF16 } from './half'
 
 export function finishF32(sums: usize, total: f64, out: usize, length: i32): i32 {
@@ -32,9 +32,9 @@ export function finishF16(sums: usize, total: f64, out: usize, length: i32): i32
   const end = out + <usize>length * 2
   let bad: i32 = 0
   for (; out < end; out += 2, sums += 8) {
-    const mean = load<f64>(sums) / total
-    bad |= mean - mean != 0 ? 1 : 0
-    store<u16>(out, <u16>f64ToF16(mean))
+    const half = f64ToF16(load<f64>(sums) / total)
+    bad |= (half & 0x7c00) == 0x7c00 ? 1 : 0
+    store<u16>(out, <u16>half)
   }
   return bad
 }
@@ -43,9 +43,9 @@ export function finishBf16(sums: usize, total: f64, out: usize, length: i32): i3
   const end = out + <usize>length * 2
   let bad: i32 = 0
   for (; out < end; out += 2, sums += 8) {
-    const mean = load<f64>(sums) / total
-    bad |= mean - mean != 0 ? 1 : 0
-    store<u16>(out, <u16>f64ToBf16(mean))
+    const half = f64ToBf16(load<f64>(sums) / total)
+    bad |= (half & 0x7f80) == 0x7f80 ? 1 : 0
+    store<u16>(out, <u16>half)
   }
   return bad
 }

@@ -20,7 +20,7 @@ interface AgentCommandOptions extends ServiceOptions {
   readonly deviceId?: string
   readonly deviceKey?: string | true
   readonly platform: Platform
-  readonly interval: number
+  readonly interval?: number
   readonly once?: true
 }
 
@@ -112,7 +112,11 @@ export const define = (command: Command, session: Session): void => {
         .choices(PLATFORMS)
         .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown'),
     )
-    .addOption(new Option('--interval <seconds>', 'between heartbeats').argParser(parseSeconds(3600)).default(20))
+    .addOption(
+      new Option('--interval <seconds>', 'between heartbeats (default: as the service says)').argParser(
+        parseSeconds(3600),
+      ),
+    )
     .option('--once', 'stop after one round, with exit code 1 if it failed')
     .addOption(apiBaseOption())
     .action(async (options: AgentCommandOptions) => {
@@ -131,7 +135,7 @@ export const define = (command: Command, session: Session): void => {
           trainer,
           platform: options.platform,
           capabilities: capabilities(),
-          intervalSeconds: options.interval,
+          ...(options.interval !== undefined && { intervalSeconds: options.interval }),
           restateSeconds: options.measureInterval,
           ...(hook !== null && { hook }),
           ...(options.modelsDir !== undefined && { modelsFolder: resolve(io.cwd, options.modelsDir) }),

@@ -33,7 +33,7 @@ export interface AgentOptions {
   readonly modelsFolder?: string
   /** How often what runs is measured and said again. Default 1800. */
   readonly restateSeconds?: number
-  /** Between heartbeats. The service may answer earlier, when a round begins or another version is to run. Default 20. */
+  /** Between heartbeats; as the service says when absent. The service may answer earlier, when a round begins. */
   readonly intervalSeconds?: number
   /** Stops after so many rounds taken part in, and at once after one that failed; runs until aborted when absent. */
   readonly rounds?: number
@@ -117,7 +117,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
     const asked = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
     const answer = await device.heartbeat(metricsOf(latest), asked)
-    return { roundId: answer.pendingRoundId, isNews: deliveries.take(answer) }
+    return { answer, roundId: answer.pendingRoundId, isNews: deliveries.take(answer) }
   }
 
   /** False when the round may be worth another try, or when whoever asks next for a round learns what is wrong. */
@@ -153,8 +153,9 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       // Not by the date, which may jump.
       const began = performance.now()
       try {
-        const { roundId, isNews } = await beat(device, deliveries)
-        const rest = Math.max(0, intervalSeconds * 1000 - (performance.now() - began))
+        const { answer, roundId, isNews } = await beat(device, deliveries)
+        const paced = options.intervalSeconds === undefined ? answer.nextHeartbeatSeconds : null
+        const rest = paced === null ? Math.max(0, intervalSeconds * 1000 - (performance.now() - began)) : paced * 1000
         if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
         else if (await takePart(parts, roundId)) done++
         else await pause()

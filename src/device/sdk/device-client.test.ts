@@ -85,6 +85,7 @@ test('registering sends what the device is and keeps the key for the next call',
     pendingRoundId: null,
     assignments: [],
     assignmentsTag: null,
+    nextHeartbeatSeconds: null,
     message: 'ok',
   })
   expect(service.seen).toEqual([

@@ -76,6 +76,7 @@ export const createDevice = (options: DeviceOptions): Device => {
         pendingRoundId: answer.pending_round_id ?? null,
         assignments: isKnown ? null : assignments.map(assignmentOf),
         assignmentsTag: tag ?? known ?? null,
+        nextHeartbeatSeconds: answer.next_heartbeat_seconds ?? null,
         message: answer.message,
       }
     },

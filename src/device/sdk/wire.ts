@@ -15,6 +15,8 @@ export interface HeartbeatAnswer {
   readonly assignments: readonly Assignment[] | null
   /** To be sent along as `knownAssignments`; null when the service named none. */
   readonly assignmentsTag: string | null
+  /** When the service wants to hear of this device again; null where it does not say. */
+  readonly nextHeartbeatSeconds: number | null
   readonly message: string
 }
 

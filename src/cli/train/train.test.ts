@@ -1,0 +1,112 @@
+import { expect, it, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const update = (value: number) => new Uint8Array(Float32Array.of(value, 1, 2).buffer)
+
+const opened = async () => {
+  const world = await startWorld()
+  const devices = [await world.register('a'), await world.register('b')]
+  const { key } = devices[0]!
+  const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
+  const { id } = created.body as { id: string }
+  await world.request('POST', `/api/v1/models/${id}/versions/upload`, { key, body: formOf(update(0)) })
+  const svc = async (...argv: string[]) =>
+    runInProcess(argv, {
+      env: { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl },
+    })
+  return { world, devices, key, svc, modelId: id }
+}
+
+/** Both devices deliver to the round that awaits them. */
+const deliver = async (world: World, devices: readonly TestDevice[], fields: Record<string, number> = {}) => {
+  for (const [index, { key, deviceId }] of devices.entries()) {
+    const beat = await world.request('PUT', `/api/v1/devices/${deviceId}/heartbeat`, { key })
+    const { pending_round_id: id } = beat.body as { pending_round_id: string }
+    const body = formOf(update(index), { num_samples: 1, ...fields })
+    expect((await world.request('POST', `/api/v1/training/rounds/${id}/updates`, { key, body })).status).toBe(201)
+  }
+  await world.service.settle()
+}
+
+it('starts a job, shows its rounds, and stops it', async () => {
+  const { world, devices, svc } = await opened()
+  const started = await svc(
+    'train',
+    'start',
+    'm',
+    '--rounds',
+    '3',
+    '--hyperparameter',
+    'learning_rate=0.5',
+    '--name',
+    'x',
+  )
+  expect(started).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Started job [0-9a-f-]{36}: 3 rounds of fedavg on m\.\n$/),
+    stderr: 'Watch it with: svc train status m --follow\n',
+  })
+  await deliver(world, devices, { local_loss: 0.5, local_accuracy: 0.75 })
+  const status = await svc('train', 'status', 'm')
+  expect(status.stdout).toMatch(/Name: +x\nStatus: +running\nStrategy: +fedavg\nRounds: +1 of 3\n/)
+  expect(status.stdout).toMatch(/1 +completed +0\.5000 +75\.0 % +2/)
+  const job = JSON.parse((await svc('train', 'status', 'm', '--json')).stdout)
+  expect(job).toMatchObject({
+    status: 'running',
+    hyperparameters: { learning_rate: 0.5 },
+    history: [{ loss: 0.5 }, {}],
+  })
+  expect((await svc('train', 'status', job.id)).stdout).toBe((await svc('train', 'status', 'm')).stdout)
+  expect(await svc('train', 'stop', 'm')).toEqual({
+    exitCode: 0,
+    stdout: `Stopped job ${job.id} after 1 of 3 rounds.\n`,
+    stderr: '',
+  })
+  expect(await svc('train', 'stop', 'm')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'svc: A training job that is stopped cannot be stopped.\n',
+  })
+})
+
+it('follows a job to its end, a line for each round', async () => {
+  const { world, devices, svc } = await opened()
+  const following = svc('train', 'start', 'm', '--rounds', '2', '--follow')
+  await vi.waitFor(async () => {
+    const { body } = await world.request('GET', '/api/v1/training/jobs', { key: devices[0]!.key })
+    expect((body as { total: number }).total).toBe(1)
+  }, 20_000)
+  await deliver(world, devices, { local_loss: 0.5 })
+  await deliver(world, devices, { local_loss: 0.25 })
+  const { exitCode, stdout, stderr } = await following
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout: expect.stringMatching(
+      /^Round 1 of 2: loss 0\.5000, 2 updates\nRound 2 of 2: loss 0\.2500, 2 updates\nCompleted: All 2 rounds asked for are completed\. The result is model [0-9a-f-]{36}\.\n$/,
+    ),
+  })
+  expect(stderr).toMatch(/^Job [0-9a-f-]{36}: 2 rounds of fedavg on m\.\n$/)
+})
+
+it('says what is wrong with an order', async () => {
+  const { svc } = await opened()
+  expect(await svc('train', 'status', 'm')).toMatchObject({
+    exitCode: 1,
+    stderr: "svc: 'm' was never trained by a job.\nStart one: svc train start m\n",
+  })
+  expect(await svc('train', 'start', 'm', '--strategy', 'sgd')).toMatchObject({ exitCode: 2 })
+  expect(await svc('train', 'start', 'm', '--rounds', '0')).toMatchObject({ exitCode: 2 })
+  expect(await svc('train', 'start', 'm', '--noise-multiplier', '1')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('Privacy needs --clip-norm and either --noise-multiplier or --target-epsilon.'),
+  })
+  expect(await svc('train', 'start', 'm', '--strategy', 'fedtrimmedavg', '--option', 'trim=2')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('strategy_options.trim'),
+  })
+})

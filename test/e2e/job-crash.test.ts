@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest'
+import { createClient, unwrap } from '../../src/client/client.ts'
+import { initialModel } from '../../src/device/sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../src/device/sdk/trainers/weights-codec.ts'
+import { freshDataDir } from '../databases.ts'
+import { formOf } from '../world.ts'
+import { type RunningService, runService, until } from './service-process.ts'
+
+const DEVICES = 3
+const ROUNDS = 3
+const weights = (value: number): Uint8Array => {
+  const [weight, bias] = initialModel({ features: 2, hidden: [], classes: 2, seed: 0 })
+  weight!.data.fill(value)
+  return encodeModel([weight!, bias!], new Map())
+}
+
+const clientOf = ({ baseUrl }: RunningService, apiKey: string) => createClient({ baseUrl, apiKey })
+
+const register = async ({ baseUrl }: RunningService, deviceId: string): Promise<string> =>
+  (await unwrap(createClient({ baseUrl }).POST('/api/v1/devices/register', { body: { device_id: deviceId } }))).api_key
+
+/** A job of three rounds under Adam, killed and started again at the marked places; returns what its rounds have made. */
+const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> => {
+  const dataDir = await freshDataDir()
+  let service = await runService(dataDir)
+  const pass = async (place: string): Promise<void> => {
+    if (!killedAt.includes(place)) return
+    await service.kill()
+    service = await runService(dataDir)
+  }
+  const keys: string[] = []
+  for (let device = 0; device < DEVICES; device++) keys.push(await register(service, `device-${device}`))
+  const [key] = keys as [string]
+  const model = await unwrap(
+    clientOf(service, key).POST('/api/v1/models', { body: { name: 'm', framework: 'pytorch' } }),
+  )
+  await fetch(`${service.baseUrl}/api/v1/models/${model.id}/versions/upload`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: formOf(weights(0)),
+  })
+  const { id } = await unwrap(
+    clientOf(service, key).POST('/api/v1/training/jobs', {
+      body: { model: 'm', strategy: 'fedadam', rounds: ROUNDS, min_devices: DEVICES },
+    }),
+  )
+  const look = () =>
+    unwrap(clientOf(service, key).GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
+  for (let round = 0; round < ROUNDS; round++) {
+    await pass(`before round ${round}`)
+    const job = await until(look, ({ history }) => history.length === round + 1 && history[round]!.status === 'active')
+    for (const [device, own] of keys.entries()) {
+      await pass(`in round ${round} before device ${device}`)
+      const response = await fetch(
+        `${service.baseUrl}/api/v1/training/rounds/${job.history[round]!.round_id}/updates`,
+        {
+          method: 'POST',
+          headers: { authorization: `Bearer ${own}` },
+          body: formOf(weights(round + device), { num_samples: 1 + device }),
+        },
+      )
+      await response.arrayBuffer()
+      expect(response.status).toBe(201)
+    }
+    await pass(`after round ${round}`)
+  }
+  const done = await until(look, ({ ended_by }) => ended_by !== null)
+  expect(done).toMatchObject({ status: 'completed', ended_by: 'rounds_done', rounds_completed: ROUNDS })
+  expect(done.history).toHaveLength(ROUNDS)
+  const rounds = await unwrap(
+    clientOf(service, key).GET('/api/v1/training/jobs/{job_id}/rounds', {
+      params: { path: { job_id: id }, query: { limit: 10, offset: 0 } },
+    }),
+  )
+  expect(await service.terminate()).toBe(0)
+  return rounds.rounds.map((one) => one.aggregated_model_path)
+}
+
+it('a service that is killed during a job goes on with it, and every round has the bytes it would have had', {
+  timeout: 400_000,
+}, async () => {
+  const undisturbed = await playJob([])
+  expect(new Set(undisturbed).size).toBe(ROUNDS)
+  expect(await playJob(['before round 0', 'in round 1 before device 1', 'after round 1', 'after round 2'])).toEqual(
+    undisturbed,
+  )
+})

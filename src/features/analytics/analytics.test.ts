@@ -138,9 +138,8 @@ describe('statistics over what devices report', () => {
     const table = { gpu: [20, 5], none: [10, 15] } as const
     for (const [accelerator, counts] of Object.entries(table)) {
       for (const [at, platform] of (['android', 'ios'] as const).entries()) {
-        for (let n = 0; n < counts[at]!; n++) {
-          await add({ org_id: n % 2 === 0 ? 'acme' : 'beta', platform, capabilities: { accelerator } })
-        }
+        const orgs = Array.from({ length: counts[at]! }, (_, n) => (n % 2 === 0 ? 'acme' : 'beta'))
+        await Promise.all(orgs.map((org_id) => add({ org_id, platform, capabilities: { accelerator } })))
       }
     }
     expect(await ask('chi-square', { variable_1: 'platform', variable_2: 'capabilities.accelerator' })).toEqual({
@@ -181,7 +180,7 @@ describe('statistics over what devices report', () => {
   it('group devices by the member that they belong to', async () => {
     const { add, ask } = await openClinic()
     for (const [at, values] of SLEEP.entries()) {
-      for (const sleep of values) await add({ org_id: ['acme', 'beta'][at] }, { sleep })
+      await Promise.all(values.map((sleep) => add({ org_id: ['acme', 'beta'][at] }, { sleep })))
     }
     for (let n = 0; n < 6; n++) await add({ org_id: 'stranger' }, { sleep: 1000 })
     for (let n = 0; n < 6; n++) await add({}, { sleep: 1000 })

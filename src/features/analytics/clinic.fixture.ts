@@ -32,8 +32,7 @@ export const openClinic = async () => {
   }
   /** A device group of acme's with one device for each value. */
   const groupOf = async (name: string, metric: string, values: readonly unknown[], fields: object = {}) => {
-    const ids: string[] = []
-    for (const value of values) ids.push(await add({ org_id: 'acme', ...fields }, { [metric]: value }))
+    const ids = await Promise.all(values.map((value) => add({ org_id: 'acme', ...fields }, { [metric]: value })))
     return group(name, 'acme', ids)
   }
   const ask = (kind: string, body: object) => send('POST', `/federations/${id}/analytics/${kind}`, body)

@@ -45,7 +45,7 @@ export interface Kernel {
   /** Orders rows column by column with the comparators of `table` (see kernel/ranks.as). */
   sortRows(lanes: 'f32' | 'f64', base: number, length: number, table: number, comparators: number): void
   /** The function `run` of another module that works on this memory, imported as env.memory. */
-  link(wasm: Uint8Array<ArrayBuffer>): (...operands: number[]) => number
+  link(module: WebAssembly.Module): (...operands: number[]) => number
 }
 
 /** Elements that a buffer for `length` of them must have room for. */
@@ -130,9 +130,7 @@ export const createKernel = (): Kernel => {
       void operation(lanes === 'f32' ? 'pairsF32' : 'pairsF64')(base, stride, rows, length, out),
     sortRows: (lanes, base, length, table, comparators) =>
       void operation(lanes === 'f32' ? 'sortRowsF32' : 'sortRowsF64')(base, length, table, comparators),
-    link: (wasm) => {
-      const module = new WebAssembly.Module(wasm)
-      return new WebAssembly.Instance(module, { env: { memory } }).exports.run as (...operands: number[]) => number
-    },
+    link: (module) =>
+      new WebAssembly.Instance(module, { env: { memory } }).exports.run as (...operands: number[]) => number,
   }
 }

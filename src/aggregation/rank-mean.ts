@@ -60,11 +60,8 @@ export const rankMean = (kernel: Kernel, rows: number, from: number, to: number)
   const base = kernel.allocate(rows * stride('f64'))
   const scratch = kernel.allocate(columns * 8)
   const out = kernel.allocate(columns * 8)
-  const comparators = rankNetwork(rows, from, to)
-  const order =
-    rows <= MOST_STRAIGHT_ROWS
-      ? straightOrder(kernel, { rows, from, to, comparators, stride, base, out })
-      : tableOrder(kernel, { rows, from, to, comparators, stride, base, out })
+  const plan = { rows, from, to, stride, base, out }
+  const order = rows <= MOST_STRAIGHT_ROWS ? straightOrder(kernel, plan) : tableOrder(kernel, plan)
   return {
     columns,
     combine: (chunk) => {
@@ -89,7 +86,6 @@ interface Plan {
   readonly rows: number
   readonly from: number
   readonly to: number
-  readonly comparators: ReturnType<typeof rankNetwork>
   readonly stride: (lanes: Lanes) => number
   readonly base: number
   readonly out: number
@@ -102,26 +98,43 @@ type Order = (
   length: number,
 ) => { readonly finite: boolean; readonly values: number | null; readonly total: number }
 
+/** The last networks of this thread: a job asks for the same one round after round. */
+const modules = new Map<string, WebAssembly.Module>()
+const MOST_MODULES = 16
+
+const moduleFor = (plan: Plan, lanes: Lanes, out: Lanes): WebAssembly.Module => {
+  const { rows, from, to } = plan
+  const stride = plan.stride(lanes)
+  const key = [rows, stride, lanes, out, from, to].join(' ')
+  const known = modules.get(key)
+  if (known !== undefined) return known
+  const comparators = rankNetwork(rows, from, to)
+  const module = new WebAssembly.Module(networkModule({ rows, stride, lanes, out, from, to, comparators }))
+  if (modules.size === MOST_MODULES) modules.delete(modules.keys().next().value!)
+  modules.set(key, module)
+  return module
+}
+
 const straightOrder = (kernel: Kernel, plan: Plan): Order => {
-  const compiled = new Map<string, (...operands: number[]) => number>()
+  const linked = new Map<string, (...operands: number[]) => number>()
   return (dtype, lanes, length) => {
     const out = dtype === 'f32' ? 'f32' : 'f64'
     const key = `${lanes} ${out}`
-    const stride = plan.stride(lanes)
-    const run = compiled.get(key) ?? kernel.link(networkModule({ ...plan, stride, lanes, out }))
-    compiled.set(key, run)
+    const run = linked.get(key) ?? kernel.link(moduleFor(plan, lanes, out))
+    linked.set(key, run)
     const bad = run(plan.base, plan.out, plan.base + padded(length) * (lanes === 'f32' ? 4 : 8))
     return { finite: bad === 0, values: dtype === 'f32' ? null : plan.out, total: 1 }
   }
 }
 
 const tableOrder = (kernel: Kernel, plan: Plan): Order => {
-  const count = plan.comparators.length
+  const comparators = rankNetwork(plan.rows, plan.from, plan.to)
+  const count = comparators.length
   const tables = new Map<Lanes, number>()
   const tableFor = (lanes: Lanes): number => {
     const table = kernel.allocate(count * 8)
     const stride = plan.stride(lanes)
-    const entries = Uint32Array.from(plan.comparators.flatMap(({ low, high }) => [low * stride, high * stride]))
+    const entries = Uint32Array.from(comparators.flatMap(({ low, high }) => [low * stride, high * stride]))
     kernel.bytes(table, count * 8).set(new Uint8Array(entries.buffer))
     return table
   }

@@ -21,6 +21,7 @@ interface StartOptions extends DataOptions {
   readonly targetEpsilon?: number
   readonly clipNorm?: number
   readonly adaptiveClip?: true
+  readonly secureAggregation?: number | true
   readonly stopBelow?: number
   readonly patience: number
   readonly follow?: true
@@ -84,6 +85,11 @@ export const define = (command: Command, session: Session): void => {
     .option('--noise-multiplier <ratio>', 'noise on the sum, in units of the norm', numberFrom(Number.MIN_VALUE))
     .option('--target-epsilon <epsilon>', 'as much noise as keeps the job within this', numberFrom(Number.MIN_VALUE))
     .option('--adaptive-clip', 'let the norm follow the updates')
+    .option(
+      '--secure-aggregation [threshold]',
+      'learn the sum of the updates only; so many devices must stay to the end (default: two thirds)',
+      whole,
+    )
     .option('--stop-below <improvement>', 'end when the loss gets better by less than this', numberFrom(0))
     .option('--patience <rounds>', 'over so many rounds', whole, 3)
     .option('--follow', 'show the rounds until the job has ended')
@@ -112,6 +118,9 @@ export const define = (command: Command, session: Session): void => {
             ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
             ...(options.waitForDevices !== undefined && { wait_for_devices_seconds: options.waitForDevices }),
             ...(privacy && { privacy }),
+            ...(options.secureAggregation !== undefined && {
+              secure_aggregation: options.secureAggregation === true ? {} : { threshold: options.secureAggregation },
+            }),
             ...(options.stopBelow !== undefined && {
               stop_when: { loss_improvement_below: options.stopBelow, patience: options.patience },
             }),

@@ -50,9 +50,11 @@ export const createJobsService = (parts: {
   ): Promise<StoredRound | null> => {
     const { settings } = job
     const scope = await rounds.scopeOf(tx, job)
-    const active = await starts.countActive(tx, scope, settings.minDevices)
-    if (active < settings.minDevices) {
-      await waitForDevices(tx, job, active)
+    // A secure round with fewer devices than its threshold could only fail.
+    const needed = Math.max(settings.minDevices, secured?.settings.threshold ?? 0)
+    const active = await starts.countActive(tx, scope, needed)
+    if (active < needed) {
+      await waitForDevices(tx, job, { active, needed })
       return null
     }
     const previous = await rounds.latestOfJob(tx, job.id)
@@ -98,12 +100,16 @@ export const createJobsService = (parts: {
     return secure.prepare(settings.secureAggregation, { modelSha256: version.sha256, selected, minDevices })
   }
 
-  const waitForDevices = async (tx: Database['sql'], job: StoredJob, active: number): Promise<void> => {
+  const waitForDevices = async (
+    tx: Database['sql'],
+    job: StoredJob,
+    { active, needed }: { readonly active: number; readonly needed: number },
+  ): Promise<void> => {
     if (job.waitingUntil === null) {
       const until = new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
       await store.update(tx, job.id, { waiting_until: until })
     } else if (now().getTime() >= job.waitingUntil.getTime()) {
-      await progress.end(tx, job, noDevices(active, job.settings))
+      await progress.end(tx, job, noDevices(active, { ...job.settings, minDevices: needed }))
     }
   }
 

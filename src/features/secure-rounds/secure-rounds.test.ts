@@ -99,23 +99,26 @@ describe('a secure round', () => {
     expect(replay).toMatchObject({ matches: true })
   })
 
-  it('does so although devices are lost in every step, down to the threshold', async () => {
-    const { world, members } = await secureFleet(8)
-    const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
-    const settings = secureSettings({ devices: 8, threshold: 5 })
-    const deeds: Deed[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
-    await play(
-      world,
-      round,
-      settings,
-      members.map((member, i) => [member, deeds[i]!]),
-    )
-    const done = await statusOf(world, members[0]!, round.id)
-    expect(done).toMatchObject({ status: 'completed', failure_reason: null })
-    const plain = plainResult(members.slice(2), settings)
-    expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
-    expect(done.loss).toBe(plain.totals.loss)
-  })
+  it.each(['embedded', 'postgres'] as const)(
+    'does so although devices are lost in every step, down to the threshold (%s)',
+    async (database) => {
+      const { world, members } = await secureFleet(8, await startWorld({ database }))
+      const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
+      const settings = secureSettings({ devices: 8, threshold: 5 })
+      const deeds: Deed[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
+      await play(
+        world,
+        round,
+        settings,
+        members.map((member, i) => [member, deeds[i]!]),
+      )
+      const done = await statusOf(world, members[0]!, round.id)
+      expect(done).toMatchObject({ status: 'completed', failure_reason: null })
+      const plain = plainResult(members.slice(2), settings)
+      expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
+      expect(done.loss).toBe(plain.totals.loss)
+    },
+  )
 
   it.each([
     ['keys', 'nothing', 'sent its public keys'],

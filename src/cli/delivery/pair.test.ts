@@ -52,11 +52,13 @@ it('a code brings the model to the device that enters it, and both sides see how
   expect(paired.stdout.split('\n')[0]).toBe('Paired as pixel.')
   const { exitCode, stdout, stderr } = await ended
   const lines = stdout.trimEnd().split('\n')
-  expect([exitCode, lines[0], lines[1], lines[2], lines.at(-1)]).toEqual([
+  // How far the device was at each look is chance; what it went through is not.
+  expect([exitCode, ...new Set(lines.map((line) => line.replace(/ \(\w+\)/, '')))]).toEqual([
     0,
     `Code: ${await code}`,
     'waiting',
     'paired pixel',
+    'deploying pixel',
     'active pixel',
   ])
   expect(stderr).toContain(`Scan it with the phone, or open ${world.baseUrl}/pair?code=${await code}\n`)

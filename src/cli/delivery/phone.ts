@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PairingStatus } from '../../domain/pairing.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { parseApiBase } from '../service-address.ts'
@@ -15,6 +16,19 @@ export interface PhoneOptions {
 
 const isLoopback = (address: string): boolean => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address)
 
+const ON_THE_WAY: readonly PairingStatus[] = ['waiting', 'paired', 'deploying']
+
+/** What a pairing has been between two looks at it: a small model is there before anybody looks again. */
+const passedBetween = (
+  before: PairingStatus,
+  now: { readonly status: PairingStatus; readonly deployment_id: string | null },
+): readonly PairingStatus[] => {
+  if (now.status === 'expired') return []
+  const way = now.deployment_id === null ? ON_THE_WAY.slice(0, 2) : ON_THE_WAY
+  const end = way.indexOf(now.status)
+  return way.slice(way.indexOf(before) + 1, end < 0 ? undefined : end)
+}
+
 /** Shows a code for a phone, and then how the model gets there. @throws Failure when it expires or fails */
 export const deployToPhone = async (connection: Connection, options: PhoneOptions, session: Session): Promise<void> => {
   const { io, out } = session
@@ -30,7 +44,10 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   const { renderUnicodeCompact } = await import('uqr')
   out.note(`${renderUnicodeCompact(address, { border: 2 })}\n`)
   out.note(`Scan it with the phone, or open ${address}`)
-  if (isLoopback(base)) out.note('A phone cannot reach this address: start the service with SERVICE_HOST=0.0.0.0.')
+  if (isLoopback(base)) {
+    out.note('A phone cannot reach this address: start the service with SERVICE_HOST=0.0.0.0, and give --api-base the')
+    out.note('address that this machine has in your network.')
+  }
   out.note(`Another computer: svc pair ${made.code}. The code works once, for five minutes.`)
 
   const { code, ...first } = made
@@ -46,8 +63,7 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
     await sleep(LOOK_EVERY_MS, undefined, { signal: io.signal })
     const path = { pairing_id: pairing.pairing_id }
     const now = await connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params: { path } }))
-    // Seen from here it may be deploying at once; it was paired first.
-    if (pairing.status === 'waiting' && now.status === 'deploying') say({ ...now, status: 'paired' })
+    for (const status of passedBetween(pairing.status, now)) say({ ...now, status, reason: null, device_state: null })
     if (now.status !== pairing.status || now.device_state !== pairing.device_state) say(now)
     pairing = now
   }

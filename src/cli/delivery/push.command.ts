@@ -14,6 +14,13 @@ interface PushCommandOptions extends DataOptions {
 
 const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
 
+const NOTES = `
+Environment:
+  HF_TOKEN         key of Hugging Face, for private and gated models
+  HF_ENDPOINT      another address of Hugging Face
+  OLLAMA_REGISTRY  another registry of Ollama models; without it, what Ollama has pulled here goes first
+  OLLAMA_MODELS    where Ollama keeps what it has pulled`
+
 const parseVersion = (text: string): string => {
   try {
     requireSemantic(text)
@@ -53,6 +60,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--quality-threshold <share>', 'least quality that quantizing may leave, 0.0 to 1.0', parseThreshold)
     .addOption(jsonOption())
     .addOption(apiBaseOption())
+    .addHelpText('after', NOTES)
     .action(async (source: string | undefined, options: PushCommandOptions) => {
       const { out } = session
       requireNoQuantizing(options)

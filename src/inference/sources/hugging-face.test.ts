@@ -183,6 +183,26 @@ it('refusals are told in words: gated, private, unknown, a wrong key, and what i
   ])
 })
 
+it('a hub that is busy is asked again after as long as it says, and told in the end', async () => {
+  const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: true } })
+  const busy = [429, 503]
+  hub.instead = (_request, response) => {
+    const status = busy.shift()
+    if (status !== undefined) response.writeHead(status, { 'retry-after': '0' }).end()
+    return status !== undefined
+  }
+  const found = await find(hub, 'hf:org/tiny')
+  busy.push(503, 429)
+  const waits: number[] = []
+  const wait = async (ms: number) => void waits.push(ms)
+  const path = await fetchModelFile(found, await emptyFolder(), { signal: never, wait })
+  expect([(await readFile(path)).equals(weights), waits]).toEqual([true, [0, 0]])
+  busy.push(500, 500, 500)
+  await expect(find(hub, 'hf:org/tiny')).rejects.toThrow(
+    `Hugging Face cannot be asked: ${new URL(hub.endpoint).host} answered 500.`,
+  )
+})
+
 it('redirects that go round in circles or to no web address are not followed', async () => {
   const hub = await startHub({})
   const redirecting = (location: string) => {

@@ -52,17 +52,17 @@ const nodeDevices = (world: World) =>
     }),
   )
 
-const startRound = async (world: World, key: string) => {
+const startRound = async (world: World, key: string, fields: object) => {
   const client = world.client(key)
   const { id: model_id } = await unwrap(client.POST('/api/v1/models', { body: {} }))
   const path = `/api/v1/models/${model_id}/versions/upload`
   expect((await world.request('POST', path, { key, body: formOf(beginning) })).status).toBe(201)
-  const body = { target_devices: 3, min_devices: 3, global_model_id: model_id, hyperparameters }
+  const body = { target_devices: 3, min_devices: 3, global_model_id: model_id, hyperparameters, ...fields }
   return unwrap(client.POST('/api/v1/training/rounds/start', { body }))
 }
 
 /** A page, registered as the device `tab`, whose waiting heartbeat was answered with a round for it and two devices here. */
-const joinRound = async () => {
+const joinRound = async (fields: object = {}) => {
   const opened = await openPage()
   const { world, page } = opened
   const requests = requestsOf(page, world.baseUrl)
@@ -72,7 +72,7 @@ const joinRound = async () => {
   const heartbeatSent = page.waitForRequest(/wait_seconds=50$/)
   const awaited = page.evaluate(() => tributary.awaitRound())
   await heartbeatSent
-  const round = await startRound(world, key)
+  const round = await startRound(world, key, fields)
   expect(await awaited).toBe(round.id)
   return { ...opened, id, others, key, roundId: round.id, requests }
 }
@@ -119,7 +119,8 @@ it('the whole SDK bundles for browsers: nothing of Node is in it, and nothing is
   expect(imports).toEqual([])
   expect(inputs).toEqual(expect.arrayContaining([`${SDK}/device-client.ts`, `${SDK}/trainers/built-in.ts`]))
   const packages = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
-  expect([...new Set(packages)]).toEqual(['openapi-fetch', 'fflate'])
+  const known = ['openapi-fetch', 'fflate', '@noble/ciphers', '@noble/curves', '@noble/hashes', 'shamir-secret-sharing']
+  expect([...new Set(packages)].sort()).toEqual(known.sort())
 })
 
 describe.skipIf(!hasBrowser())('in a browser', () => {
@@ -166,6 +167,30 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     const aggregate = valuesOf(new Uint8Array(await file.arrayBuffer()))
     expect(aggregate).toEqual(meanOf(updates))
     expect(aggregate).not.toEqual(valuesOf(beginning))
+    expect(complaints).toEqual([])
+  })
+
+  it('a page takes part in a round whose service learns the sum of the updates only', async () => {
+    const { world, page, complaints, others, key, roundId } = await joinRound({ secure_aggregation: {} })
+    const [inPage, ...inNode] = await Promise.all([
+      page.evaluate((round) => tributary.work(round, 0), roundId),
+      ...others.map(({ device, index }) => workInNode(device, roundId, index)),
+    ])
+    const done = await until(
+      async () => {
+        await world.service.settle()
+        return (await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })).body
+      },
+      (body) => !['active', 'aggregating'].includes((body as { status: string }).status),
+    )
+    expect(done).toMatchObject({ status: 'completed', completed_devices: 3 })
+    const model = (done as { aggregated_model_id: string }).aggregated_model_id
+    const file = await fetch(`${world.baseUrl}/api/v1/models/${model}/versions/1/download`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const updates = [Uint8Array.from(inPage.weights), ...inNode.map(({ weights }) => weights)]
+    const aggregate = valuesOf(new Uint8Array(await file.arrayBuffer()))
+    expect(aggregate).toEqual(meanOf(updates.map((weights) => ({ weights, samples: 1 }))))
     expect(complaints).toEqual([])
   })
 

@@ -395,6 +395,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
         everyMs: DAY_MS / 24,
         run: async () => {
           await aggregations.retire(new Date(now().getTime() - config.updateRetentionDays * DAY_MS))
+          await secureRounds.retire()
           await files.collectGarbage()
           await rateLimits.forgetOld(database.sql, now())
         },

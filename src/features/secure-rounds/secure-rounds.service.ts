@@ -165,6 +165,9 @@ export const createSecureRoundsService = (parts: {
       for (const roundId of await store.open(database.sql)) await settle(roundId)
     },
 
+    /** Forgets the messages of rounds whose updates were retired. */
+    retire: (): Promise<void> => store.forgetRetired(database.sql),
+
     /**
      * How the round stands, for the caller; with `wait` as soon as it is no longer in the status that the caller knows, or
      * when the time is over.

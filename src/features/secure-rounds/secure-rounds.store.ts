@@ -116,6 +116,14 @@ export const createSecureRoundsStore = () => ({
     return new Set(rows.map((row) => row.device_id))
   },
 
+  /** Lets go of what was said in rounds whose masked updates are gone. */
+  async forgetRetired(db: Executor): Promise<void> {
+    await db
+      .deleteFrom('secure_messages')
+      .where('round_id', 'in', (eb) => eb.selectFrom('rounds').select('id').where('updates_deleted_at', 'is not', null))
+      .execute()
+  },
+
   /** Whether the device is one of the round's, and has not given up. */
   async takesPart(db: Executor, roundId: string, deviceId: string): Promise<boolean> {
     const row = await db

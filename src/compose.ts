@@ -64,11 +64,13 @@ import { createCombinations } from './features/rounds/combinations.service.ts'
 import { createLeasesStore } from './features/rounds/leases.store.ts'
 import { createParticipantsStore } from './features/rounds/participants.store.ts'
 import { createRoundEndings } from './features/rounds/round-endings.service.ts'
+import { createRoundReach } from './features/rounds/round-reach.service.ts'
 import { createRoundSignal } from './features/rounds/round-signal.ts'
 import { createRoundStarts } from './features/rounds/round-starts.service.ts'
 import { createRoundsService } from './features/rounds/rounds.service.ts'
 import { createRoundsStore } from './features/rounds/rounds.store.ts'
 import { createSelectionStore } from './features/rounds/selection.store.ts'
+import { createUpdateAdmission } from './features/rounds/update-admission.service.ts'
 import { createUpdatesService } from './features/rounds/updates.service.ts'
 import { createUpdatesStore } from './features/rounds/updates.store.ts'
 import { createSecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
@@ -214,8 +216,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     participants,
     models,
     devices,
-    groups,
-    federations,
+    reaching: createRoundReach({ database, groups, federations }),
     starts,
     secure: secureSteps,
     endings,
@@ -295,12 +296,19 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     store: roundsStore,
     participants,
     updates: updatesStore,
+    admission: createUpdateAdmission({
+      database,
+      store: roundsStore,
+      participants,
+      updates: updatesStore,
+      blobs,
+      workers,
+      now,
+    }),
     rounds,
     endings,
     secure: secureSteps,
     files,
-    blobs,
-    workers,
     observations,
     collected: () => void clockwork.wake('aggregation'),
     now,

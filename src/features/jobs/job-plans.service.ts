@@ -20,8 +20,9 @@ import {
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../domain/training-job.ts'
 import type { ModelsService } from '../models/models.service.ts'
+import type { Reach } from '../rounds/round-reach.service.ts'
 import type { RoundStarts } from '../rounds/round-starts.service.ts'
-import type { Reach, RoundsService } from '../rounds/rounds.service.ts'
+import type { RoundsService } from '../rounds/rounds.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 
 /** A job as it is asked for. */

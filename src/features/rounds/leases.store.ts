@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { RoundRow } from '../../db/rows.ts'
-import { fromRow, type StoredRound } from './rounds.store.ts'
+import { fromRow, type StoredRound } from './stored-round.store.ts'
 
 /** Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time. */
 export const createLeasesStore = () => ({

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/open.ts'
-import { type Caller, sees } from '../../domain/access.ts'
-import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/access.ts'
+import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
 import {
@@ -11,15 +11,14 @@ import {
   type StrategySettings,
 } from '../../domain/strategy-settings.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
-import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
+import type { RoundReach } from './round-reach.service.ts'
 import type { RoundSignal } from './round-signal.ts'
 import type { RoundStarts } from './round-starts.service.ts'
 import { alreadyInProgress, type RoundPrivacy, type RoundsStore, type StoredRound } from './rounds.store.ts'
-import type { Scope } from './selection.store.ts'
 
 export type { StoredRound } from './rounds.store.ts'
 
@@ -39,21 +38,6 @@ export interface StartRound {
   readonly secureAggregation: SecureWish | null
 }
 
-/** What rounds need to know of federations. */
-export interface Federations {
-  /** Throws when the caller's organisation is no active member. */
-  getAsMember(caller: Caller, id: string): Promise<{ readonly id: string; readonly orgId: string }>
-  activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
-}
-
-/** Whose devices take part, and to which organisation the round belongs. */
-export interface Reach {
-  readonly orgId: string | null
-  readonly groupId: string | null
-  readonly federationId: string | null
-  readonly scope: Scope
-}
-
 /** Starting rounds, looking at them, and moving them on when they are due. */
 export const createRoundsService = (parts: {
   readonly database: Database
@@ -61,16 +45,16 @@ export const createRoundsService = (parts: {
   readonly participants: ParticipantsStore
   readonly models: ModelsService
   readonly devices: DevicesService
-  readonly groups: Pick<GroupsService, 'locate'>
-  readonly federations: Federations
+  readonly reaching: RoundReach
   readonly starts: RoundStarts
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly endings: RoundEndings
   readonly changes: RoundSignal
   readonly now: () => Date
 }) => {
-  const { database, store, participants, models, devices, groups, federations, starts, secure, endings, changes, now } =
-    parts
+  const { database, store, participants, models, devices, reaching, starts, secure, endings, changes, now } = parts
+
+  const { maySee, reach, scopeOf } = reaching
 
   /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
@@ -107,39 +91,6 @@ export const createRoundsService = (parts: {
     }
     if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
     return round
-  }
-
-  /** Whether the caller's organisation started it, or is an active member of the federation it was started for. */
-  const maySee = async (caller: Caller, it: Pick<StoredRound, 'orgId' | 'federationId'>): Promise<boolean> => {
-    if (sees(caller, it.orgId)) return true
-    if (it.federationId === null) return false
-    return (await federations.activeOrgs(database.sql, it.federationId)).includes(caller.orgId!)
-  }
-
-  /** Whose devices a round or job of this caller selects. */
-  const reach = async (caller: Caller, wanted: Pick<StartRound, 'orgId' | 'group' | 'federation'>): Promise<Reach> => {
-    if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
-      throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
-    }
-    const group = wanted.group === undefined ? null : await groups.locate(caller, wanted.group)
-    if (wanted.group !== undefined && group === null) {
-      throw badRequest(`group_id: there is no device group '${wanted.group}'. Name one by its id or its name.`)
-    }
-    const federation = wanted.federation === undefined ? null : await federations.getAsMember(caller, wanted.federation)
-    const orgId = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId ?? null
-    const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
-    if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
-      throw forbidden(`Only active members start rounds of a federation; '${orgId}' is none of '${wanted.federation}'.`)
-    }
-    const found = { orgId, groupId: group?.id ?? null, federationId: federation?.id ?? null }
-    return { ...found, scope: await scopeOf(database.sql, found) }
-  }
-
-  /** The devices within a reach now: members come and go. */
-  const scopeOf = async (db: Database['sql'], within: Omit<Reach, 'scope'>): Promise<Scope> => {
-    const { orgId, groupId, federationId } = within
-    if (federationId !== null) return { orgIds: await federations.activeOrgs(db, federationId), groupId }
-    return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
   const globalModelOf = async (

@@ -1,110 +1,12 @@
 import { type Selectable, sql } from 'kysely'
-import type { Receipt } from '../../aggregation/receipt.ts'
 import type { Executor } from '../../db/open.ts'
 import type { RoundRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { RoundStatus } from '../../domain/round.ts'
-import type { StrategyName, StrategyOptions } from '../../domain/strategy-settings.ts'
-import type { SecureSettings } from '../../secure-aggregation/settings.ts'
+import { fromRow, type NewRound, type StoredRound } from './stored-round.store.ts'
 
-export interface StoredRound {
-  readonly id: string
-  readonly orgId: string | null
-  readonly roundNumber: number
-  readonly status: RoundStatus
-  readonly targetDevices: number
-  readonly minDevices: number
-  readonly timeoutSeconds: number
-  readonly graceSeconds: number
-  readonly plan: RoundPlan
-  readonly takingPart: number
-  readonly participatedDevices: number
-  readonly completedDevices: number
-  readonly failedDevices: number
-  readonly globalModelId: string | null
-  readonly globalModelVersion: number | null
-  readonly globalSha256: string | null
-  readonly aggregatedModelId: string | null
-  readonly aggregatedSha256: string | null
-  readonly quorumAt: Date | null
-  readonly failureReason: string | null
-  readonly receipt: Receipt | null
-  readonly attempts: number
-  readonly createdAt: Date
-  readonly startedAt: Date | null
-  readonly timeoutAt: Date
-  readonly completedAt: Date | null
-  readonly endedAt: Date | null
-  readonly updatesDeletedAt: Date | null
-  /** The job that it is a round of; null: started by itself. */
-  readonly jobId: string | null
-  /** Only devices of this group take part. */
-  readonly groupId: string | null
-  /** Devices of every active member take part. */
-  readonly federationId: string | null
-  /** So many updates close it; null: all that take part. */
-  readonly wantedUpdates: number | null
-  /** What its strategy starts from: the last round's server state, and the control variate handed to devices. */
-  readonly stateSha256: string | null
-  readonly controlSha256: string | null
-  readonly privacy: RoundPrivacy | null
-  /** 32 bytes in hex; secret, and gone with the updates. */
-  readonly noiseSeed: string | null
-  /** Sample-weighted means of what was reported; null until completed. */
-  readonly accuracy: number | null
-  readonly loss: number | null
-}
-
-/** What is asked of the devices and of the aggregation. A plain round has the first two only. */
-export interface RoundPlan {
-  readonly strategy: StrategyName
-  readonly hyperparameters: Readonly<Record<string, unknown>>
-  readonly options?: StrategyOptions
-  /** Rounds that its job had completed when it began. */
-  readonly step?: number
-  /** Devices may deliver to later rounds of the job. */
-  readonly asynchronous?: true
-  /** Active devices that could have been selected. */
-  readonly population?: number
-  /** Its updates are masked; only their sum is learnt. */
-  readonly secure?: SecureSettings
-}
-
-/** Clipping and noise of one round. */
-export interface RoundPrivacy {
-  readonly noiseMultiplier: number
-  readonly clipNorm: number
-  /** What the noisy sum is divided by: how many updates were wanted. */
-  readonly denominator: number
-  /** An upper bound of a device's chance to be selected. */
-  readonly sampleRate: number
-  readonly adaptiveClip: boolean
-}
-
-/** What a start decides; everything else a round comes to have later. */
-export type NewRound = Pick<
-  StoredRound,
-  | 'id'
-  | 'orgId'
-  | 'targetDevices'
-  | 'minDevices'
-  | 'timeoutSeconds'
-  | 'graceSeconds'
-  | 'plan'
-  | 'globalModelId'
-  | 'globalModelVersion'
-  | 'globalSha256'
-  | 'timeoutAt'
-  | 'jobId'
-  | 'groupId'
-  | 'federationId'
-  | 'wantedUpdates'
-  | 'stateSha256'
-  | 'controlSha256'
-  | 'privacy'
-  | 'noiseSeed'
-> & { readonly startedAt: Date }
+export type { RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
 export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */
@@ -294,46 +196,5 @@ export interface RoundChanges {
 
 export const alreadyInProgress = () =>
   conflict('A training round is in progress already; only one may be. Wait until it ends, then start the next.')
-
-export const fromRow = (row: Selectable<RoundRow>): StoredRound => ({
-  id: row.id,
-  orgId: row.org_id,
-  roundNumber: row.round_number,
-  status: row.status as RoundStatus,
-  targetDevices: row.target_devices,
-  minDevices: row.min_devices,
-  timeoutSeconds: row.timeout_seconds,
-  graceSeconds: row.grace_seconds,
-  plan: row.plan as unknown as RoundPlan,
-  takingPart: row.taking_part,
-  participatedDevices: row.participated_devices,
-  completedDevices: row.completed_devices,
-  failedDevices: row.failed_devices,
-  globalModelId: row.global_model_id,
-  globalModelVersion: row.global_model_version,
-  globalSha256: row.global_sha256,
-  aggregatedModelId: row.aggregated_model_id,
-  aggregatedSha256: row.aggregated_sha256,
-  quorumAt: row.quorum_at,
-  failureReason: row.failure_reason,
-  receipt: row.receipt as unknown as Receipt | null,
-  attempts: row.attempts,
-  createdAt: row.created_at,
-  startedAt: row.started_at,
-  timeoutAt: row.timeout_at!,
-  completedAt: row.completed_at,
-  endedAt: row.ended_at,
-  updatesDeletedAt: row.updates_deleted_at,
-  jobId: row.job_id,
-  groupId: row.group_id,
-  federationId: row.federation_id,
-  wantedUpdates: row.wanted_updates,
-  stateSha256: row.state_sha256,
-  controlSha256: row.control_sha256,
-  privacy: row.privacy as unknown as RoundPrivacy | null,
-  noiseSeed: row.noise_seed,
-  accuracy: row.accuracy,
-  loss: row.loss,
-})
 
 export type RoundsStore = ReturnType<typeof createRoundsStore>

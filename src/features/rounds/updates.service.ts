@@ -1,21 +1,19 @@
-import { LRUCache } from 'lru-cache'
-import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
-import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import type { StagedBlob } from '../../blobs/blob-store.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
-import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
+import { conflict } from '../../domain/errors.ts'
 import { dueEvent } from '../../domain/round.ts'
-import type { Layout } from '../../tensors/layout.ts'
 import type { ObservationsService } from '../experiments/observations.service.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import type { Participant, ParticipantsStore } from './participants.store.ts'
+import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
+import type { UpdateAdmission } from './update-admission.service.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
 
-import { type RoundsService, requireParticipant, type StoredRound } from './rounds.service.ts'
+import type { RoundsService, StoredRound } from './rounds.service.ts'
 import type { RoundsStore } from './rounds.store.ts'
 
 export interface UpdateReport {
@@ -36,12 +34,11 @@ export const createUpdatesService = (parts: {
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
   readonly updates: UpdatesStore
+  readonly admission: UpdateAdmission
   readonly rounds: RoundsService
   readonly endings: RoundEndings
   readonly secure: Pick<SecureSteps, 'admitMasked' | 'acceptMasked'>
   readonly files: FilesService
-  readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'inspect'>
   readonly observations: Pick<ObservationsService, 'observeUpdate'>
   /** Called when a round has closed its doors, so that its aggregation need not wait for a timer. */
   readonly collected: () => void
@@ -53,81 +50,17 @@ export const createUpdatesService = (parts: {
     store,
     participants,
     updates,
+    admission,
     rounds,
     endings,
     secure,
     files,
-    blobs,
-    workers,
     observations,
     collected,
     now,
     newId,
   } = parts
-  const layouts = new LRUCache<string, { layout: Layout | null }>({ max: 16 })
-
-  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
-  const expectedLayout = async (round: StoredRound): Promise<Layout | null> => {
-    if (round.globalSha256 === null) return null
-    const known = layouts.get(round.globalSha256)
-    if (known !== undefined) return known.layout
-    const path = await blobs.localPath(round.globalSha256)
-    const layout = await workers.inspect(path, { expected: null }).then(
-      (seen) => seen.layout,
-      (error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'bad_request') return null
-        throw error
-      },
-    )
-    layouts.set(round.globalSha256, { layout })
-    return layout
-  }
-
-  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
-  const requireOpen = async (
-    round: StoredRound,
-    deviceId: string | null,
-  ): Promise<Participant & { deviceId: string }> => {
-    if (deviceId === null) {
-      throw conflict('This key belongs to no device, so it is not a participant of the round. Use the key of a device.')
-    }
-    const part = await participants.find(database.sql, round.id, deviceId)
-    if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
-    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
-    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
-    if (round.status !== 'active' && !isAwaitedLater) {
-      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
-      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`)
-    }
-    const known = requireParticipant(part, round)
-    if (known.state === 'failed') {
-      throw conflict(`This device has failed in this round already: ${part?.failureReason ?? 'no reason given'}.`)
-    }
-    return { ...known, deviceId }
-  }
-
-  /** Locks the round that an update to `admitted` counts for now; null while none is open for it. */
-  const lockOpen = async (tx: Database['sql'], admitted: StoredRound, deviceId: string | null) => {
-    const own = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
-    const round = await store.lock(tx, own?.roundId ?? admitted.id)
-    if (round === null) throw notFound('Round', admitted.id)
-    const part = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
-    const isOpen = round.status === 'active' && dueEvent(round, now()) === null
-    if (part?.state !== 'selected' || part.roundId !== round.id || !isOpen) return null
-    return { round, part }
-  }
-
-  const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
-    const kept = await updates.find(database.sql, roundId, deviceId)
-    return conflict(`This device has submitted already; its update ${kept?.id ?? ''} was kept. Nothing is lost.`)
-  }
-
-  const inspectControl = async (control: StagedBlob, expected: Layout | null): Promise<void> => {
-    await workers.inspect(control.path, { expected }).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.code !== 'bad_request') throw error
-      throw badRequest(`control: ${error.message}`)
-    })
-  }
+  const { requireOpen, lockOpen, requireFiles, checkTensors } = admission
 
   return {
     /** Refuses early, before a file is read: the round must exist, be active, and await this device. */
@@ -146,15 +79,9 @@ export const createUpdatesService = (parts: {
       report: UpdateReport,
     ): Promise<StoredUpdate> {
       const { file: staged, control } = sent
-      if (staged.size === 0) throw badRequest('file is empty: an update needs weights.')
-      requireControl(admitted, control)
-      if (admitted.plan.secure !== undefined) {
-        await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
-      } else {
-        const expected = await expectedLayout(admitted)
-        await workers.inspect(staged.path, { expected })
-        if (control !== null) await inspectControl(control, expected)
-      }
+      requireFiles(admitted, staged, control)
+      if (admitted.plan.secure === undefined) await checkTensors(admitted, staged, control)
+      else await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
       await files.keep(staged)
       if (control !== null) await files.keep(control)
       const accept = () => tryToAccept(caller, admitted, { staged, control }, report)
@@ -282,19 +209,6 @@ export const createUpdatesService = (parts: {
     })
     if (closes) await endings.collect(tx, round)
     return closes
-  }
-}
-
-/** SCAFFOLD's updates bring the change of the device's control variate; others have none. */
-const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
-  const wanted = round.plan.strategy === 'scaffold'
-  if (wanted && (control === null || control.size === 0)) {
-    throw badRequest(
-      "control is required: a SCAFFOLD round needs the change of the device's control variate as a file.",
-    )
-  }
-  if (!wanted && control !== null) {
-    throw badRequest(`control belongs to SCAFFOLD; this round's strategy is ${round.plan.strategy}.`)
   }
 }
 

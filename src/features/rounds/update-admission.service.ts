@@ -1,0 +1,121 @@
+import { LRUCache } from 'lru-cache'
+import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
+import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import type { Database } from '../../db/open.ts'
+import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
+import { dueEvent } from '../../domain/round.ts'
+import type { Layout } from '../../tensors/layout.ts'
+import type { Participant, ParticipantsStore } from './participants.store.ts'
+import { requireParticipant, type StoredRound } from './rounds.service.ts'
+import type { RoundsStore } from './rounds.store.ts'
+import type { UpdatesStore } from './updates.store.ts'
+
+/** Which updates a round takes: from whom, when, and with what tensors. */
+export const createUpdateAdmission = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly participants: ParticipantsStore
+  readonly updates: UpdatesStore
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly now: () => Date
+}) => {
+  const { database, store, participants, updates, blobs, workers, now } = parts
+  const layouts = new LRUCache<string, { layout: Layout | null }>({ max: 16 })
+
+  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
+  const expectedLayout = async (round: StoredRound): Promise<Layout | null> => {
+    if (round.globalSha256 === null) return null
+    const known = layouts.get(round.globalSha256)
+    if (known !== undefined) return known.layout
+    const path = await blobs.localPath(round.globalSha256)
+    const layout = await workers.inspect(path, { expected: null }).then(
+      (seen) => seen.layout,
+      (error: unknown) => {
+        if (error instanceof ServiceError && error.code === 'bad_request') return null
+        throw error
+      },
+    )
+    layouts.set(round.globalSha256, { layout })
+    return layout
+  }
+
+  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
+  const requireOpen = async (
+    round: StoredRound,
+    deviceId: string | null,
+  ): Promise<Participant & { deviceId: string }> => {
+    if (deviceId === null) {
+      throw conflict('This key belongs to no device, so it is not a participant of the round. Use the key of a device.')
+    }
+    const part = await participants.find(database.sql, round.id, deviceId)
+    if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
+    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
+    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
+    if (round.status !== 'active' && !isAwaitedLater) {
+      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
+      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`)
+    }
+    const known = requireParticipant(part, round)
+    if (known.state === 'failed') {
+      throw conflict(`This device has failed in this round already: ${part?.failureReason ?? 'no reason given'}.`)
+    }
+    return { ...known, deviceId }
+  }
+
+  /** Locks the round that an update to `admitted` counts for now; null while none is open for it. */
+  const lockOpen = async (tx: Database['sql'], admitted: StoredRound, deviceId: string | null) => {
+    const own = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
+    const round = await store.lock(tx, own?.roundId ?? admitted.id)
+    if (round === null) throw notFound('Round', admitted.id)
+    const part = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
+    const isOpen = round.status === 'active' && dueEvent(round, now()) === null
+    if (part?.state !== 'selected' || part.roundId !== round.id || !isOpen) return null
+    return { round, part }
+  }
+
+  const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
+    const kept = await updates.find(database.sql, roundId, deviceId)
+    return conflict(`This device has submitted already; its update ${kept?.id ?? ''} was kept. Nothing is lost.`)
+  }
+
+  const inspectControl = async (control: StagedBlob, expected: Layout | null): Promise<void> => {
+    await workers.inspect(control.path, { expected }).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== 'bad_request') throw error
+      throw badRequest(`control: ${error.message}`)
+    })
+  }
+
+  return {
+    requireOpen,
+    lockOpen,
+
+    /** Throws bad_request where a file is missing that the round's strategy asks for, or one is there that it does not. */
+    requireFiles(round: StoredRound, staged: StagedBlob, control: StagedBlob | null): void {
+      if (staged.size === 0) throw badRequest('file is empty: an update needs weights.')
+      requireControl(round, control)
+    },
+
+    /** Throws bad_request where the files have other tensors than the round's model, naming the first difference. */
+    async checkTensors(round: StoredRound, staged: StagedBlob, control: StagedBlob | null): Promise<void> {
+      const expected = await expectedLayout(round)
+      await workers.inspect(staged.path, { expected })
+      if (control !== null) await inspectControl(control, expected)
+    },
+  }
+}
+
+/** SCAFFOLD's updates bring the change of the device's control variate; others have none. */
+const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
+  const wanted = round.plan.strategy === 'scaffold'
+  if (wanted && (control === null || control.size === 0)) {
+    throw badRequest(
+      "control is required: a SCAFFOLD round needs the change of the device's control variate as a file.",
+    )
+  }
+  if (!wanted && control !== null) {
+    throw badRequest(`control belongs to SCAFFOLD; this round's strategy is ${round.plan.strategy}.`)
+  }
+}
+
+export type UpdateAdmission = ReturnType<typeof createUpdateAdmission>

@@ -1,8 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
 import { hasPostgres } from '../../../test/databases.ts'
-import { startWorld, type World } from '../../../test/world.ts'
-import { takePart } from '../../device/sdk/take-part.ts'
-import { openLeague } from '../federations/federation.fixture.ts'
 import {
   comeOnce,
   type FleetDevice,
@@ -11,7 +8,10 @@ import {
   startFleet,
   startJob,
   uploadModel,
-} from './training-fleet.fixture.ts'
+} from '../../../test/training-fleet.ts'
+import { startWorld, type World } from '../../../test/world.ts'
+import { takePart } from '../../device/sdk/take-part.ts'
+import { openLeague } from '../federations/federation.fixture.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })

@@ -1,6 +1,4 @@
 import { describe, expect, it, vi } from 'vitest'
-import { startWorld, type World } from '../../../test/world.ts'
-import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
 import {
   comeOnce,
   type JobBody,
@@ -10,7 +8,9 @@ import {
   startFleet,
   startJob,
   uploadModel,
-} from './training-fleet.fixture.ts'
+} from '../../../test/training-fleet.ts'
+import { startWorld, type World } from '../../../test/world.ts'
+import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const FOLDER = join(ROOT, 'node_modules/.cache/tributary-bench')
+const FOLDER = join(ROOT, 'node_modules/.cache/tributary-bench', `${process.pid}`)
 
 export interface BuiltProgram {
   /** What `npm start` runs. */
@@ -22,7 +22,8 @@ let built: BuiltProgram | undefined
  */
 export const buildProgram = (): BuiltProgram => {
   if (built !== undefined) return built
-  rmSync(FOLDER, { recursive: true, force: true })
+  // Two benchmarks may run beside each other.
+  process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }))
   mkdirSync(FOLDER, { recursive: true })
   const config = {
     extends: relative(FOLDER, join(ROOT, 'tsconfig.build.json')),

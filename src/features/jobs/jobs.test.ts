@@ -18,9 +18,9 @@ vi.setConfig({ testTimeout: 120_000 })
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
 
-const prepared = async (devices: number, options: Parameters<typeof startWorld>[0] = {}) => {
-  const world = await startWorld(options)
-  const fleet = await startFleet(world, devices)
+const prepared = async (devices: number, alike = false) => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, devices, alike)
   const { key } = fleet[0]!
   const modelId = await uploadModel(world, key)
   return { world, fleet, key, modelId }
@@ -74,7 +74,7 @@ describe('a training job', () => {
   })
 
   it.each(STRATEGY_NAMES)('with %s runs its rounds with real devices, and every receipt replays', async (strategy) => {
-    const { world, fleet, key } = await prepared(5)
+    const { world, fleet, key } = await prepared(5, true)
     const options = strategy === 'fedbuff' ? { strategy_options: { buffer: 5 } } : {}
     const job = await startOk(world, key, { strategy, min_devices: 5, ...options })
     const done = await play(world, job.id, fleet)
@@ -279,10 +279,7 @@ describe('attackers in the fleet', () => {
     ['fedmedian', true],
     ['fedavg', false],
   ] as const)('with %s: the model still learns is %s', async (strategy, learns) => {
-    const world = await startWorld()
-    const fleet = await startFleet(world, 7, true)
-    const { key } = fleet[0]!
-    await uploadModel(world, key)
+    const { world, fleet, key } = await prepared(7, true)
     for (const attacker of fleet.slice(5)) {
       const honest = attacker.trainer
       // Ten times the change, the other way.

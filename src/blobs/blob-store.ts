@@ -12,6 +12,13 @@ export interface StagedBlob {
   discard(): Promise<void>
 }
 
+export interface BlobRange {
+  readonly start: number
+  readonly end: number
+}
+
+export type Chunks = 'kept' | 'passing'
+
 /** Weight files at rest, addressed by the sha256 of their bytes. One interface for a local folder and for S3. */
 export interface BlobStore {
   /** Streams `source` to a temporary file, hashing on the way. More than `maxBytes` is refused with bad_request. */
@@ -20,8 +27,11 @@ export interface BlobStore {
   scratchPath(): Promise<string>
   /** Hashes a finished scratch file, fsyncs it and stages it. */
   adopt(scratchPath: string): Promise<StagedBlob>
-  /** A stream of bytes [start, end] (inclusive; the whole file when absent). Throws not_found when it is gone. */
-  read(sha256: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>
+  /**
+   * A stream of bytes [start, end] (inclusive; the whole file when absent). Throws not_found when it is gone.
+   * `passing` chunks are overwritten once they are on their way: only for a pipe into a socket. Default: `kept`.
+   */
+  read(sha256: string, range?: BlobRange, chunks?: Chunks): Promise<Readable>
   /** A local file with these bytes, for random access; valid until `remove`. */
   localPath(sha256: string): Promise<string>
   has(sha256: string): Promise<boolean>

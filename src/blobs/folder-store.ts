@@ -6,6 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { type BlobStore, blobPath, type StagedBlob } from './blob-store.ts'
+import { openPassing } from './passing-chunks.ts'
 
 const CHUNK = 256 * 1024
 const SHA256 = /^[0-9a-f]{64}$/
@@ -130,9 +131,10 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
       }
     },
 
-    async read(sha256, range): Promise<Readable> {
+    async read(sha256, range, chunks): Promise<Readable> {
       const path = pathOf(sha256)
       try {
+        if (chunks === 'passing') return await openPassing(path, CHUNK, range)
         const handle = await open(path, 'r')
         return handle.createReadStream({ highWaterMark: CHUNK, ...range })
       } catch (error) {

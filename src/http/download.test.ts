@@ -40,9 +40,9 @@ beforeAll(async () => {
           size,
           sha256,
           fileName: 'net v1.pt',
-          open: (range) => {
+          open: (range, chunks) => {
             opened++
-            return blobs.read(sha256, range)
+            return blobs.read(sha256, range, chunks)
           },
         })
       },
@@ -197,6 +197,42 @@ test.runIf(process.platform === 'linux')('a client that goes away closes the fil
   expect(await timesOpen(sha256)).toBe(5)
   for (const client of clients) client.socket.destroy()
   await eventually(async () => (await timesOpen(sha256)) === 0)
+})
+
+/** The body of the `index`-th of several answers on one connection. */
+const bodyOf = (text: string, index: number, size: number): Buffer => {
+  let at = 0
+  for (let answer = 0; answer <= index; answer++) at = text.indexOf('\r\n\r\n', at) + 4 + (answer < index ? size : 0)
+  return Buffer.from(text.slice(at, at + size), 'latin1')
+}
+
+test('a client that reads in fits and starts gets every byte, and so do several answers asked for at once', async () => {
+  const size = 3 * 1024 * 1024 + 12_345
+  const bytes = randomBytes(size)
+  const sha256 = await keep(bytes)
+  const client = await openRaw(port)
+  const get = (more = '') => `GET /files/${sha256}/${size} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+  client.socket.write(get() + get() + get('Connection: close\r\n'))
+  let closed = false
+  void client.closed.then(() => {
+    closed = true
+  })
+  while (!closed) {
+    client.socket.pause()
+    await new Promise((resolve) => setTimeout(resolve, 3))
+    client.socket.resume()
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  for (const index of [0, 1, 2]) expect(bodyOf(client.received(), index, size).equals(bytes)).toBe(true)
+})
+
+test('a part in the middle of a large file is that part', async () => {
+  const bytes = randomBytes(2 * 1024 * 1024 + 77)
+  const sha256 = await keep(bytes)
+  const [start, end] = [262_143, 1_600_001]
+  const answer = await fetch(`${url}/files/${sha256}/${bytes.length}`, { headers: { range: `bytes=${start}-${end}` } })
+  expect(answer.status).toBe(206)
+  expect(Buffer.from(await answer.arrayBuffer()).equals(bytes.subarray(start, end + 1))).toBe(true)
 })
 
 test('64 MiB are sent without being held in memory', async () => {

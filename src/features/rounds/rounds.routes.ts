@@ -177,7 +177,7 @@ export const roundsRoutes = (
         size: version.size,
         sha256: version.sha256,
         fileName: version.fileName,
-        open: (range) => blobs.read(version.sha256, range),
+        open: (range, chunks) => blobs.read(version.sha256, range, chunks),
       })
     },
   )
@@ -201,7 +201,7 @@ export const roundsRoutes = (
         size,
         sha256,
         fileName: 'control',
-        open: (range) => blobs.read(sha256, range),
+        open: (range, chunks) => blobs.read(sha256, range, chunks),
       })
     },
   )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { DestinationStream } from 'pino'
 import { AggregationWorkers } from './aggregation/worker-pool.ts'
 import { openFolderStore } from './blobs/folder-store.ts'
+import { openPartialFiles } from './blobs/partial-files.ts'
 import { startClockwork } from './clockwork.ts'
 import type { Config } from './config.ts'
 import { requireDataFolder } from './data-folder.ts'
@@ -78,6 +79,7 @@ import { createSecureRoundsStore } from './features/secure-rounds/secure-rounds.
 import { createSecureSteps } from './features/secure-rounds/secure-steps.service.ts'
 import { createSecureSums } from './features/secure-rounds/secure-sums.service.ts'
 import { createSystemService } from './features/system/system.service.ts'
+import { createUploadsService } from './features/uploads/uploads.service.ts'
 import type { App } from './http/app.ts'
 import { createMetrics } from './http/metrics.ts'
 import { createLogger } from './http/request-log.ts'
@@ -136,10 +138,12 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     }))
   await migrate(database, MIGRATIONS)
   const blobs = await openFolderStore(blobsFolder)
+  const partials = await openPartialFiles(blobsFolder)
   const workers = new AggregationWorkers()
   const metrics = createMetrics()
 
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
+  const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
   const keys = createKeysService({ database, store: createKeysStore(), enrollment, now, newId })
   const devices = createDevicesService({ database, store: createDevicesStore(), keys, enrollment, now, newId })
   const changes = createRoundSignal()
@@ -377,6 +381,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
     await aggregations.forgetDeadHolders()
     await blobs.sweep(new Date())
+    await partials.forgetWriters()
   }
   await plans.refresh()
   const firstAdminKey = enrollment === 'token' ? await keys.ensureAdmin() : null
@@ -405,6 +410,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
           await aggregations.retire(new Date(now().getTime() - config.updateRetentionDays * DAY_MS))
           await secureRounds.retire()
           await files.collectGarbage()
+          await uploads.expire()
           await rateLimits.forgetOld(database.sql, now())
         },
       },
@@ -454,6 +460,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     orgs,
     benchmarks,
     login,
+    uploads,
     blobs,
     maxUploadBytes: config.maxUploadBytes,
     enrollment,

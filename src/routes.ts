@@ -45,6 +45,8 @@ import { secureRoundsRoutes } from './features/secure-rounds/secure-rounds.route
 import type { SecureRoundsService } from './features/secure-rounds/secure-rounds.service.ts'
 import { systemRoutes } from './features/system/system.routes.ts'
 import type { SystemService } from './features/system/system.service.ts'
+import { uploadsRoutes } from './features/uploads/uploads.routes.ts'
+import type { UploadsService } from './features/uploads/uploads.service.ts'
 import type { App } from './http/app.ts'
 import { acceptUploads } from './http/upload.ts'
 
@@ -74,6 +76,7 @@ export interface Services {
   readonly orgs: OrgsService
   readonly benchmarks: BenchmarksService
   readonly login: LoginService
+  readonly uploads: UploadsService
   readonly blobs: BlobStore
   readonly maxUploadBytes: number
   readonly enrollment: EnrollmentMode
@@ -103,9 +106,10 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   orgsRoutes(app, services.orgs)
   benchmarksRoutes(app, services.benchmarks)
   loginRoutes(app, services.login, enrollment)
+  await app.register(async (scope: App) => uploadsRoutes(scope, services.uploads))
   await app.register(async (scope: App) => {
     await acceptUploads(scope)
-    modelsRoutes(scope, services.models, { blobs, maxUploadBytes })
+    modelsRoutes(scope, services.models, { blobs, uploads: services.uploads, maxUploadBytes })
     updatesRoutes(scope, services.updates, services.rounds, { blobs, maxUploadBytes })
   })
 }

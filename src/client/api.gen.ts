@@ -1597,6 +1597,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/uploads/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /** Ours: how much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece */
+        head: operations["getUploadOffset-head"];
+        /** Ours: send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256 */
+        patch: operations["appendToUpload"];
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -1641,7 +1659,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload weights as the next version of a model */
+        /** Upload weights as the next version of a model. Ours: or make one of a finished upload */
         post: operations["uploadVersion"];
         delete?: never;
         options?: never;
@@ -13609,6 +13627,167 @@ export interface operations {
             };
         };
     };
+    "getUploadOffset-head": {
+        parameters: {
+            query: {
+                /** @description Bytes of the whole file */
+                size: number;
+            };
+            header?: never;
+            path: {
+                /** @description Of the whole file, in lower-case hex */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the header Upload-Offset */
+            200: {
+                headers: {
+                    /** @description Bytes that are there */
+                    "Upload-Offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    appendToUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Bytes that are there already */
+                "upload-offset": string;
+                /** @description Bytes of the whole file */
+                "upload-length": string;
+            };
+            path: {
+                /** @description Of the whole file, in lower-case hex */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description In the header Upload-Offset */
+            204: {
+                headers: {
+                    /** @description Bytes that are there */
+                    "Upload-Offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listModels: {
         parameters: {
             query?: {
@@ -13943,12 +14122,18 @@ export interface operations {
             content: {
                 "multipart/form-data": {
                     /** Format: binary */
-                    file: string;
+                    file?: string;
                     /** @enum {string} */
                     format?: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
                     description?: string;
                     /** @description Ours: semantic version; n.0.0 when absent */
                     version_label?: string;
+                    /** @description Ours: instead of file, sha256:<hex> of what was sent to /uploads */
+                    upload?: string;
+                    /** @description Ours: with upload, its Upload-Length */
+                    upload_size?: number;
+                    /** @description Ours: with upload, what the file is called */
+                    file_name?: string;
                 };
             };
         };

@@ -22,4 +22,7 @@ export const Envelope = { total: Count, limit: Type.Integer(), offset: Count }
 /** A file as it travels in a multipart body or a download. */
 export const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
+/** The bytes of a body that is nothing else. */
+export const Bytes = Type.Unsafe<unknown>({})
+
 export type { Static }

@@ -65,10 +65,10 @@ const errorResponses = (codes: readonly ErrorCode[]): Record<string, unknown> =>
   )
 
 /** A multipart body: one file and the form's text fields. */
-const formBody = (form: TObject): object => ({
+const formBody = (form: TObject, fileIsOptional: boolean): object => ({
   ...form,
   properties: { file: { type: 'string', format: 'binary' }, ...form.properties },
-  required: ['file', ...(form.required ?? [])],
+  required: [...(fileIsOptional ? [] : ['file']), ...(form.required ?? [])],
 })
 
 /** What has a default is there for the route, but need not be sent. */
@@ -82,7 +82,7 @@ const documented = (schema: FastifySchema = {}, config: unknown = {}): FastifySc
   return {
     ...schema,
     ...(schema.querystring !== undefined && { querystring: sayingDefaults(schema.querystring as TObject) }),
-    ...(route.form && { body: formBody(route.form) }),
+    ...(route.form && { body: formBody(route.form, route.fileIsOptional === true) }),
     security: route.access === 'public' ? [] : [{ bearer: [] }],
     response: { ...(schema.response as object | undefined), ...errorResponses(errorsOf(schema, route)) },
   }

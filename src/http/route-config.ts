@@ -18,6 +18,8 @@ export interface RouteConfig {
   readonly beforeInvalid?: (request: FastifyRequest) => Promise<void>
   /** The text fields beside the file of a multipart body: for the documentation; the route itself parses them. */
   readonly form?: TObject
+  /** The form may name something that stands for the file. For the documentation. */
+  readonly fileIsOptional?: true
   /** `false` exempts the route from the rate limit: probes and documentation. */
   readonly rateLimit?: false
 }

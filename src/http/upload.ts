@@ -80,7 +80,8 @@ const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<stri
 
 /**
  * Streams the form's one file, named 'file', into the store and collects its fields, which may stand before or after
- * it; so may files in parts that `also` names. Nothing stays behind when the form turns out wrong, the file too large, or the client goes away.
+ * it; so may files in parts that `also` names. Where the form has the field of `instead`, that brings the file, called as
+ * the field `file_name` says. Nothing stays behind when the form turns out wrong, the file too large, or the client goes away.
  */
 export const readUpload = async <Staged extends Discardable>(
   request: FastifyRequest,
@@ -88,7 +89,16 @@ export const readUpload = async <Staged extends Discardable>(
     blobs,
     maxBytes,
     also = [],
-  }: { readonly blobs: UploadTarget<Staged>; readonly maxBytes: number; readonly also?: readonly string[] },
+    instead,
+  }: {
+    readonly blobs: UploadTarget<Staged>
+    readonly maxBytes: number
+    readonly also?: readonly string[]
+    readonly instead?: {
+      readonly field: string
+      readonly stage: (fields: Readonly<Record<string, string>>) => Promise<Staged>
+    }
+  },
 ): Promise<Upload<Staged>> => {
   if (!request.isMultipart()) {
     const type = request.headers['content-type'] ?? 'none'
@@ -125,6 +135,12 @@ export const readUpload = async <Staged extends Discardable>(
       if (staged !== undefined) throw badRequest("The form has more than one file. Send one, in the part named 'file'.")
       fileName = safeName(part.filename)
       staged = await blobs.stage(part.file, { maxBytes })
+    }
+    if (instead !== undefined && fields.has(instead.field)) {
+      if (staged !== undefined)
+        throw badRequest(`The form has a file and the field '${instead.field}'. Send one of them.`)
+      fileName = safeName(fields.get('file_name'))
+      staged = await instead.stage(Object.fromEntries(fields))
     }
     if (staged === undefined) throw badRequest("The form has no file. Send it in a part named 'file' with a filename.")
     return { file: { ...staged, fileName }, others: Object.fromEntries(others), fields: Object.fromEntries(fields) }

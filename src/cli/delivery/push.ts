@@ -10,6 +10,7 @@ import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type ListedVersion, type ModelDetail, modelNamed, orNull, versionNamed } from './catalog.ts'
 import { showProgress } from './progress.ts'
+import { RESUMABLE_FROM, uploadRest } from './resumable-upload.ts'
 import { type Answer, uploadOnce } from './upload.ts'
 import type { Pushed } from './what-to-push.ts'
 
@@ -31,6 +32,8 @@ export interface Outcome {
 }
 
 const TRIES = 5
+/** An earlier connection that the service has not missed yet holds the file for a while. */
+const BUSY_TRIES = 60
 const FIRST_WAIT_MS = 500
 const STALL_MS = 120_000
 
@@ -71,8 +74,9 @@ const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedV
 }
 
 /**
- * Sends the file as a version, from the start again when the connection breaks. A label that has the same bytes already is
- * a success, so a push whose answer was lost can be repeated.
+ * Sends the file as a version. When the connection breaks, a small one goes from the start again, a large one from where it
+ * stopped, also in an earlier push. A label that has the same bytes already is a success, so a push whose answer was lost
+ * can be repeated.
  */
 export const push = async (pushed: Pushed, options: PushOptions, session: Session): Promise<Outcome> => {
   const { connection, version: label } = options
@@ -93,29 +97,40 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
     warnings,
   })
 
+  const isResumable = bytes > RESUMABLE_FROM
+  let tries = 0
+  let arrived = 0
+  const found = (offset: number): void => {
+    if (offset > 0) out.note(`${pushed.fileName}: resuming at ${Math.floor((100 * offset) / bytes)} %.`)
+    // Slow and often broken is still on the way.
+    if (offset > arrived) tries = 1
+    arrived = Math.max(arrived, offset)
+  }
+
   const send = async (): Promise<Answer> => {
     const bar = showProgress(io, `Pushing ${pushed.fileName}`)
+    const upload = {
+      url: new URL(`${connection.baseUrl}/api/v1/models/${model.id}/versions/upload`),
+      path: pushed.path,
+      bytes,
+      fileName: pushed.fileName,
+      fields: { version_label: label, ...(pushed.description && { description: pushed.description.slice(0, 1000) }) },
+      progress: bar.update,
+    }
+    const line = { key: access.key, signal, stallMs: options.stallMs ?? STALL_MS }
     try {
-      return await uploadOnce({
-        url: new URL(`${connection.baseUrl}/api/v1/models/${model.id}/versions/upload`),
-        key: access.key,
-        path: pushed.path,
-        bytes,
-        fileName: pushed.fileName,
-        fields: { version_label: label, ...(pushed.description && { description: pushed.description.slice(0, 1000) }) },
-        signal,
-        progress: bar.update,
-        stallMs: options.stallMs ?? STALL_MS,
-      })
+      if (!isResumable) return await uploadOnce(upload, line)
+      return await uploadRest({ ...upload, baseUrl: connection.baseUrl, sha256, found }, line)
     } finally {
       bar.end()
     }
   }
 
   const sendUntilAnswered = async (): Promise<Outcome> => {
-    for (let tries = 1; ; tries++) {
+    for (let busy = 0; ; ) {
+      tries++
       let failure: Failure
-      let waitMs = FIRST_WAIT_MS * 2 ** (tries - 1)
+      let waitMs: number | null = null
       try {
         const { status, body, retryAfterMs } = await send()
         if (status === 201) {
@@ -127,25 +142,29 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
         }
         failure = toFailure(new ApiError(status, body), { baseUrl: connection.baseUrl, keySource: access.source })
         // The answer to an earlier try may have been lost.
-        if (status === 409) return outcome(await sameOrThrow(failure), true)
-        if (status !== 429 && status < 500) throw failure
-        waitMs = retryAfterMs ?? waitMs
+        const isHeld = status === 409 && retryAfterMs !== null
+        if (status === 409 && !isHeld) return outcome(await sameOrThrow(failure), true)
+        if (!isHeld && status !== 429 && status < 500) throw failure
+        if (isHeld && retryAfterMs > 0 && ++busy < BUSY_TRIES) tries--
+        waitMs = retryAfterMs
       } catch (error) {
         if (!(error instanceof Interruption)) throw error
         failure = new Failure(`The upload to ${connection.baseUrl} failed: ${error.message}.`, {
-          advice: 'Push it again: a version is there whole or not at all.',
+          advice: isResumable
+            ? 'Push it again: it goes on where it stopped.'
+            : 'Push it again: a version is there whole or not at all.',
           cause: error,
         })
       }
-      if (tries === TRIES) throw failure
+      if (tries >= TRIES) throw failure
       out.note(`${failure.message} Trying again.`)
-      await sleep(waitMs, undefined, { signal })
-      const found = await sameNow().catch((error: unknown) => {
+      await sleep(waitMs ?? FIRST_WAIT_MS * 2 ** (tries - 1), undefined, { signal })
+      const same = await sameNow().catch((error: unknown) => {
         // The service may still be away; the next try shows.
         if (error instanceof Failure && error.cause instanceof ApiError) throw error
         return null
       })
-      if (found !== null) return outcome(found, true)
+      if (same !== null) return outcome(same, true)
     }
   }
   const sameNow = async (): Promise<ListedVersion | null> => {

@@ -6,26 +6,40 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Interruption, reasonOf } from '../../inference/sources/source-error.ts'
 
-export interface Upload {
-  readonly url: URL
+/** How requests to the service are sent. */
+export interface Line {
   readonly key: string
-  readonly path: string
-  readonly bytes: number
-  readonly fileName: string
-  readonly fields: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  readonly progress: (done: number, total: number) => void
   /** A connection over which nothing moves for so long is given up. */
   readonly stallMs: number
+}
+
+export interface Sending {
+  readonly method: 'HEAD' | 'PATCH' | 'POST'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly before?: Buffer
+  /** Sent from byte `from` up to `bytes`, its size when it was looked at. */
+  readonly file?: {
+    readonly path: string
+    readonly from: number
+    readonly bytes: number
+    /** Counts from the start of the file. */
+    readonly progress: (done: number, total: number) => void
+  }
+  readonly after?: Buffer
 }
 
 export interface Answer {
   readonly status: number
   readonly retryAfterMs: number | null
+  /** Bytes that the service has of an upload. */
+  readonly uploadOffset: number | null
   readonly body: unknown
 }
 
 const LONGEST_ANSWER = 1024 ** 2
+const NOTHING = Buffer.alloc(0)
 
 const parsed = (text: string): unknown => {
   try {
@@ -35,35 +49,31 @@ const parsed = (text: string): unknown => {
   }
 }
 
+const numberIn = (header: string | string[] | undefined): number | null => {
+  const value = Number(header ?? Number.NaN)
+  return Number.isFinite(value) ? value : null
+}
+
 /** In a header, quotes and line breaks would end the name early. */
 const quoted = (name: string): string => `"${name.replace(/[\r\n"\\]/g, '_')}"`
 
 /**
- * Sends a file as multipart/form-data, once, reading it as it goes: fetch would tell nobody how far it is.
+ * Sends a request once, reading its file as it goes: fetch would tell nobody how far it is.
  * @throws Interruption when the connection breaks before there is an answer; the file system's own errors
  */
-export const uploadOnce = async (upload: Upload): Promise<Answer> => {
-  const { url, key, path, bytes, fields, signal, stallMs } = upload
+export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line): Promise<Answer> => {
+  const { method, url, headers, before = NOTHING, file, after = NOTHING } = sending
   signal.throwIfAborted()
-  const boundary = `svc-${randomBytes(16).toString('hex')}`
-  const part = (disposition: string, rest: string): string =>
-    `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n${rest}`
-  const head = Buffer.from(
-    Object.entries(fields)
-      .map(([name, value]) => part(`name="${name}"`, `\r\n${value}\r\n`))
-      .join('') +
-      part(`name="file"; filename=${quoted(upload.fileName)}`, 'content-type: application/octet-stream\r\n\r\n'),
-  )
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
-
   const request = (url.protocol === 'https:' ? requestOverHttps : requestOverHttp)(url, {
-    method: 'POST',
+    method,
     agent: false,
     signal,
     headers: {
+      ...headers,
       authorization: `Bearer ${key}`,
-      'content-type': `multipart/form-data; boundary=${boundary}`,
-      'content-length': head.length + bytes + tail.length,
+      ...(method !== 'HEAD' && {
+        'content-length': before.length + (file === undefined ? 0 : file.bytes - file.from) + after.length,
+      }),
     },
   })
   request.setTimeout(stallMs, () => request.destroy(new Error(`nothing moved for ${stallMs / 1000} s`)))
@@ -77,31 +87,38 @@ export const uploadOnce = async (upload: Upload): Promise<Answer> => {
       })
       response.on('error', reject)
       response.on('end', () => {
-        const seconds = Number(response.headers['retry-after'] ?? Number.NaN)
-        const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : null
-        resolve({ status: response.statusCode ?? 0, retryAfterMs, body: parsed(text) })
+        const seconds = numberIn(response.headers['retry-after'])
+        resolve({
+          status: response.statusCode ?? 0,
+          retryAfterMs: seconds === null ? null : seconds * 1000,
+          uploadOffset: numberIn(response.headers['upload-offset']),
+          body: parsed(text),
+        })
       })
     })
   })
 
   let fileError: Error | null = null
   async function* body(): AsyncGenerator<Uint8Array> {
-    yield head
-    let sent = 0
-    const file = createReadStream(path, { highWaterMark: 256 * 1024 })
-    file.on('error', (error) => {
-      fileError = error
-    })
-    for await (const piece of file as AsyncIterable<Uint8Array>) {
-      yield piece
-      sent += piece.length
-      upload.progress(sent, bytes)
+    if (before.length > 0) yield before
+    if (file !== undefined && file.from < file.bytes) {
+      let sent = file.from
+      file.progress(sent, file.bytes)
+      const stream = createReadStream(file.path, { start: file.from, end: file.bytes - 1, highWaterMark: 256 * 1024 })
+      stream.on('error', (error) => {
+        fileError = error
+      })
+      for await (const piece of stream as AsyncIterable<Uint8Array>) {
+        yield piece
+        sent += piece.length
+        file.progress(sent, file.bytes)
+      }
     }
-    yield tail
+    if (after.length > 0) yield after
   }
-  const sending = pipeline(Readable.from(body(), { objectMode: true }), request)
+  const running = pipeline(Readable.from(body(), { objectMode: true }), request)
   // The answer decides: it may come before everything is sent, when the service refuses.
-  sending.catch(() => undefined)
+  running.catch(() => undefined)
   try {
     return await answered
   } catch (error) {
@@ -110,6 +127,39 @@ export const uploadOnce = async (upload: Upload): Promise<Answer> => {
     throw new Interruption(`the connection broke (${reasonOf(error)})`, { cause: error })
   } finally {
     request.destroy()
-    await sending.catch(() => undefined)
+    await running.catch(() => undefined)
   }
 }
+
+/** A multipart/form-data body of text fields and, if there is one, a file of this name. */
+const formOf = (fields: Readonly<Record<string, string>>, fileName: string | null) => {
+  const boundary = `svc-${randomBytes(16).toString('hex')}`
+  const part = (disposition: string, rest: string): string =>
+    `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n${rest}`
+  const texts = Object.entries(fields).map(([name, value]) => part(`name="${name}"`, `\r\n${value}\r\n`))
+  if (fileName !== null) {
+    texts.push(part(`name="file"; filename=${quoted(fileName)}`, 'content-type: application/octet-stream\r\n\r\n'))
+  }
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    before: Buffer.from(texts.join('')),
+    after: Buffer.from(`${fileName === null ? '' : '\r\n'}--${boundary}--\r\n`),
+  }
+}
+
+export interface Upload {
+  readonly url: URL
+  readonly fields: Readonly<Record<string, string>>
+  readonly fileName: string
+  readonly path: string
+  readonly bytes: number
+  readonly progress: (done: number, total: number) => void
+}
+
+/** Sends a file and what is said of it in one form. */
+export const uploadOnce = ({ url, fields, fileName, path, bytes, progress }: Upload, line: Line): Promise<Answer> =>
+  sendOnce({ method: 'POST', url, ...formOf(fields, fileName), file: { path, from: 0, bytes, progress } }, line)
+
+/** Sends text fields in a form without a file. */
+export const sendForm = (url: URL, fields: Readonly<Record<string, string>>, line: Line): Promise<Answer> =>
+  sendOnce({ method: 'POST', url, ...formOf(fields, null) }, line)

@@ -1,4 +1,5 @@
 import { type BlobStore, blobPath } from '../../blobs/blob-store.ts'
+import { badRequest } from '../../domain/errors.ts'
 import { extensionOf, labelOf } from '../../domain/model.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
@@ -6,6 +7,7 @@ import { sendBlob } from '../../http/download.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { readUpload } from '../../http/upload.ts'
 import { parseFields } from '../../http/validation.ts'
+import type { UploadsService } from '../uploads/uploads.service.ts'
 import { Binary } from '../wire.schema.ts'
 import {
   CreateModelBody,
@@ -24,7 +26,7 @@ import type { ListedModel, ModelsService, StoredVersion } from './models.service
 export const modelsRoutes = (
   app: App,
   models: ModelsService,
-  storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
+  storage: { readonly blobs: BlobStore; readonly uploads: UploadsService; readonly maxUploadBytes: number },
 ): void => {
   app.post(
     '/api/v1/models',
@@ -93,7 +95,7 @@ export const modelsRoutes = (
     {
       schema: {
         operationId: 'uploadVersion',
-        summary: 'Upload weights as the next version of a model',
+        summary: 'Upload weights as the next version of a model. Ours: or make one of a finished upload',
         tags: ['models'],
         consumes: ['multipart/form-data'],
         params: ModelParams,
@@ -103,11 +105,17 @@ export const modelsRoutes = (
         access: 'models:write',
         errors: ['bad_request', 'not_found', 'conflict'],
         form: UploadFields,
+        fileIsOptional: true,
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { model } = await models.find(callerOf(request), request.params.model_id)
-      const { file, fields } = await readUpload(request, { blobs: storage.blobs, maxBytes: storage.maxUploadBytes })
+      const caller = callerOf(request)
+      const { model } = await models.find(caller, request.params.model_id)
+      const { file, fields } = await readUpload(request, {
+        blobs: storage.blobs,
+        maxBytes: storage.maxUploadBytes,
+        instead: { field: 'upload', stage: (named) => storage.uploads.stage(caller, finishedUpload(named)) },
+      })
       try {
         const { format, description, version_label } = parseFields(UploadFields, fields)
         const version = await models.addVersion(model, file, {
@@ -115,6 +123,7 @@ export const modelsRoutes = (
           description: description ?? '',
           versionLabel: version_label,
         })
+        if (fields.upload !== undefined) await storage.uploads.forget(caller, finishedUpload(fields))
         return reply.code(201).send(presentVersion(version))
       } finally {
         await file.discard()
@@ -156,6 +165,15 @@ export const modelsRoutes = (
       })
     },
   )
+}
+
+/** Which upload a form means. */
+const finishedUpload = (fields: Readonly<Record<string, string>>) => {
+  const { upload, upload_size: size } = parseFields(UploadFields, fields)
+  if (upload === undefined || size === undefined) {
+    throw badRequest("The form's field 'upload' needs 'upload_size' beside it: the bytes of the whole file.")
+  }
+  return { sha256: upload.slice('sha256:'.length), size }
 }
 
 const present = ({ model, newest }: ListedModel) => ({

@@ -59,11 +59,19 @@ export const ModelList = Type.Object({ models: Type.Array(Model), ...Envelope })
 
 export const ModelParams = Type.Object({ model_id: Type.String({ description: 'A model id, or a model name' }) })
 
-/** The fields beside `file` in the multipart body. */
+/** The fields beside `file` in the multipart body, or instead of it. */
 export const UploadFields = Type.Object({
   format: Type.Optional(Format),
   description: Type.Optional(Description),
   version_label: Type.Optional(Type.String({ description: 'Ours: semantic version; n.0.0 when absent' })),
+  upload: Type.Optional(
+    Type.String({
+      pattern: '^sha256:[0-9a-f]{64}$',
+      description: 'Ours: instead of file, sha256:<hex> of what was sent to /uploads',
+    }),
+  ),
+  upload_size: Type.Optional(Type.Integer({ minimum: 1, description: 'Ours: with upload, its Upload-Length' })),
+  file_name: Type.Optional(Type.String({ description: 'Ours: with upload, what the file is called' })),
 })
 
 export const ModelVersion = Type.Object({

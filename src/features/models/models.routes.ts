@@ -161,7 +161,7 @@ export const modelsRoutes = (
         size,
         sha256,
         fileName: `${found.model.name ?? found.model.id}-v${found.version.version}${extension && `.${extension}`}`,
-        open: (range) => storage.blobs.read(sha256, range),
+        open: (range, chunks) => storage.blobs.read(sha256, range, chunks),
       })
     },
   )

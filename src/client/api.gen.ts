@@ -12127,7 +12127,7 @@ export interface operations {
                     rounds?: number;
                     /** @description Updates that a round needs, default 2 */
                     min_devices?: number;
-                    /** @description Updates that a round wants; min_devices when absent */
+                    /** @description Updates that a round wants; min_devices when absent, or as many as the strategy needs */
                     target_devices?: number;
                     /** @description So many times target_devices are selected; the round closes with the first target_devices updates */
                     over_selection?: number;

@@ -294,6 +294,10 @@ export const strategySettings = (
   return { name, options: settled }
 }
 
+/** With fewer updates than these a round cannot succeed: Krum needs 2f + 3 (Blanchard et al. 2017, section 3). */
+export const fewestUpdates = ({ options: { byzantine: f } }: StrategySettings): number =>
+  typeof f === 'number' ? 2 * f + 3 : 1
+
 export const isStrategyName = (name: string): name is StrategyName => Object.hasOwn(STRATEGY_RULES, name)
 
 /** Throws bad_request saying why, where the strategy cannot be combined with clipping and noise. */

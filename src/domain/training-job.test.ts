@@ -58,6 +58,14 @@ describe('the sizes of a round', () => {
     )
   })
 
+  it('are large enough for the strategy', () => {
+    const strategy = strategySettings('krum', { byzantine: 4 })
+    expect(() => roundSizes({ strategy, ...sizes })).toThrow(
+      "target_devices (10) is too low for strategy 'krum' with strategy_options.byzantine 4: it needs 2f + 3 = 11 updates.",
+    )
+    expect(roundSizes({ strategy, ...sizes, targetDevices: 12 })).toEqual({ minDevices: 11, wanted: 12, selected: 12 })
+  })
+
   it('do not contradict each other', () => {
     expect(() => roundSizes({ strategy: strategySettings(), ...sizes, minDevices: 11 })).toThrow(
       'min_devices (11) must not exceed target_devices (10)',

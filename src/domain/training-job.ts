@@ -1,5 +1,5 @@
 import { badRequest, conflict } from './errors.ts'
-import { STRATEGY_RULES, type StrategySettings } from './strategy-settings.ts'
+import { fewestUpdates, STRATEGY_RULES, type StrategySettings } from './strategy-settings.ts'
 
 /** `pending` until its first round has begun. The last three are where every job ends, always with a reason. */
 export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'
@@ -116,8 +116,15 @@ export const roundSizes = (
         `(${wanted}): a round closes when so many updates are in.`,
     )
   }
+  const fewest = fewestUpdates(strategy)
+  if (wanted < fewest) {
+    throw badRequest(
+      `target_devices (${wanted}) is too low for strategy '${strategy.name}' with strategy_options.byzantine ` +
+        `${strategy.options.byzantine}: it needs 2f + 3 = ${fewest} updates. Set target_devices to that, or byzantine lower.`,
+    )
+  }
   // 10 * 1.1 is a little more than 11 in floating point.
-  return { minDevices, wanted, selected: Math.ceil(targetDevices * overSelection - 1e-9) }
+  return { minDevices: Math.max(minDevices, fewest), wanted, selected: Math.ceil(targetDevices * overSelection - 1e-9) }
 }
 
 /** Whether the losses of a job's completed rounds, oldest first, have stopped getting better. Rounds without a loss say nothing. */

@@ -5,6 +5,7 @@ import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import { noiseForEpsilon } from '../../domain/privacy/planning.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import {
+  fewestUpdates,
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
   STRATEGY_RULES,
@@ -118,7 +119,8 @@ export const createJobPlans = (parts: {
       const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
       const targetDevices =
-        wanted.targetDevices ?? (isAsynchronous ? Math.max(minDevices, Number(strategy.options.buffer)) : minDevices)
+        wanted.targetDevices ??
+        Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : fewestUpdates(strategy))
       const overSelection = wanted.overSelection ?? OVER_SELECTION.default
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
       const reach = await rounds.reach(caller, wanted)

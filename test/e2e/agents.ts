@@ -3,17 +3,13 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { type AgentOptions, runAgent } from '../../src/device/agent/agent.ts'
 import { noTrainer } from '../../src/device/agent/agent-trainer.ts'
 import { commandHook } from '../../src/device/agent/delivery/model-hook.ts'
 import { emptyFolder } from '../databases.ts'
+import { builtFile } from './built-program.ts'
 
-const SVC = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-
-// Its own, whatever the working directory of the program is.
-const TSX = import.meta.resolve('tsx')
 const PATIENCE_MS = 60_000
 
 /** A device that has no rounds to take part in. */
@@ -54,7 +50,7 @@ export const runAgentProcess = async (
   argv: readonly string[],
   folder: string,
 ): Promise<AgentProcess> => {
-  const child: ChildProcess = spawn(process.execPath, ['--import', TSX, SVC, 'agent', '--interval', '1', ...argv], {
+  const child: ChildProcess = spawn(process.execPath, [builtFile('cli/main.js'), 'agent', '--interval', '1', ...argv], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, SERVICE_HOME: join(folder, 'home'), SERVICE_API_BASE: baseUrl },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { builtFile } from './built-program.ts'
 
 export interface RunningService {
   readonly baseUrl: string
@@ -14,14 +14,12 @@ export interface RunningService {
   terminate(): Promise<number | null>
 }
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-
 /** The program itself, as `npm start` runs it, on a data folder and a free port. */
 export const runService = async (
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> => {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', MAIN], {
+  const child: ChildProcess = spawn(process.execPath, [builtFile('main.js')], {
     env: {
       PATH: process.env.PATH,
       SERVICE_DATA_DIR: dataDir,

@@ -117,9 +117,12 @@ export const createCombinations = (parts: {
       return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
     },
 
-    /** How every update looks beside the others; null where there is no model to measure from, or nothing to compare. */
+    /**
+     * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
+     * private rounds: no budget pays for figures about single devices.
+     */
     async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
-      if (round.plan.secure !== undefined) return null
+      if (round.plan.secure !== undefined || round.privacy !== null) return null
       const globalPath = await globalOf(round)
       if (globalPath === null) return null
       const updates = await Promise.all(

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
-import { startWorld } from '../../../test/world.ts'
 import { jobOf, judge, play, startFleet, startJob, uploadModel } from '../../../test/training-fleet.ts'
+import { startWorld } from '../../../test/world.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -53,7 +53,7 @@ it('a private round reserves its cost, spends it when its result is out, and cou
   await deliver(round.body.id)
   expect(await budget()).toMatchObject({ current_epsilon_spent: cost, epsilon_committed: cost, rounds_tracked: 1 })
   // No budget pays for figures about single devices.
-  const { updates } = (await send('GET', `/training/rounds/${round.body.id}/updates`)).body
+  const { updates } = (await send('GET', `/training/rounds/${round.body.id}/updates`)).body as { updates: unknown[] }
   expect(updates[0]).toMatchObject({ norm: null, cosine: null })
   expect((await send('GET', `/federations/${id}/privacy/history`)).body.history).toEqual([
     {

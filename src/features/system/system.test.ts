@@ -62,6 +62,8 @@ describe('every path of the API', () => {
         const url = path.replaceAll(/\{\w+\}/g, 'x')
         const { status, body: answer } = await world.request(method.toUpperCase(), url)
         if (operation.security.length === 0) open.push(`${method} ${path}`)
+        // An answer to HEAD has no body.
+        else if (method === 'head') expect([path, status]).toEqual([path, 401])
         else expect([path, status, answer]).toMatchObject([path, 401, { error: 'unauthorized', status_code: 401 }])
       }
     }
@@ -70,6 +72,8 @@ describe('every path of the API', () => {
       'post /api/v1/devices/register',
       'post /api/v1/login/authorize',
       'post /api/v1/login/token',
+      // Its code is what opens it.
+      'post /api/v1/pairings/claim',
     ])
   })
 

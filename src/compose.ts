@@ -99,6 +99,8 @@ export interface Surroundings {
   readonly onFatal?: (error: Error) => void
   /** An open database to work on, instead of the one that the settings name. */
   readonly database?: Database
+  /** Threads to work with, instead of its own; `close` leaves them running. */
+  readonly workers?: AggregationWorkers
 }
 
 export interface Service {
@@ -139,7 +141,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   await migrate(database, MIGRATIONS)
   const blobs = await openFolderStore(blobsFolder)
   const partials = await openPartialFiles(blobsFolder)
-  const workers = new AggregationWorkers()
+  const workers = surroundings.workers ?? new AggregationWorkers()
   const metrics = createMetrics()
 
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
@@ -483,7 +485,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
       rounds.changes.close()
       await app.close()
       await clockwork.stop()
-      await workers.close()
+      if (surroundings.workers === undefined) await workers.close()
       await keys.flushUses()
       await database.close()
     },

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import { AggregationWorkers } from '../src/aggregation/worker-pool.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { compose, type Service } from '../src/compose.ts'
 import { type Config, readConfig } from '../src/config.ts'
@@ -47,6 +48,9 @@ export interface WorldOptions {
   readonly durable?: boolean
 }
 
+// Starting a thread from .ts files takes a second: all services of a process share these, which end with it.
+const workers = new AggregationWorkers()
+
 /** Closed when the test ends. */
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
   const { durable = false, database: kind = 'embedded' } = options
@@ -60,7 +64,8 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   }
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
-  const start = async () => compose(config, { now, ...(durable ? {} : { database: await openTestDatabase(kind) }) })
+  const start = async () =>
+    compose(config, { now, workers, ...(durable ? {} : { database: await openTestDatabase(kind) }) })
   let service = await start()
   let baseUrl = await service.app.listen({ host: config.host, port: 0 })
   onTestFinished(() => service.close())

@@ -11,6 +11,7 @@ import { serveDocumentation } from './openapi.ts'
 import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
 import { type ReadinessChecks, serveReadiness } from './readiness.ts'
 import { createLogger, type LogOptions } from './request-log.ts'
+import { compileSerializer } from './serialization.ts'
 import { closeGracefully } from './shutdown.ts'
 import { dropSlowClients, type InFlight, PATIENCE, type Patience } from './slow-clients.ts'
 import { requestId, watchTraffic } from './traffic.ts'
@@ -107,6 +108,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
 
   app.server.maxConnections = options.maxConnections ?? 10_000
   app.setValidatorCompiler(compileValidator)
+  app.setSerializerCompiler(compileSerializer)
   answerErrors(app)
   const patience = options.patience ?? PATIENCE
   inFlight = watchTraffic(app, options.metrics, patience.lingerMs)

@@ -18,6 +18,7 @@ export class InvalidRequest extends Error {
 }
 
 type Outcome = { readonly value: unknown } | { readonly error: InvalidRequest }
+type Validator = (data: unknown) => Outcome
 
 /** The schema of a body that may be left out; the handler then sees undefined. */
 export const optionalBody = <S extends TSchema>(schema: S) =>
@@ -28,7 +29,7 @@ const hasDefaults = (schema: unknown): boolean =>
   schema !== null &&
   (Object.hasOwn(schema, 'default') || Object.values(schema).some(hasDefaults))
 
-const validatorOf = (part: Part, schema: TSchema): ((data: unknown) => Outcome) => {
+const validatorOf = (part: Part, schema: TSchema): Validator => {
   const compiled = Compile(schema)
   const coerces = part === 'querystring' || part === 'params' || part === 'form'
   const defaults = hasDefaults(schema)
@@ -47,19 +48,25 @@ const validatorOf = (part: Part, schema: TSchema): ((data: unknown) => Outcome) 
  * Bodies are taken as they are: '5' is not 5. Paths and queries carry only text, so theirs is turned into what the
  * schema asks for. Defaults are filled in everywhere.
  */
-export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
-  validatorOf((httpPart ?? 'body') as Part, schema)
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const part = (httpPart ?? 'body') as Part
+  return (data) => validate(part, schema, data)
+}
 
-const formValidators = new WeakMap<TSchema, (data: unknown) => Outcome>()
+const validators = new WeakMap<TSchema, Map<Part, Validator>>()
+
+/** Schemas are compiled when they are first needed, and once in a process. */
+const validate: (part: Part, schema: TSchema, data: unknown) => Outcome = (part, schema, data) => {
+  let ofParts = validators.get(schema)
+  if (ofParts === undefined) validators.set(schema, (ofParts = new Map()))
+  let validator = ofParts.get(part)
+  if (validator === undefined) ofParts.set(part, (validator = validatorOf(part, schema)))
+  return validator(data)
+}
 
 /** The text fields of a multipart form as the typed values of `schema`; bad_request names what does not fit. */
 export const parseFields = <S extends TSchema>(schema: S, fields: Readonly<Record<string, string>>): Static<S> => {
-  let validate = formValidators.get(schema)
-  if (validate === undefined) {
-    validate = validatorOf('form', schema)
-    formValidators.set(schema, validate)
-  }
-  const outcome = validate(fields)
+  const outcome = validate('form', schema, fields)
   if ('error' in outcome) throw badRequest(outcome.error.message)
   return outcome.value as Static<S>
 }

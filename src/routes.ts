@@ -37,6 +37,9 @@ import type { PoliciesService } from './features/policies/policies.service.ts'
 import { rolloutsRoutes } from './features/rollouts/rollouts.routes.ts'
 import type { RolloutsService } from './features/rollouts/rollouts.service.ts'
 import type { AggregationsService } from './features/rounds/aggregations.service.ts'
+import { participationRoutes } from './features/rounds/participation.routes.ts'
+import type { Participation } from './features/rounds/participation.service.ts'
+import { receiptsRoutes } from './features/rounds/receipts.routes.ts'
 import { roundsRoutes } from './features/rounds/rounds.routes.ts'
 import type { RoundsService } from './features/rounds/rounds.service.ts'
 import { updatesRoutes } from './features/rounds/updates.routes.ts'
@@ -68,6 +71,7 @@ export interface Services {
   readonly analytics: AnalyticsService
   readonly models: ModelsService
   readonly rounds: RoundsService
+  readonly participation: Participation
   readonly secureRounds: SecureRoundsService
   readonly updates: UpdatesService
   readonly aggregations: AggregationsService
@@ -99,7 +103,9 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   policiesRoutes(app, services.policies, services.models)
   federationsRoutes(app, services.federations, services.privacy)
   analyticsRoutes(app, services.analytics, services.federations)
-  roundsRoutes(app, services.rounds, services.aggregations, blobs)
+  roundsRoutes(app, services.rounds)
+  participationRoutes(app, services.participation, blobs)
+  receiptsRoutes(app, services.aggregations)
   secureRoundsRoutes(app, services.secureRounds)
   jobsRoutes(app, services.jobs)
   keysRoutes(app, services.keys, now)

@@ -8,6 +8,7 @@ import { nextHeartbeatSeconds } from '../../domain/pace.ts'
 import type { Random } from '../../domain/sampling.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
+import type { Participation } from '../rounds/participation.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { Beat, Heard, HeartbeatsStore, OpenRound } from './heartbeats.store.ts'
 
@@ -40,14 +41,15 @@ export const createHeartbeatsService = (parts: {
   readonly database: Database
   readonly store: HeartbeatsStore
   readonly devices: DevicesService
-  readonly rounds: RoundsService
+  readonly changes: RoundsService['changes']
+  readonly participation: Pick<Participation, 'join'>
   readonly plans: Pick<DeliveryPlans, 'assignmentsOf'>
   /** How many devices are active, of all organisations. */
   readonly activeDevices: () => Promise<number>
   readonly random: Random
   readonly now: () => Date
 }) => {
-  const { database, store, devices, rounds, plans, activeDevices, random, now } = parts
+  const { database, store, devices, changes, participation, plans, activeDevices, random, now } = parts
 
   let fleet = { size: 0, lookAgainAt: 0 }
   /** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
@@ -97,7 +99,7 @@ export const createHeartbeatsService = (parts: {
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of open) {
       if (!mayJoin(round, heard)) continue
-      if (await rounds.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
+      if (await participation.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
       if (round.groupId === null) return heard
     }
     return heard
@@ -109,7 +111,6 @@ export const createHeartbeatsService = (parts: {
      * is held until a round does or its assignments are others than it knows, at most so long.
      */
     async beat(caller: Caller, deviceId: string, report: Report, wait: Wait): Promise<Answered> {
-      const { changes } = rounds
       const began = Date.now()
       const deadline = began + wait.ms
       const answer = (heard: Heard & { wanted: boolean }, assignments: readonly Assignment[]): Answered => {

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
-import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
+import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
 import {
@@ -10,10 +10,8 @@ import {
   type StrategyName,
   type StrategySettings,
 } from '../../domain/strategy-settings.ts'
-import type { DevicesService } from '../devices/devices.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
-import type { Participant, ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundSignal } from './round-signal.ts'
@@ -42,9 +40,7 @@ export interface StartRound {
 export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
-  readonly participants: ParticipantsStore
   readonly models: ModelsService
-  readonly devices: DevicesService
   readonly reaching: RoundReach
   readonly starts: RoundStarts
   readonly secure: Pick<SecureSteps, 'prepare'>
@@ -52,7 +48,7 @@ export const createRoundsService = (parts: {
   readonly changes: RoundSignal
   readonly now: () => Date
 }) => {
-  const { database, store, participants, models, devices, reaching, starts, secure, endings, changes, now } = parts
+  const { database, store, models, reaching, starts, secure, endings, changes, now } = parts
 
   const { maySee, reach, scopeOf } = reaching
 
@@ -183,25 +179,6 @@ export const createRoundsService = (parts: {
       return store.list(database.sql, caller.orgId, page)
     },
 
-    /** A free seat in an active round for a device that has none; true when it now takes part. */
-    join: (roundId: string, deviceId: string): Promise<boolean> =>
-      participants.join(database.sql, roundId, deviceId, now()),
-
-    /** What the round hands out: strategy, hyperparameters, and the model to start from. */
-    async plan(caller: Caller, id: string) {
-      const round = await get(caller, id)
-      const { controlSha256: sha256 } = round
-      const control = sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
-      return { round, origin: await originOf(round), control }
-    },
-
-    /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
-    async controlFile(caller: Caller, id: string): Promise<{ sha256: string; size: number }> {
-      const { control } = await this.plan(caller, id)
-      if (control === null) throw notFound('A control variate of round', id)
-      return control
-    },
-
     /** The latest round of a job, locked, while it is in progress; null otherwise. */
     async lockActiveOf(tx: Database['sql'], jobId: string): Promise<StoredRound | null> {
       const latest = await store.latestOfJob(tx, jobId)
@@ -220,35 +197,6 @@ export const createRoundsService = (parts: {
     countOfJob: (jobId: string): Promise<number> => store.countOfJob(database.sql, jobId),
 
     ofJob: (jobId: string, page: { limit: number; offset: number }) => store.ofJob(database.sql, jobId, page),
-
-    /** The file of the round's global model; a participant that fetches it is then counted as participating. */
-    async modelFile(caller: Caller, id: string, fetches: boolean) {
-      const round = await get(caller, id)
-      const origin = await originOf(round)
-      if (origin === null) throw notFound('A global model of round', id)
-      const deviceId = caller.deviceId
-      if (fetches && deviceId !== null && round.status === 'active') {
-        await database.transaction(async (tx) => {
-          const locked = await store.lock(tx, round.id)
-          if (!(await participants.markFetched(tx, round.id, deviceId, now()))) return
-          await store.update(tx, round.id, { participated_devices: locked!.participatedDevices + 1 })
-        })
-      }
-      return origin
-    },
-
-    /** Whether a device takes part in the round, and why or why not. */
-    async selection(caller: Caller, id: string, deviceName: string | undefined) {
-      const round = await get(caller, id)
-      const device = await (deviceName === undefined ? devices.owner(caller) : devices.get(caller, deviceName))
-      const part = await participants.find(database.sql, round.id, device.id)
-      return { round, device, part, reason: explain(round, part) }
-    },
-  }
-
-  async function originOf(round: StoredRound) {
-    if (round.globalModelId === null || round.globalModelVersion === null) return null
-    return models.originOf(round.globalModelId, round.globalModelVersion)
   }
 }
 
@@ -265,28 +213,6 @@ const requireStandsAlone = (strategy: StrategySettings | null, version: StoredVe
     const what = isPrivate ? 'privacy' : `strategy '${name}'`
     throw badRequest(`global_model_id is required with ${what}, which works on the changes of a model.`)
   }
-}
-
-const explain = (round: StoredRound, part: Participant | null): string => {
-  if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
-  switch (part?.chosen) {
-    case 'starter':
-      return 'Selected: its key started the round.'
-    case 'drawn':
-      return 'Selected: drawn at random among the active devices when the round started.'
-    case 'joined':
-      return 'Selected: it sent a heartbeat while the round had free places.'
-  }
-  if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
-  return round.takingPart < round.targetDevices
-    ? 'Not selected yet: it was not active when the round started. It joins with its next heartbeat.'
-    : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
-}
-
-/** The caller is a device taking part in the round, or a conflict says why it is not. */
-export const requireParticipant = (part: Participant | null, round: StoredRound): Participant => {
-  if (part === null) throw conflict(`This device is not a participant of the round. ${explain(round, null)}`)
-  return part
 }
 
 export type RoundsService = ReturnType<typeof createRoundsService>

@@ -6,7 +6,8 @@ import { badRequest, conflict, notFound, ServiceError } from '../../domain/error
 import { dueEvent } from '../../domain/round.ts'
 import type { Layout } from '../../tensors/layout.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
-import { requireParticipant, type StoredRound } from './rounds.service.ts'
+import { requireParticipant } from './participation.service.ts'
+import type { StoredRound } from './rounds.service.ts'
 import type { RoundsStore } from './rounds.store.ts'
 import type { UpdatesStore } from './updates.store.ts'
 

@@ -1,0 +1,82 @@
+import { createAssignmentsService } from '../features/assignments/assignments.service.ts'
+import { createReportsStore } from '../features/assignments/reports.store.ts'
+import { createDeploymentsService } from '../features/deployments/deployments.service.ts'
+import { createExperimentsService } from '../features/experiments/experiments.service.ts'
+import { createObservationsService } from '../features/experiments/observations.service.ts'
+import { createObservationsStore } from '../features/experiments/observations.store.ts'
+import { createPairingsService } from '../features/pairings/pairings.service.ts'
+import { createPairingsStore } from '../features/pairings/pairings.store.ts'
+import { createPoliciesService } from '../features/policies/policies.service.ts'
+import { createPoliciesStore } from '../features/policies/policies.store.ts'
+import { createRolloutsService } from '../features/rollouts/rollouts.service.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { Foundation } from './foundation.ts'
+
+/** How versions reach devices: rollouts, deployments, experiments, and what devices say of them. */
+export const composeDelivery = (foundation: Foundation, catalogue: Catalogue) => {
+  const { database, log, now, newId } = foundation
+  const { devices, groups, models, plans, planned } = catalogue
+  const experiments = createExperimentsService({
+    database,
+    store: planned.experiments,
+    plans,
+    models,
+    groups,
+    now,
+    newId,
+  })
+  const observations = createObservationsService({
+    database,
+    store: createObservationsStore(),
+    experiments,
+    plans,
+    devices,
+    now,
+  })
+  const assignments = createAssignmentsService({
+    database,
+    store: createReportsStore(),
+    plans,
+    devices,
+    reported: async (planIds) => {
+      await rollouts.reported(planIds)
+      await deployments.reported(planIds)
+    },
+    now,
+  })
+  const rollouts = createRolloutsService({
+    database,
+    store: planned.rollouts,
+    plans,
+    assignments,
+    models,
+    devices,
+    groups,
+    now,
+    newId,
+  })
+  const deployments = createDeploymentsService({
+    database,
+    store: planned.deployments,
+    plans,
+    models,
+    groups,
+    now,
+    newId,
+  })
+  const pairings = createPairingsService({ database, store: createPairingsStore(), devices, deployments, now, newId })
+  const policies = createPoliciesService({
+    database,
+    store: createPoliciesStore(),
+    plans,
+    models,
+    rollouts,
+    groups,
+    log,
+    now,
+    newId,
+  })
+  return { experiments, observations, assignments, rollouts, deployments, pairings, policies }
+}
+
+export type Delivery = ReturnType<typeof composeDelivery>

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { DestinationStream } from 'pino'
+import { AggregationWorkers } from '../aggregation/worker-pool.ts'
+import { openFolderStore } from '../blobs/folder-store.ts'
+import { openPartialFiles } from '../blobs/partial-files.ts'
+import type { Config } from '../config.ts'
+import { requireDataFolder } from '../data-folder.ts'
+import { migrate } from '../db/migrate.ts'
+import { MIGRATIONS } from '../db/migrations/all.ts'
+import { type Database, openDatabase } from '../db/open.ts'
+import { createLogger } from '../http/request-log.ts'
+
+/** What differs between a real start and a test: the clock, chance, and where the log goes. */
+export interface Surroundings {
+  readonly now?: () => Date
+  readonly newId?: () => string
+  readonly random?: () => number
+  readonly logDestination?: DestinationStream
+  /** Called when the service cannot go on: its database has died. */
+  readonly onFatal?: (error: Error) => void
+  /** An open database to work on, instead of the one that the settings name. */
+  readonly database?: Database
+  /** Threads to work with, instead of its own; `close` leaves them running. */
+  readonly workers?: AggregationWorkers
+}
+
+/** What every feature stands on: the log, the database, the files, the threads, time and chance. */
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>
+
+/** Opens the data folder and the database, and brings the database up to date. */
+export const openFoundation = async (config: Config, surroundings: Surroundings) => {
+  const now = surroundings.now ?? (() => new Date())
+  const newId = surroundings.newId ?? randomUUID
+  const random = surroundings.random ?? Math.random
+  const log = createLogger({
+    level: config.logLevel,
+    ...(surroundings.logDestination && { destination: surroundings.logDestination }),
+  })
+
+  const blobsFolder = join(config.dataDir, 'blobs')
+  await requireDataFolder(config.dataDir)
+  await requireDataFolder(blobsFolder)
+  const database =
+    surroundings.database ??
+    (await openDatabase({
+      url: config.databaseUrl,
+      dataDir: config.dataDir,
+      log,
+      ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
+    }))
+  await migrate(database, MIGRATIONS)
+  const blobs = await openFolderStore(blobsFolder)
+  const partials = await openPartialFiles(blobsFolder)
+  const workers = surroundings.workers ?? new AggregationWorkers()
+  const close = async (): Promise<void> => {
+    if (surroundings.workers === undefined) await workers.close()
+    await database.close()
+  }
+  return { config, database, blobs, partials, workers, log, now, newId, random, close }
+}

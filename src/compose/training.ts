@@ -1,0 +1,199 @@
+import { createAnalyticsService } from '../features/analytics/analytics.service.ts'
+import { createQueriesStore } from '../features/analytics/queries.store.ts'
+import { createReadingsStore } from '../features/analytics/readings.store.ts'
+import { createFederationsService } from '../features/federations/federations.service.ts'
+import { createFederationsStore } from '../features/federations/federations.store.ts'
+import { createLedger } from '../features/federations/ledger.service.ts'
+import { createLedgerStore } from '../features/federations/ledger.store.ts'
+import { createMembersStore } from '../features/federations/members.store.ts'
+import { createPrivacyService } from '../features/federations/privacy.service.ts'
+import { createJobPlans } from '../features/jobs/job-plans.service.ts'
+import { createJobProgress } from '../features/jobs/job-progress.service.ts'
+import { createJobsService } from '../features/jobs/jobs.service.ts'
+import { createJobsStore } from '../features/jobs/jobs.store.ts'
+import { createAggregationsService } from '../features/rounds/aggregations.service.ts'
+import { createCombinations } from '../features/rounds/combinations.service.ts'
+import { createLeasesStore } from '../features/rounds/leases.store.ts'
+import { createParticipantsStore } from '../features/rounds/participants.store.ts'
+import { createParticipation } from '../features/rounds/participation.service.ts'
+import { createRoundEndings } from '../features/rounds/round-endings.service.ts'
+import { createRoundReach } from '../features/rounds/round-reach.service.ts'
+import type { RoundSignal } from '../features/rounds/round-signal.ts'
+import { createRoundStarts } from '../features/rounds/round-starts.service.ts'
+import { createRoundsService } from '../features/rounds/rounds.service.ts'
+import { createRoundsStore } from '../features/rounds/rounds.store.ts'
+import { createSelectionStore } from '../features/rounds/selection.store.ts'
+import { createUpdateAdmission } from '../features/rounds/update-admission.service.ts'
+import { createUpdatesService } from '../features/rounds/updates.service.ts'
+import { createUpdatesStore } from '../features/rounds/updates.store.ts'
+import { createSecureRoundsService } from '../features/secure-rounds/secure-rounds.service.ts'
+import { createSecureRoundsStore } from '../features/secure-rounds/secure-rounds.store.ts'
+import { createSecureSteps } from '../features/secure-rounds/secure-steps.service.ts'
+import { createSecureSums } from '../features/secure-rounds/secure-sums.service.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { Delivery } from './delivery.ts'
+import type { Foundation } from './foundation.ts'
+
+/** Wakes a part of the clockwork, which is built after what it drives. */
+export type Wake = (name: 'aggregation' | 'jobs') => void
+
+/** How models are trained: federations and their budgets, rounds, jobs, and what they make of the updates. */
+export const composeTraining = (
+  foundation: Foundation,
+  catalogue: Catalogue,
+  parts: { readonly observations: Delivery['observations']; readonly changes: RoundSignal; readonly wake: Wake },
+) => {
+  const { config, database, blobs, workers, log, random, now, newId } = foundation
+  const { files, devices, groups, models, sharedModels } = catalogue
+  const { observations, changes, wake } = parts
+  const ledgerStore = createLedgerStore()
+  const ledger = createLedger({ store: ledgerStore, now, newId })
+  const federations = createFederationsService({
+    database,
+    store: createFederationsStore(),
+    members: createMembersStore(),
+    sharedModels,
+    models,
+    now,
+    newId,
+  })
+  const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
+  const analytics = createAnalyticsService({
+    database,
+    queries: createQueriesStore(),
+    readings: createReadingsStore(),
+    federations,
+    now,
+    newId,
+  })
+  const roundsStore = createRoundsStore()
+  const participants = createParticipantsStore()
+  const jobsStore = createJobsStore()
+  const jobProgress = createJobProgress({ store: jobsStore, now })
+  const endings = createRoundEndings({
+    store: roundsStore,
+    participants,
+    ledger,
+    sharing: federations,
+    follower: jobProgress.follower,
+    now,
+  })
+  const secureStore = createSecureRoundsStore()
+  const secureSteps = createSecureSteps({ store: secureStore, blobs, workers, now })
+  const starts = createRoundStarts({
+    store: roundsStore,
+    selection: createSelectionStore(),
+    participants,
+    ledger,
+    secure: secureSteps,
+    random,
+    graceSeconds: config.stragglerGraceSeconds,
+    now,
+    newId,
+  })
+  const rounds = createRoundsService({
+    database,
+    store: roundsStore,
+    models,
+    reaching: createRoundReach({ database, groups, federations }),
+    starts,
+    secure: secureSteps,
+    endings,
+    changes,
+    now,
+  })
+  const participation = createParticipation({
+    database,
+    store: roundsStore,
+    participants,
+    rounds,
+    models,
+    devices,
+    now,
+  })
+  const secureRounds = createSecureRoundsService({
+    database,
+    store: secureStore,
+    rounds,
+    endings,
+    collected: () => wake('aggregation'),
+    now,
+  })
+  const combinations = createCombinations({
+    blobs,
+    workers,
+    sums: createSecureSums({ database, store: secureStore }),
+  })
+  const updatesStore = createUpdatesStore()
+  const jobPlans = createJobPlans({
+    database,
+    models,
+    rounds,
+    starts,
+    secure: secureSteps,
+    isReadable: combinations.isReadable,
+    ledger,
+  })
+  const jobs = createJobsService({
+    database,
+    store: jobsStore,
+    progress: jobProgress,
+    plan: jobPlans.plan,
+    rounds,
+    starts,
+    secure: secureSteps,
+    endings,
+    models,
+    log,
+    now,
+    newId,
+  })
+  const aggregations = createAggregationsService({
+    database,
+    store: roundsStore,
+    leases: createLeasesStore(),
+    updates: updatesStore,
+    combinations,
+    endings,
+    rounds,
+    models,
+    files,
+    log,
+    ended: () => wake('jobs'),
+    now,
+  })
+  const updates = createUpdatesService({
+    database,
+    store: roundsStore,
+    participants,
+    updates: updatesStore,
+    admission: createUpdateAdmission({
+      database,
+      store: roundsStore,
+      participants,
+      updates: updatesStore,
+      blobs,
+      workers,
+      now,
+    }),
+    rounds,
+    endings,
+    secure: secureSteps,
+    files,
+    observations,
+    collected: () => wake('aggregation'),
+    now,
+    newId,
+  })
+  return {
+    federations,
+    privacy,
+    analytics,
+    rounds,
+    participation,
+    secureRounds,
+    updates,
+    aggregations,
+    jobs,
+  }
+}

@@ -1,0 +1,95 @@
+import type { Database } from '../../db/open.ts'
+import type { Caller } from '../../domain/access.ts'
+import { conflict, notFound } from '../../domain/errors.ts'
+import type { DevicesService } from '../devices/devices.service.ts'
+import type { ModelsService } from '../models/models.service.ts'
+import type { Participant, ParticipantsStore } from './participants.store.ts'
+import type { RoundsService } from './rounds.service.ts'
+import type { RoundsStore, StoredRound } from './rounds.store.ts'
+
+/** A device's part in a round: whether it has one, and what it is handed. */
+export const createParticipation = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly participants: ParticipantsStore
+  readonly rounds: Pick<RoundsService, 'get'>
+  readonly models: ModelsService
+  readonly devices: DevicesService
+  readonly now: () => Date
+}) => {
+  const { database, store, participants, rounds, models, devices, now } = parts
+
+  const originOf = async (round: StoredRound) => {
+    if (round.globalModelId === null || round.globalModelVersion === null) return null
+    return models.originOf(round.globalModelId, round.globalModelVersion)
+  }
+
+  return {
+    /** A free seat in an active round for a device that has none; true when it now takes part. */
+    join: (roundId: string, deviceId: string): Promise<boolean> =>
+      participants.join(database.sql, roundId, deviceId, now()),
+
+    /** What the round hands out: strategy, hyperparameters, and the model to start from. */
+    async plan(caller: Caller, id: string) {
+      const round = await rounds.get(caller, id)
+      const { controlSha256: sha256 } = round
+      const control = sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
+      return { round, origin: await originOf(round), control }
+    },
+
+    /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
+    async controlFile(caller: Caller, id: string): Promise<{ sha256: string; size: number }> {
+      const { control } = await this.plan(caller, id)
+      if (control === null) throw notFound('A control variate of round', id)
+      return control
+    },
+
+    /** The file of the round's global model; a participant that fetches it is then counted as participating. */
+    async modelFile(caller: Caller, id: string, fetches: boolean) {
+      const round = await rounds.get(caller, id)
+      const origin = await originOf(round)
+      if (origin === null) throw notFound('A global model of round', id)
+      const deviceId = caller.deviceId
+      if (fetches && deviceId !== null && round.status === 'active') {
+        await database.transaction(async (tx) => {
+          const locked = await store.lock(tx, round.id)
+          if (!(await participants.markFetched(tx, round.id, deviceId, now()))) return
+          await store.update(tx, round.id, { participated_devices: locked!.participatedDevices + 1 })
+        })
+      }
+      return origin
+    },
+
+    /** Whether a device takes part in the round, and why or why not. */
+    async selection(caller: Caller, id: string, deviceName: string | undefined) {
+      const round = await rounds.get(caller, id)
+      const device = await (deviceName === undefined ? devices.owner(caller) : devices.get(caller, deviceName))
+      const part = await participants.find(database.sql, round.id, device.id)
+      return { round, device, part, reason: explain(round, part) }
+    },
+  }
+}
+
+const explain = (round: StoredRound, part: Participant | null): string => {
+  if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
+  switch (part?.chosen) {
+    case 'starter':
+      return 'Selected: its key started the round.'
+    case 'drawn':
+      return 'Selected: drawn at random among the active devices when the round started.'
+    case 'joined':
+      return 'Selected: it sent a heartbeat while the round had free places.'
+  }
+  if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
+  return round.takingPart < round.targetDevices
+    ? 'Not selected yet: it was not active when the round started. It joins with its next heartbeat.'
+    : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
+}
+
+/** The caller is a device taking part in the round, or a conflict says why it is not. */
+export const requireParticipant = (part: Participant | null, round: StoredRound): Participant => {
+  if (part === null) throw conflict(`This device is not a participant of the round. ${explain(round, null)}`)
+  return part
+}
+
+export type Participation = ReturnType<typeof createParticipation>

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { STRATEGY_NAMES, type StrategyName, strategySettings } from '../domain/strategy-settings.ts'
+import { STRATEGY_NAMES, type StrategyName } from '../domain/strategy-rules.ts'
+import { strategySettings } from '../domain/strategy-settings.ts'
 import { aggregateFiles } from './engine.ts'
 import type { AggregationJob } from './job.ts'
 import { randomNumbers } from './kernel-oracle.fixture.ts'

@@ -1,4 +1,4 @@
-import type { StrategyName } from '../domain/strategy-settings.ts'
+import type { StrategyName } from '../domain/strategy-rules.ts'
 import { ditto } from './ditto.ts'
 import { fedadam } from './fedadam.ts'
 import { fedavg } from './fedavg.ts'

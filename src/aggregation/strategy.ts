@@ -1,4 +1,4 @@
-import type { StrategyOptions } from '../domain/strategy-settings.ts'
+import type { StrategyOptions } from '../domain/strategy-options.ts'
 import type { DType } from '../tensors/weight-file.ts'
 import type { PrivacyOutcome, PrivacyPlan } from './job.ts'
 import type { Kernel } from './kernel.ts'

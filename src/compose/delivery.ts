@@ -1,6 +1,7 @@
 import { createAssignmentsService } from '../features/assignments/assignments.service.ts'
 import { createReportsStore } from '../features/assignments/reports.store.ts'
 import { createDeploymentsService } from '../features/deployments/deployments.service.ts'
+import { createTargetsStore } from '../features/deployments/targets.store.ts'
 import { createExperimentsService } from '../features/experiments/experiments.service.ts'
 import { createObservationsService } from '../features/experiments/observations.service.ts'
 import { createObservationsStore } from '../features/experiments/observations.store.ts'
@@ -58,6 +59,7 @@ export const composeDelivery = (foundation: Foundation, catalogue: Catalogue) =>
   const deployments = createDeploymentsService({
     database,
     store: planned.deployments,
+    targetStore: createTargetsStore(),
     plans,
     models,
     groups,

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  requirePrivacyAllowed,
-  requireSecureAggregationAllowed,
-  STRATEGY_NAMES,
-  strategySettings,
-} from './strategy-settings.ts'
+import { STRATEGY_NAMES } from './strategy-rules.ts'
+import { requirePrivacyAllowed, requireSecureAggregationAllowed, strategySettings } from './strategy-settings.ts'
 
 describe('the settings of a strategy', () => {
   it('are fedavg when nothing is said', () => {

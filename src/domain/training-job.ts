@@ -1,5 +1,6 @@
 import { badRequest, conflict } from './errors.ts'
-import { fewestUpdates, STRATEGY_RULES, type StrategySettings } from './strategy-settings.ts'
+import { STRATEGY_RULES } from './strategy-rules.ts'
+import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
 
 /** `pending` until its first round has begun. The last three are where every job ends, always with a reason. */
 export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { STRATEGY_NAMES, type StrategyName } from '../../domain/strategy-settings.ts'
+import { STRATEGY_NAMES, type StrategyName } from '../../domain/strategy-rules.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'

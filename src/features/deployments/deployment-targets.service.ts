@@ -2,7 +2,7 @@ import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { activeSince, type Platform } from '../../domain/device.ts'
 import type { GroupsService } from '../groups/groups.service.ts'
-import type { Candidate, DeploymentsStore } from './deployments.store.ts'
+import type { Candidate, TargetsStore } from './targets.store.ts'
 
 export interface Aim {
   readonly modelName: string
@@ -20,7 +20,7 @@ const NAMED_IN_A_WARNING = 10
 /** Finds the devices that an aim means, and says what of it could not be found. */
 export const createDeploymentTargets = (parts: {
   readonly database: Database
-  readonly store: DeploymentsStore
+  readonly store: TargetsStore
   readonly groups: Pick<GroupsService, 'locate'>
   readonly now: () => Date
 }) => {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { Platform } from '../../domain/device.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { optionalBody } from '../../http/validation.ts'
+import { aimOf, present } from './deployment-body.schema.ts'
 import {
   Deployment,
   DeploymentDevices,
@@ -19,7 +19,7 @@ import {
   PromoteBody,
   ReasonBody,
 } from './deployments.schema.ts'
-import type { Aim, DeploymentsService, StoredDeployment } from './deployments.service.ts'
+import type { DeploymentsService, StoredDeployment } from './deployments.service.ts'
 
 const WEEK_SECONDS = 7 * 24 * 60 * 60
 
@@ -219,35 +219,3 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     devices: { ...(await deployments.counts(deployment.id)).counts },
   })
 }
-
-const aimOf = (body: {
-  readonly model_name: string
-  readonly model_version: string
-  readonly devices?: readonly string[]
-  readonly group?: string
-  readonly platform?: Platform
-}): Aim => ({
-  modelName: body.model_name,
-  modelVersion: body.model_version,
-  devices: body.devices,
-  group: body.group,
-  platform: body.platform,
-})
-
-const present = (deployment: StoredDeployment) => ({
-  deployment_id: deployment.id,
-  org_id: deployment.orgId,
-  model_name: deployment.modelName,
-  model_version: deployment.modelVersion,
-  model_id: deployment.modelId,
-  status: deployment.status,
-  strategy: deployment.strategy,
-  rollout_percentage: deployment.percentage,
-  target_count: deployment.targetCount,
-  activated_count: deployment.activatedCount,
-  reason: deployment.reason,
-  switched_at: deployment.switchedAt?.toISOString() ?? null,
-  deadline_at: deployment.deadlineAt?.toISOString() ?? null,
-  created_at: deployment.createdAt.toISOString(),
-  ended_at: deployment.endedAt?.toISOString() ?? null,
-})

@@ -14,10 +14,12 @@ import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.
 import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService, StoredModel } from '../models/models.service.ts'
 import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
-import type { Candidate, DeploymentsStore, StoredDeployment } from './deployments.store.ts'
+import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
+import type { Candidate, TargetsStore } from './targets.store.ts'
 
 export type { Aim } from './deployment-targets.service.ts'
-export type { StoredDeployment, TargetDevice } from './deployments.store.ts'
+export type { StoredDeployment } from './deployments.store.ts'
+export type { TargetDevice } from './targets.store.ts'
 
 export interface NewDeployment extends Aim {
   readonly percentage: number
@@ -38,15 +40,16 @@ const ATTENDED_AT_ONCE = 100
 export const createDeploymentsService = (parts: {
   readonly database: Database
   readonly store: DeploymentsStore
+  readonly targetStore: TargetsStore
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, plans, models, groups, now, newId } = parts
+  const { database, store, targetStore, plans, models, groups, now, newId } = parts
 
-  const targetsOf = createDeploymentTargets({ database, store, groups, now })
+  const targetsOf = createDeploymentTargets({ database, store: targetStore, groups, now })
 
   const modelOf = async (caller: Caller, name: string): Promise<StoredModel | null> => {
     try {
@@ -101,7 +104,7 @@ export const createDeploymentsService = (parts: {
     plans.change(async (tx, bump) => {
       const deployment = await store.lock(tx, id)
       if (deployment === null || deployment.status !== 'started') return
-      const reported = await store.reported(tx, id)
+      const reported = await targetStore.reported(tx, id)
       const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
       if (due === null) return
       const change = due.event === 'switch' ? { switchedAt: now() } : { reason: due.reason }
@@ -192,7 +195,7 @@ export const createDeploymentsService = (parts: {
       const { percentage, createdAt: at } = pending
       const deployment = await plans.change(async (tx, bump) => {
         await store.insert(tx, pending)
-        await store.insertTargets(
+        await targetStore.insert(
           tx,
           id,
           targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) })),
@@ -221,8 +224,8 @@ export const createDeploymentsService = (parts: {
         if (percentage <= locked.percentage) {
           throw conflict(`The deployment is at ${locked.percentage} % already: it can be promoted to more only.`)
         }
-        const activated = activatedAt(percentage, await store.targetNames(tx, id), id)
-        await store.activate(tx, id, [...activated])
+        const activated = activatedAt(percentage, await targetStore.names(tx, id), id)
+        await targetStore.activate(tx, id, [...activated])
         return move(tx, bump, locked, 'promote', { percentage, activatedCount: activated.size }, caller.keyId)
       })
     },
@@ -231,11 +234,11 @@ export const createDeploymentsService = (parts: {
       store.list(database.sql, { orgId: caller.orgId, modelName }, page),
 
     counts: async (id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> =>
-      store.reported(database.sql, id),
+      targetStore.reported(database.sql, id),
 
     async targets(caller: Caller, id: string, page: { limit: number; offset: number }) {
       await get(caller, id)
-      return store.targets(database.sql, id, page)
+      return targetStore.list(database.sql, id, page)
     },
 
     async history(caller: Caller, id: string, page: { limit: number; offset: number }) {

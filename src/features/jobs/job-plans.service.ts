@@ -4,11 +4,11 @@ import { badRequest, ServiceError } from '../../domain/errors.ts'
 import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import { noiseForEpsilon } from '../../domain/privacy/planning.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
+import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import {
   fewestUpdates,
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
-  STRATEGY_RULES,
   strategySettings,
 } from '../../domain/strategy-settings.ts'
 import {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
-import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
+import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { JOB_ROUNDS, MIN_DEVICES_DEFAULT, OVER_SELECTION, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { ClipNorm, NoiseMultiplier, Round } from '../rounds/rounds.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'

@@ -10,7 +10,7 @@ import {
   uploadModel,
 } from '../../../test/training-fleet.ts'
 import { startWorld, type World } from '../../../test/world.ts'
-import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
+import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
-import { STRATEGY_NAMES } from '../../domain/strategy-settings.ts'
+import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
 

@@ -3,11 +3,10 @@ import type { Caller } from '../../domain/access.ts'
 import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
+import { STRATEGY_RULES, type StrategyName } from '../../domain/strategy-rules.ts'
 import {
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
-  STRATEGY_RULES,
-  type StrategyName,
   type StrategySettings,
 } from '../../domain/strategy-settings.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'

@@ -2,7 +2,8 @@ import type { Selectable } from 'kysely'
 import type { Receipt } from '../../aggregation/receipt.ts'
 import type { RoundRow } from '../../db/rows.ts'
 import type { RoundStatus } from '../../domain/round.ts'
-import type { StrategyName, StrategyOptions } from '../../domain/strategy-settings.ts'
+import type { StrategyOptions } from '../../domain/strategy-options.ts'
+import type { StrategyName } from '../../domain/strategy-rules.ts'
 import type { SecureSettings } from '../../secure-aggregation/settings.ts'
 
 export interface StoredRound {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** A file that has arrived whole and is hashed, but is not yet kept. Exactly one of `keep` and `discard` ends it. */
+/** A file that has arrived whole and is hashed, but is not yet kept. `keep` or `discard` ends it; what is kept can no more be discarded. */
 export interface StagedBlob {
   /** 64 lower-case hex digits. */
   readonly sha256: string

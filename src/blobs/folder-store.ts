@@ -63,21 +63,35 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
     inUse.delete(path)
   }
 
-  const staged = (path: string, sha256: string, size: number): StagedBlob => ({
-    sha256,
-    size,
-    path,
-    discard: () => discard(path),
-    async keep() {
-      const target = pathOf(sha256)
-      const created = await mkdir(dirname(target), { recursive: true, mode: 0o700 })
-      // Over an existing file too: the bytes are the same, and a copy that rotted on disk is healed.
-      await rename(path, target)
-      inUse.delete(path)
-      await syncFolder(dirname(target))
-      if (created !== undefined) await syncFolder(dirname(dirname(target)))
-    },
-  })
+  const staged = (path: string, sha256: string, size: number): StagedBlob => {
+    let kept = false
+    return {
+      sha256,
+      size,
+      path,
+      discard: async () => {
+        if (!kept) await discard(path)
+      },
+      async keep() {
+        // Over an existing file too: the bytes are the same, and a copy that rotted on disk is healed.
+        const target = pathOf(sha256)
+        const folder = dirname(target)
+        const isNew = await rename(path, target).then(
+          () => false,
+          async (error: unknown) => {
+            if (!isMissing(error)) throw error
+            await mkdir(folder, { recursive: true, mode: 0o700 })
+            await rename(path, target)
+            return true
+          },
+        )
+        kept = true
+        inUse.delete(path)
+        await syncFolder(folder)
+        if (isNew) await syncFolder(dirname(folder))
+      },
+    }
+  }
 
   return {
     async stage(source, { maxBytes }) {

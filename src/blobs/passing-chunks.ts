@@ -9,7 +9,8 @@ import { Readable } from 'node:stream'
  */
 class PassingChunks extends Readable {
   readonly #handle: FileHandle
-  readonly #buffers: [Buffer, Buffer]
+  readonly #chunkBytes: number
+  readonly #buffers: Buffer[] = []
   #turn = 0
   #at: number
   readonly #end: number
@@ -19,12 +20,19 @@ class PassingChunks extends Readable {
     // One chunk is read ahead while another is on its way, and never a third.
     super({ highWaterMark: chunkBytes })
     this.#handle = handle
-    this.#buffers = [Buffer.allocUnsafeSlow(chunkBytes), Buffer.allocUnsafeSlow(chunkBytes)]
+    this.#chunkBytes = chunkBytes
     this.#at = start
     this.#end = end
   }
 
   override _read(): void {
+    const left = this.#end - this.#at
+    if (left <= 0) {
+      this.push(null)
+      return
+    }
+    // A small file needs no more memory than it has bytes, and no second buffer.
+    this.#buffers[this.#turn] ??= Buffer.allocUnsafeSlow(Math.min(this.#chunkBytes, left))
     const buffer = this.#buffers[this.#turn]!
     this.#turn = 1 - this.#turn
     this.#reading = this.#fill(buffer).then(
@@ -70,10 +78,11 @@ export const openPassing = async (
   range: { readonly start: number; readonly end: number } | undefined,
 ): Promise<Readable> => {
   const handle = await open(path, 'r')
-  return new PassingChunks(
-    handle,
-    chunkBytes,
-    range?.start ?? 0,
-    range === undefined ? Number.POSITIVE_INFINITY : range.end + 1,
-  )
+  try {
+    const end = range === undefined ? (await handle.stat()).size : range.end + 1
+    return new PassingChunks(handle, chunkBytes, range?.start ?? 0, end)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
 }

@@ -1,4 +1,5 @@
 import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import type { FilesStore } from './files.store.ts'
 
@@ -13,13 +14,22 @@ export const createFilesService = (parts: {
   readonly now: () => Date
 }) => {
   const { database, store, blobs, now } = parts
+
+  const touch = createBatcher<{ readonly sha256: string; readonly size: number }, void>({
+    maxBatch: 1000,
+    run: async (wanted) => {
+      await store.touch(database.sql, wanted, now())
+      return wanted.map(() => undefined)
+    },
+  })
+
   return {
     /**
      * Keeps a staged file. The record is touched before the bytes move into place: a collector that is about to
      * remove the same bytes either sees the touch and leaves them, or is done before the rename brings them back.
      */
     async keep(staged: StagedBlob): Promise<void> {
-      await store.touch(database.sql, staged, now())
+      await touch(staged)
       await staged.keep()
     },
 

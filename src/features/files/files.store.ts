@@ -2,13 +2,20 @@ import { sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 
 export const createFilesStore = () => ({
-  /** Records that the bytes are wanted from now on; a garbage collector leaves freshly touched bytes alone. */
-  async touch(db: Executor, blob: { sha256: string; size: number }, now: Date): Promise<void> {
-    await db
-      .insertInto('blobs')
-      .values({ sha256: blob.sha256, size: blob.size, touched_at: now })
-      .onConflict((conflict) => conflict.column('sha256').doUpdateSet({ touched_at: now }))
-      .execute()
+  /**
+   * Records that the bytes are wanted from now on; a garbage collector leaves freshly touched bytes alone. In the order of
+   * hashes, each once, so that two processes lock rows in the same order.
+   */
+  async touch(db: Executor, blobs: readonly { sha256: string; size: number }[], now: Date): Promise<void> {
+    const sorted = [...new Map(blobs.map((blob) => [blob.sha256, blob])).values()].sort((a, b) =>
+      a.sha256 < b.sha256 ? -1 : 1,
+    )
+    await sql`
+      insert into blobs (sha256, size, touched_at)
+      select sha256, size, ${now}::timestamptz
+      from unnest(${sorted.map((blob) => blob.sha256)}::text[], ${sorted.map((blob) => blob.size)}::bigint[])
+        as wanted (sha256, size)
+      on conflict (sha256) do update set touched_at = excluded.touched_at`.execute(db)
   },
 
   /**

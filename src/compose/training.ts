@@ -23,6 +23,7 @@ import { createRoundStarts } from '../features/rounds/round-starts.service.ts'
 import { createRoundsService } from '../features/rounds/rounds.service.ts'
 import { createRoundsStore } from '../features/rounds/rounds.store.ts'
 import { createSelectionStore } from '../features/rounds/selection.store.ts'
+import { createUpdateAcceptance } from '../features/rounds/update-acceptance.service.ts'
 import { createUpdateAdmission } from '../features/rounds/update-admission.service.ts'
 import { createUpdatesService } from '../features/rounds/updates.service.ts'
 import { createUpdatesStore } from '../features/rounds/updates.store.ts'
@@ -167,23 +168,23 @@ export const composeTraining = (
     store: roundsStore,
     participants,
     updates: updatesStore,
-    admission: createUpdateAdmission({
+    admission: createUpdateAdmission({ database, participants, updates: updatesStore, blobs, workers }),
+    acceptance: createUpdateAcceptance({
       database,
       store: roundsStore,
       participants,
       updates: updatesStore,
-      blobs,
-      workers,
+      endings,
+      secure: secureSteps,
+      observations,
       now,
+      newId,
     }),
     rounds,
-    endings,
     secure: secureSteps,
     files,
-    observations,
     collected: () => wake('aggregation'),
     now,
-    newId,
   })
   return {
     federations,

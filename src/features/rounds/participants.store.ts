@@ -16,6 +16,13 @@ export interface Participant {
   readonly failureReason: string | null
 }
 
+/** A device in a round. */
+export interface Seat {
+  readonly roundId: string
+  /** Internal id. */
+  readonly deviceId: string
+}
+
 /** Who takes part in a round. */
 export const createParticipantsStore = () => ({
   async insertAll(
@@ -59,11 +66,25 @@ export const createParticipantsStore = () => ({
 
   /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
   async find(db: Executor, roundId: string, deviceId: string): Promise<Participant | null> {
-    const ofDevice = db.selectFrom('round_participants').selectAll().where('device_id', '=', deviceId)
-    const row =
-      (await ofDevice.where('round_id', '=', roundId).executeTakeFirst()) ??
-      (await ofDevice.where('base_round_id', '=', roundId).executeTakeFirst())
-    return row === undefined ? null : fromRow(row)
+    return (await this.findAll(db, [{ roundId, deviceId }]))[0]!
+  },
+
+  /** The same for many, in their order. */
+  async findAll(db: Executor, asked: readonly Seat[]): Promise<(Participant | null)[]> {
+    if (asked.length === 0) return []
+    const { rows } = await sql<{ place: number } & Selectable<RoundParticipantRow>>`
+      select asked.place::int as place, found.*
+      from unnest(${asked.map(({ roundId }) => roundId)}::uuid[], ${asked.map(({ deviceId }) => deviceId)}::uuid[])
+        with ordinality as asked (round_id, device_id, place)
+      cross join lateral (
+        select 1 as turn, p.* from round_participants p
+          where p.round_id = asked.round_id and p.device_id = asked.device_id
+        union all
+        select 2, p.* from round_participants p
+          where p.base_round_id = asked.round_id and p.device_id = asked.device_id
+        order by turn limit 1) as found`.execute(db)
+    const found = new Map(rows.map((row) => [row.place, fromRow(row)]))
+    return asked.map((_, index) => found.get(index + 1) ?? null)
   },
 
   /**
@@ -84,16 +105,27 @@ export const createParticipantsStore = () => ({
     return rows.length
   },
 
-  /** Marks that the device fetched the round's model; true the first time. */
-  async markFetched(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
-    const { numUpdatedRows } = await db
-      .updateTable('round_participants')
-      .set({ fetched_at: now })
-      .where('round_id', '=', roundId)
-      .where('device_id', '=', deviceId)
-      .where('fetched_at', 'is', null)
-      .executeTakeFirst()
-    return numUpdatedRows === 1n
+  /**
+   * Marks that devices fetched their rounds' models, and counts those that did so for the first time and had not been counted
+   * with an update. Rounds are locked before their participants, as everywhere.
+   */
+  async markFetched(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
+    await sql`
+      with asked as (
+        select distinct round_id, device_id
+        from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
+          as asked (round_id, device_id)
+      ), held as materialized (
+        select id from rounds where id in (select round_id from asked) order by id for no key update
+      ), marked as (
+        update round_participants p set fetched_at = ${now} from held join asked on asked.round_id = held.id
+        where p.round_id = asked.round_id and p.device_id = asked.device_id
+          and p.fetched_at is null and p.state <> 'delivered'
+        returning p.round_id
+      )
+      update rounds r set participated_devices = participated_devices + counted.devices
+      from (select round_id, count(*) as devices from marked group by round_id) as counted
+      where r.id = counted.round_id`.execute(db)
   },
 
   /** Ends one device's part in a round. */

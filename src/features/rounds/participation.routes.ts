@@ -22,7 +22,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { round, origin, control } = await participation.plan(callerOf(request), request.params.round_id)
+      const { round, version, control } = await participation.plan(callerOf(request), request.params.round_id)
       return {
         round_id: round.id,
         round_number: round.roundNumber,
@@ -36,14 +36,14 @@ export const participationRoutes = (app: App, participation: ParticipationServic
         ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
         ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm }),
         model:
-          origin === null
+          version === null
             ? null
             : {
-                model_id: origin.model.id,
-                version: origin.version.version,
-                format: origin.version.format,
-                model_size_bytes: origin.version.size,
-                model_hash: `sha256:${origin.version.sha256}`,
+                model_id: version.modelId,
+                version: version.version,
+                format: version.format,
+                model_size_bytes: version.size,
+                model_hash: `sha256:${version.sha256}`,
               },
       }
     },
@@ -64,7 +64,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
     },
     async (request, reply) => {
       const fetches = request.method === 'GET'
-      const { version } = await participation.modelFile(callerOf(request), request.params.round_id, fetches)
+      const version = await participation.modelFile(callerOf(request), request.params.round_id, fetches)
       return sendBlob(request, reply, {
         size: version.size,
         sha256: version.sha256,

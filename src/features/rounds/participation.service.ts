@@ -1,9 +1,11 @@
+import { LRUCache } from 'lru-cache'
+import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict, notFound } from '../../domain/errors.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
-import type { ModelsService } from '../models/models.service.ts'
-import type { Participant, ParticipantsStore } from './participants.store.ts'
+import type { ModelsService, StoredVersion } from '../models/models.service.ts'
+import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
@@ -19,10 +21,24 @@ export const createParticipation = (parts: {
 }) => {
   const { database, store, participants, rounds, models, devices, now } = parts
 
-  const originOf = async (round: StoredRound) => {
-    if (round.globalModelId === null || round.globalModelVersion === null) return null
-    return models.originOf(round.globalModelId, round.globalModelVersion)
+  // All devices of a round ask for the same version, which never changes.
+  const handedOut = new LRUCache<string, StoredVersion>({ max: 16 })
+  const versionOf = async ({ globalModelId: id, globalModelVersion: number }: StoredRound) => {
+    if (id === null || number === null) return null
+    const known = handedOut.get(`${id} ${number}`)
+    if (known !== undefined) return known
+    const version = (await models.originOf(id, number))?.version ?? null
+    if (version !== null) handedOut.set(`${id} ${number}`, version)
+    return version
   }
+
+  const markFetched = createBatcher<Seat, void>({
+    maxBatch: 1000,
+    run: async (fetched) => {
+      await participants.markFetched(database.sql, fetched, now())
+      return fetched.map(() => undefined)
+    },
+  })
 
   return {
     /** A free seat in an active round for a device that has none; true when it now takes part. */
@@ -34,7 +50,7 @@ export const createParticipation = (parts: {
       const round = await rounds.get(caller, id)
       const { controlSha256: sha256 } = round
       const control = sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
-      return { round, origin: await originOf(round), control }
+      return { round, version: await versionOf(round), control }
     },
 
     /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
@@ -45,19 +61,15 @@ export const createParticipation = (parts: {
     },
 
     /** The file of the round's global model; a participant that fetches it is then counted as participating. */
-    async modelFile(caller: Caller, id: string, fetches: boolean) {
+    async modelFile(caller: Caller, id: string, fetches: boolean): Promise<StoredVersion> {
       const round = await rounds.get(caller, id)
-      const origin = await originOf(round)
-      if (origin === null) throw notFound('A global model of round', id)
+      const version = await versionOf(round)
+      if (version === null) throw notFound('A global model of round', id)
       const deviceId = caller.deviceId
       if (fetches && deviceId !== null && round.status === 'active') {
-        await database.transaction(async (tx) => {
-          const locked = await store.lock(tx, round.id)
-          if (!(await participants.markFetched(tx, round.id, deviceId, now()))) return
-          await store.update(tx, round.id, { participated_devices: locked!.participatedDevices + 1 })
-        })
+        await markFetched({ roundId: round.id, deviceId })
       }
-      return origin
+      return version
     },
 
     /** Whether a device takes part in the round, and why or why not. */

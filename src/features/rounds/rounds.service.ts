@@ -1,3 +1,4 @@
+import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
@@ -76,9 +77,18 @@ export const createRoundsService = (parts: {
 
   const isDue = (round: StoredRound): boolean => round.status === 'active' && dueEvent(round, now()) !== null
 
+  // All of a round's devices ask for it at once, and again when they deliver.
+  const lookUp = createBatcher<string, StoredRound | null>({
+    maxBatch: 1000,
+    run: async (ids) => {
+      const found = new Map((await store.findAll(database.sql, [...new Set(ids)])).map((round) => [round.id, round]))
+      return ids.map((id) => found.get(id) ?? null)
+    },
+  })
+
   /** The round, brought up to the clock; not_found when the caller may not see it. */
   const get = async (caller: Caller, id: string): Promise<StoredRound> => {
-    const find = () => (isUuid(id) ? store.find(database.sql, id) : Promise.resolve(null))
+    const find = () => (isUuid(id) ? lookUp(id.toLowerCase()) : Promise.resolve(null))
     let round = await find()
     if (round !== null && isDue(round)) {
       await tick()

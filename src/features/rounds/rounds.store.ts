@@ -32,15 +32,28 @@ export const createRoundsStore = () => ({
     return fromRow(rows[0]!)
   },
 
-  async find(db: Executor, id: string): Promise<StoredRound | null> {
-    const row = await db.selectFrom('rounds').selectAll().where('id', '=', id).executeTakeFirst()
-    return row === undefined ? null : fromRow(row)
+  /** In no particular order. */
+  async findAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
+    const rows = await db.selectFrom('rounds').selectAll().where('id', '=', anyOf(ids)).execute()
+    return rows.map(fromRow)
   },
 
   /** The round, locked until the transaction ends. */
   async lock(db: Executor, id: string): Promise<StoredRound | null> {
     const row = await db.selectFrom('rounds').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)
+  },
+
+  /** Those that exist, locked in the order of their ids, so that two that lock the same ones never wait for each other. */
+  async lockAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .selectAll()
+      .where('id', '=', anyOf(ids))
+      .orderBy('id')
+      .forUpdate()
+      .execute()
+    return rows.map(fromRow)
   },
 
   /** The latest round that a key bound to `orgId` (null: unbound) may see. */
@@ -160,6 +173,8 @@ export const createRoundsStore = () => ({
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
   },
 })
+
+const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
 
 /** How one update looked beside the others. */
 export interface ScreenedUpdate {

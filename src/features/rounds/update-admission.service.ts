@@ -1,27 +1,29 @@
 import { LRUCache } from 'lru-cache'
 import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
 import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
-import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
-import { dueEvent } from '../../domain/round.ts'
+import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
 import type { Layout } from '../../tensors/layout.ts'
-import type { Participant, ParticipantsStore } from './participants.store.ts'
+import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import { requireParticipant } from './participation.service.ts'
 import type { StoredRound } from './rounds.service.ts'
-import type { RoundsStore } from './rounds.store.ts'
 import type { UpdatesStore } from './updates.store.ts'
 
 /** Which updates a round takes: from whom, when, and with what tensors. */
 export const createUpdateAdmission = (parts: {
   readonly database: Database
-  readonly store: RoundsStore
   readonly participants: ParticipantsStore
   readonly updates: UpdatesStore
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'inspect'>
-  readonly now: () => Date
 }) => {
-  const { database, store, participants, updates, blobs, workers, now } = parts
+  const { database, participants, updates, blobs, workers } = parts
+  // All of a round's devices come at once.
+  const partIn = createBatcher<Seat, Participant | null>({
+    maxBatch: 1000,
+    run: (asked) => participants.findAll(database.sql, asked),
+  })
   const layouts = new LRUCache<string, { layout: Layout | null }>({ max: 16 })
 
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
@@ -49,7 +51,7 @@ export const createUpdateAdmission = (parts: {
     if (deviceId === null) {
       throw conflict('This key belongs to no device, so it is not a participant of the round. Use the key of a device.')
     }
-    const part = await participants.find(database.sql, round.id, deviceId)
+    const part = await partIn({ roundId: round.id, deviceId })
     if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
     // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
     const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
@@ -62,17 +64,6 @@ export const createUpdateAdmission = (parts: {
       throw conflict(`This device has failed in this round already: ${part?.failureReason ?? 'no reason given'}.`)
     }
     return { ...known, deviceId }
-  }
-
-  /** Locks the round that an update to `admitted` counts for now; null while none is open for it. */
-  const lockOpen = async (tx: Database['sql'], admitted: StoredRound, deviceId: string | null) => {
-    const own = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
-    const round = await store.lock(tx, own?.roundId ?? admitted.id)
-    if (round === null) throw notFound('Round', admitted.id)
-    const part = deviceId === null ? null : await participants.find(tx, admitted.id, deviceId)
-    const isOpen = round.status === 'active' && dueEvent(round, now()) === null
-    if (part?.state !== 'selected' || part.roundId !== round.id || !isOpen) return null
-    return { round, part }
   }
 
   const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
@@ -89,7 +80,6 @@ export const createUpdateAdmission = (parts: {
 
   return {
     requireOpen,
-    lockOpen,
 
     /** Throws bad_request where a file is missing that the round's strategy asks for, or one is there that it does not. */
     requireFiles(round: StoredRound, staged: StagedBlob, control: StagedBlob | null): void {

@@ -3,11 +3,10 @@ import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict } from '../../domain/errors.ts'
 import { dueEvent } from '../../domain/round.ts'
-import type { ObservationsService } from '../experiments/observations.service.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ParticipantsStore } from './participants.store.ts'
-import type { RoundEndings } from './round-endings.service.ts'
+import type { UpdateAcceptance } from './update-acceptance.service.ts'
 import type { UpdateAdmission } from './update-admission.service.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
@@ -35,32 +34,16 @@ export const createUpdatesService = (parts: {
   readonly participants: ParticipantsStore
   readonly updates: UpdatesStore
   readonly admission: UpdateAdmission
+  readonly acceptance: UpdateAcceptance
   readonly rounds: RoundsService
-  readonly endings: RoundEndings
-  readonly secure: Pick<SecureSteps, 'admitMasked' | 'acceptMasked'>
+  readonly secure: Pick<SecureSteps, 'admitMasked'>
   readonly files: FilesService
-  readonly observations: Pick<ObservationsService, 'observeUpdate'>
   /** Called when a round has closed its doors, so that its aggregation need not wait for a timer. */
   readonly collected: () => void
   readonly now: () => Date
-  readonly newId: () => string
 }) => {
-  const {
-    database,
-    store,
-    participants,
-    updates,
-    admission,
-    rounds,
-    endings,
-    secure,
-    files,
-    observations,
-    collected,
-    now,
-    newId,
-  } = parts
-  const { requireOpen, lockOpen, requireFiles, checkTensors } = admission
+  const { database, store, participants, updates, admission, acceptance, rounds, secure, files, collected, now } = parts
+  const { requireOpen, requireFiles, checkTensors } = admission
 
   return {
     /** Refuses early, before a file is read: the round must exist, be active, and await this device. */
@@ -84,7 +67,18 @@ export const createUpdatesService = (parts: {
       else await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
       await files.keep(staged)
       if (control !== null) await files.keep(control)
-      const accept = () => tryToAccept(caller, admitted, { staged, control }, report)
+      const accept = () =>
+        acceptance.accept({
+          admitted,
+          deviceId: caller.deviceId!,
+          sha256: staged.sha256,
+          size: staged.size,
+          controlSha256: control?.sha256 ?? null,
+          numSamples: report.numSamples,
+          localLoss: report.localLoss ?? null,
+          localAccuracy: report.localAccuracy ?? null,
+          trainingTimeSeconds: report.trainingTimeSeconds ?? null,
+        })
       let { update, closed } = await accept()
       // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
       const until = Date.now() + BETWEEN_ROUNDS_MS
@@ -147,71 +141,6 @@ export const createUpdatesService = (parts: {
       return rounds.get(caller, roundId)
     },
   }
-
-  /** Counts the update for the round that is open for it, in one transaction; nothing when there is none. */
-  function tryToAccept(
-    caller: Caller,
-    admitted: StoredRound,
-    files: { readonly staged: StagedBlob; readonly control: StagedBlob | null },
-    report: UpdateReport,
-  ) {
-    return database.transaction(async (tx) => {
-      const open = await lockOpen(tx, admitted, caller.deviceId)
-      if (open === null) return refused()
-      const { round, part } = open
-      if (round.plan.secure !== undefined) await secure.acceptMasked(tx, round.id, caller.deviceId!)
-      const accepted: StoredUpdate = {
-        id: newId(),
-        roundId: round.id,
-        deviceId: caller.deviceId!,
-        sha256: files.staged.sha256,
-        fileHash: files.staged.sha256,
-        size: files.staged.size,
-        numSamples: report.numSamples,
-        localLoss: report.localLoss ?? null,
-        localAccuracy: report.localAccuracy ?? null,
-        trainingTimeSeconds: report.trainingTimeSeconds ?? null,
-        createdAt: now(),
-        controlSha256: files.control?.sha256 ?? null,
-        baseRoundId: part.baseRoundId,
-        staleness: round.plan.asynchronous ? (round.plan.step ?? 0) - (admitted.plan.step ?? 0) : null,
-      }
-      await updates.insert(tx, accepted)
-      await participants.report(
-        tx,
-        { roundId: round.id, deviceId: accepted.deviceId, state: 'delivered', reason: null },
-        now(),
-      )
-      if (admitted.globalModelId !== null && admitted.globalModelVersion !== null) {
-        await observations.observeUpdate(tx, {
-          deviceId: accepted.deviceId,
-          modelId: admitted.globalModelId,
-          version: admitted.globalModelVersion,
-          accuracy: accepted.localAccuracy,
-          loss: accepted.localLoss,
-        })
-      }
-      return { update: accepted, closed: await count(tx, round, part.fetchedAt === null) }
-    })
-  }
-
-  /** Counts an accepted update; true when it was the last one the round waited for. */
-  async function count(tx: Database['sql'], round: StoredRound, newcomer: boolean): Promise<boolean> {
-    const completedDevices = round.completedDevices + 1
-    // A secure round closes when its masks can be taken away, not before.
-    const isSecure = round.plan.secure !== undefined
-    const quorumAt = isSecure ? null : (round.quorumAt ?? (completedDevices >= round.minDevices ? now() : null))
-    const closes = dueEvent({ ...round, completedDevices, quorumAt }, now()) === 'collect'
-    await store.update(tx, round.id, {
-      completed_devices: completedDevices,
-      participated_devices: round.participatedDevices + (newcomer ? 1 : 0),
-      ...(quorumAt === null ? {} : { quorum_at: quorumAt }),
-    })
-    if (closes) await endings.collect(tx, round)
-    return closes
-  }
 }
-
-const refused = () => ({ update: null, closed: false }) as const
 
 export type UpdatesService = ReturnType<typeof createUpdatesService>

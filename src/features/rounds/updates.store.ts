@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { UpdateRow } from '../../db/rows.ts'
 
@@ -33,26 +33,21 @@ export interface DeliveredUpdate {
 
 /** What participants delivered. */
 export const createUpdatesStore = () => ({
-  async insert(db: Executor, update: StoredUpdate): Promise<void> {
-    await db
-      .insertInto('updates')
-      .values({
-        id: update.id,
-        round_id: update.roundId,
-        device_id: update.deviceId,
-        sha256: update.sha256,
-        file_hash: update.fileHash,
-        size: update.size,
-        num_samples: update.numSamples,
-        local_loss: update.localLoss,
-        local_accuracy: update.localAccuracy,
-        training_time_seconds: update.trainingTimeSeconds,
-        created_at: update.createdAt,
-        control_sha256: update.controlSha256,
-        base_round_id: update.baseRoundId,
-        staleness: update.staleness,
-      })
-      .execute()
+  /** Keeps the updates, and notes that their devices have delivered. */
+  async insertAll(db: Executor, updates: readonly StoredUpdate[]): Promise<void> {
+    const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
+    await sql`
+      with kept as (
+        insert into updates (id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
+          training_time_seconds, created_at, control_sha256, base_round_id, staleness)
+        select * from unnest(${column('id')}::uuid[], ${column('roundId')}::uuid[], ${column('deviceId')}::uuid[],
+          ${column('sha256')}::text[], ${column('fileHash')}::text[], ${column('size')}::bigint[],
+          ${column('numSamples')}::bigint[], ${column('localLoss')}::float8[], ${column('localAccuracy')}::float8[],
+          ${column('trainingTimeSeconds')}::integer[], ${column('createdAt')}::timestamptz[],
+          ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[])
+        returning round_id, device_id, created_at)
+      update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at
+      from kept where p.round_id = kept.round_id and p.device_id = kept.device_id`.execute(db)
   },
 
   /** What the device delivered from this round's model, whichever round of the job took it. */

@@ -8,6 +8,8 @@ export interface Window {
   readonly width: number
   readonly size: number
   readonly top: number
+  /** For each direction the k at which E[e^(k loss)] shows best how little lies above `top`. */
+  readonly orders: readonly number[]
 }
 
 interface Settings {
@@ -40,7 +42,7 @@ export const composeLosses = (
   window: Window,
   { reach, tilt }: Settings,
 ): readonly TotalLoss[] => {
-  const { size, width, top } = window
+  const { size, width, top, orders } = window
   const fourier = fourierOf(size)
   const sums = DIRECTIONS.map((): Sum => ({ spectrum: ones(size / 2 + 1), grids: [], logScale: 0, infinite: 0 }))
   const parts = [new Float64Array(size), new Float64Array(size)] as const
@@ -58,12 +60,8 @@ export const composeLosses = (
   transformBack(fourier, sums[0]!.spectrum, sums[1]!.spectrum, parts)
   return sums.map(({ grids, logScale, infinite }, at) => {
     // Losses beyond the window were wrapped around to its other end; Chernoff's bound says how many at most.
-    const cut = Math.min(
-      ...[1.15, 1.6, 3].map((times) => {
-        const k = tilt * times
-        return grids.reduce((sum, { grid, steps }) => sum + steps * logMomentOn(grid, k), 0) - k * top
-      }),
-    )
+    const k = orders[at]!
+    const cut = grids.reduce((sum, { grid, steps }) => sum + steps * logMomentOn(grid, k), 0) - k * top
     return totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) })
   })
 }

@@ -10,6 +10,8 @@ const LARGEST_GRID = 2 ** 20
 const CUT = 1e-9
 /** Room for rounding in 64-bit arithmetic, as a part of delta. */
 const ROUNDING = 1e-6
+/** Where rounding in the transform takes more of delta than this, weighing losses less may give a better bound. */
+const NOISE = 1e-4
 /** Smaller deltas leave the range of a double on the way. */
 const SMALLEST_DELTA = 1e-100
 /** Losses under less noise are spread over millions, and protect nobody. */
@@ -36,8 +38,15 @@ export const epsilonOfPld = (
   }
   if (delta < SMALLEST_DELTA || kinds.some(({ noiseMultiplier }) => noiseMultiplier < SMALLEST_SIGMA)) return null
   const reach = Math.sqrt(2 * Math.log(stepsOf(kinds) / (CUT * delta)))
-  const totals = composeLosses(kinds, planWindow(kinds, delta, tilt, tolerance), { reach, tilt })
-  return Math.max(...totals.map((total) => total.epsilonAt(delta * (1 - ROUNDING))))
+  let best = Number.POSITIVE_INFINITY
+  for (const less of [1, 2, 4]) {
+    const settings = { reach, tilt: tilt / less }
+    const totals = composeLosses(kinds, planWindow(kinds, delta, settings.tilt, tolerance), settings)
+    const bounds = totals.map((total) => total.epsilonAt(delta * (1 - ROUNDING)))
+    best = Math.min(best, Math.max(...bounds.map(({ epsilon }) => epsilon)))
+    if (bounds.every(({ noise }) => noise < NOISE)) break
+  }
+  return best
 }
 
 const stepsOf = (kinds: readonly NoisySteps[]): number => kinds.reduce((sum, { steps }) => sum + steps, 0)
@@ -63,19 +72,29 @@ const logMomentOf = (kinds: readonly NoisySteps[], direction: Direction, k: numb
 const planWindow = (kinds: readonly NoisySteps[], delta: number, tilt: number, tolerance: number): Window => {
   let top = Number.NEGATIVE_INFINITY
   let bottom = Number.POSITIVE_INFINITY
+  const orders: number[] = []
   for (const direction of DIRECTIONS) {
     const moment = (k: number): number => logMomentOf(kinds, direction, k)
-    const tops = [1.15, 1.3, 1.6, 2, 3].map((times) => (moment(tilt * times) - Math.log(CUT * delta)) / (tilt * times))
+    const tops = [1.15, 1.3, 1.6, 2, 3].map((times) => {
+      const order = tilt * times
+      return { order, at: (moment(order) - Math.log(CUT * delta)) / order }
+    })
+    const lowest = tops.reduce((best, next) => (next.at < best.at ? next : best))
     const tilted = moment(tilt)
+    // Weighed losses above the window come back at its lower end, where less weight is taken off them again.
+    const tiltedTops = [0.25, 0.5, 1, 2, 4, tilt / 2, tilt, 2 * tilt, 4 * tilt].map(
+      (k) => (moment(tilt + k) - tilted - Math.log(CUT)) / k,
+    )
     const bottoms = [tilt / 4, tilt / 2, tilt, tilt + 0.5, tilt + 1, 2 * tilt + 1, 4 * tilt + 2].map(
       (k) => (Math.log(CUT) + tilted - moment(tilt - k)) / k,
     )
-    top = Math.max(top, Math.min(...tops))
+    top = Math.max(top, lowest.at, Math.min(...tiltedTops))
+    orders.push(lowest.order)
     bottom = Math.min(bottom, Math.max(...bottoms))
   }
   // Splitting adds width^2 / 6 to the variance of each step's loss, thus so much to ln E[e^(tilt loss)] / tilt.
   const wanted = Math.sqrt((12 * tolerance) / (stepsOf(kinds) * (tilt + 1)))
   let size = SMALLEST_GRID
   while (size < LARGEST_GRID && size * wanted < top - bottom) size *= 2
-  return { width: (top - bottom) / size, size, top }
+  return { width: (top - bottom) / size, size, top, orders }
 }

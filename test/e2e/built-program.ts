@@ -33,7 +33,8 @@ const build = (folder: string): void => {
   mkdirSync(unfinished, { recursive: true })
   const config = {
     extends: relative(unfinished, join(ROOT, 'tsconfig.build.json')),
-    compilerOptions: { rootDir: ROOT, outDir: unfinished, sourceMap: false },
+    // The types are the check's business.
+    compilerOptions: { rootDir: ROOT, outDir: unfinished, sourceMap: false, noCheck: true },
     include: [join(ROOT, 'src')],
     exclude: ['test', 'fixture'].map((kind) => join(ROOT, `src/**/*.${kind}.ts`)),
   }

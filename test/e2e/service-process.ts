@@ -19,7 +19,8 @@ export const runService = async (
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> => {
-  const child: ChildProcess = spawn(process.execPath, [builtFile('main.js')], {
+  // Compiling the database twice, the second time for speed, takes longer than the seconds that a service lives here.
+  const child: ChildProcess = spawn(process.execPath, ['--liftoff-only', builtFile('main.js')], {
     env: {
       PATH: process.env.PATH,
       SERVICE_DATA_DIR: dataDir,

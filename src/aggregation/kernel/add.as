@@ -9,19 +9,16 @@ export function clear(sums: usize, length: i32): void {
   for (let at = sums; at < end; at += 16) v128.store(at, zero)
 }
 
-// @ts-ignore: decorator
 @inline
 function low(values: v128): v128 {
   return f64x2.promote_low_f32x4(values)
 }
 
-// @ts-ignore: decorator
 @inline
 function high(values: v128): v128 {
   return f64x2.promote_low_f32x4(v128.shuffle<i32>(values, values, 2, 3, 2, 3))
 }
 
-// @ts-ignore: decorator
 @inline
 function addVector(sums: usize, values: v128, weight: v128): void {
   v128.store(sums, f64x2.add(v128.load(sums), f64x2.mul(low(values), weight)))
@@ -53,7 +50,6 @@ export function addBf16(row: usize, sums: usize, length: i32, weight: f64): void
 }
 
 // Integers also return the largest magnitude of the row, from which the caller tells whether the sums are exact.
-// @ts-ignore: decorator
 @inline
 function addIntegers<T>(row: usize, sums: usize, length: i32, weight: f64): f64 {
   const end = row + <usize>length * sizeof<T>()

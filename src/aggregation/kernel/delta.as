@@ -1,6 +1,5 @@
 // Differences of f64 vectors, which are padded with zeroes to a multiple of 8 elements. Sums run in two lanes.
 
-// @ts-ignore: decorator
 @inline
 function lanes(sum: v128): f64 {
   return f64x2.extract_lane(sum, 0) + f64x2.extract_lane(sum, 1)

@@ -2,7 +2,6 @@
 
 // The exponent and mantissa are moved into an f32's place and rescaled by 2^112, which also normalises subnormals;
 // exponent 31 (infinities and NaN) is then forced to an f32's all-ones exponent.
-// @ts-ignore: decorator
 @inline
 export function f16ToF32x4(at: usize): v128 {
   const bits = v128.load_ext<u16>(at)
@@ -13,7 +12,6 @@ export function f16ToF32x4(at: usize): v128 {
   return v128.or(v128.or(scaled, special), sign)
 }
 
-// @ts-ignore: decorator
 @inline
 export function bf16ToF32x4(at: usize): v128 {
   return i32x4.shl(v128.load_ext<u16>(at), 16)
@@ -23,7 +21,6 @@ export function bf16ToF32x4(at: usize): v128 {
 // Normal numbers: round the 52-bit mantissa to `mantissa` bits in the integer representation and move the exponent
 // from bias 1023 to `bias`; a carry out of the mantissa raises the exponent, as it should. Subnormals: adding the
 // power of two whose last place is the smallest subnormal leaves the rounded multiple in the low bits.
-// @ts-ignore: decorator
 @inline
 export function f64ToHalf(value: f64, mantissa: u64, bias: u64, subnormalAdder: f64, smallestNormal: f64): u32 {
   const bits = reinterpret<u64>(value)
@@ -40,13 +37,11 @@ export function f64ToHalf(value: f64, mantissa: u64, bias: u64, subnormalAdder: 
   return sign | min(<u32>min(rounded, <u64>infinity), infinity)
 }
 
-// @ts-ignore: decorator
 @inline
 export function f64ToF16(value: f64): u32 {
   return f64ToHalf(value, 10, 15, 268435456.0, 0.00006103515625) // 2^28, 2^-14
 }
 
-// @ts-ignore: decorator
 @inline
 export function f64ToBf16(value: f64): u32 {
   // 2^-81, 2^-126

@@ -5,7 +5,6 @@
 // longest run, 64 squares a lane, that is summed in f32.
 const BLOCK: usize = 1024
 
-// @ts-ignore: decorator
 @inline
 function flush<T>(out: usize, sum: v128): void {
   let both = sum
@@ -16,7 +15,6 @@ function flush<T>(out: usize, sum: v128): void {
   store<f64>(out, load<f64>(out) + (f64x2.extract_lane(both, 0) + f64x2.extract_lane(both, 1)))
 }
 
-// @ts-ignore: decorator
 @inline
 function square<T>(sum: v128, a: v128, b: v128): v128 {
   const d = v128.sub<T>(a, b)
@@ -24,7 +22,6 @@ function square<T>(sum: v128, a: v128, b: v128): v128 {
 }
 
 // Rows a0 and a1 against the four from b on: 8 sums and 6 values fit the 16 vector registers of x86.
-// @ts-ignore: decorator
 @inline
 function twoByFour<T>(a0: usize, a1: usize, b: usize, stride: usize, bytes: usize, out0: usize, out1: usize): void {
   let s00 = f32x4.splat(0), s01 = s00, s02 = s00, s03 = s00
@@ -58,7 +55,6 @@ function twoByFour<T>(a0: usize, a1: usize, b: usize, stride: usize, bytes: usiz
   flush<T>(out1 + 24, s13)
 }
 
-// @ts-ignore: decorator
 @inline
 function single<T>(a: usize, b: usize, bytes: usize, out: usize): void {
   // Two chains of additions: one would wait for itself. Padding makes the bytes a multiple of 32.
@@ -70,7 +66,6 @@ function single<T>(a: usize, b: usize, bytes: usize, out: usize): void {
   flush<T>(out, v128.add<T>(s, t))
 }
 
-// @ts-ignore: decorator
 @inline
 function pairs<T>(base: usize, stride: usize, rows: i32, length: i32, out: usize): void {
   const line = <usize>rows * 8

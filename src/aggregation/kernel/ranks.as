@@ -3,7 +3,6 @@
 // sorted in place, in blocks of 64 columns, so that all rows of a block stay in a near cache.
 const BLOCK: usize = 256 // bytes of a row: 64 columns of f32 or 32 of f64
 
-// @ts-ignore: decorator
 @inline
 function order<T>(a: usize, b: usize): void {
   const x = v128.load(a)
@@ -18,7 +17,6 @@ function order<T>(a: usize, b: usize): void {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function sortRows<T>(base: usize, bytes: usize, table: usize, count: i32): void {
   const end = table + <usize>count * 8

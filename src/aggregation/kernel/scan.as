@@ -1,6 +1,5 @@
 // The index of the first element that is infinite or NaN (all exponent bits set), or -1.
 
-// @ts-ignore: decorator
 @inline
 function firstIn<T>(row: usize, from: i32, length: i32, exponent: T): i32 {
   for (let i = from; i < length; i++) {
@@ -23,7 +22,6 @@ export function scanF64(row: usize, length: i32): i32 {
   return firstIn<u64>(row, 0, length, 0x7ff0000000000000)
 }
 
-// @ts-ignore: decorator
 @inline
 function scanHalf(row: usize, length: i32, mask: i32): i32 {
   const exponent = i16x8.splat(<i16>mask)

@@ -130,10 +130,13 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   expect(await unit.running(model)).toBe('second')
   await expect.poll(deployment).toMatchObject({ status: 'completed' })
   expect(unit.downloads).toEqual(['1.0.0', '2.0.0'])
-  expect(unit.reports.map(({ state }) => state)).toEqual([
-    ...['downloading', 'verifying', 'active'],
-    ...['downloading', 'verifying', 'ready', 'active'],
-  ])
+  // The service knows of the last one a moment before the device knows that it does.
+  await expect
+    .poll(() => unit.reports.map(({ state }) => state))
+    .toEqual([
+      ...['downloading', 'verifying', 'active'],
+      ...['downloading', 'verifying', 'ready', 'active'],
+    ])
 })
 
 /** Notes what it is told in a file, refuses the versions that are named, and measures. */

@@ -110,6 +110,13 @@ describe('statistics over what devices report', () => {
       degrees_of_freedom_between: 5,
       degrees_of_freedom_within: 66,
     })
+    const count = (from: number) => Array.from({ length: 10 }, (_, n) => from + n)
+    const [few, many] = [await groupOf('few', 'count', count(1)), await groupOf('many', 'count', count(101))]
+    expect((await ask('t-test', { variable: 'count', group_a: few, group_b: many })).body).toMatchObject({
+      t_statistic: near(-73.8548945875996),
+      p_value: near(8.368872570703174e-24),
+      degrees_of_freedom: near(18),
+    })
   })
 
   it('do not lose what differs between large values', async () => {

@@ -1,0 +1,67 @@
+import { expect, it, vi } from 'vitest'
+import { near, openClinic } from './clinic.fixture.ts'
+
+// Thousands of devices register one by one.
+vi.setConfig({ testTimeout: 300_000 })
+
+/** A fleet with so many devices for each cell of a table, which they report as their row and column. */
+const openSurvey = async (table: readonly (readonly number[])[]) => {
+  const { add, ask } = await openClinic()
+  for (const [row, counts] of table.entries()) {
+    for (const [column, count] of counts.entries()) {
+      const fields = { org_id: ['acme', 'beta'][row], capabilities: { party: column } }
+      await Promise.all(Array.from({ length: count }, () => add(fields)))
+    }
+  }
+  return (await ask('chi-square', { variable_1: 'federation_member', variable_2: 'capabilities.party' })).body
+}
+
+it('a chi-square test of what 2,757 devices report finds what R finds in its table of party and gender', async () => {
+  expect(
+    await openSurvey([
+      [762, 327, 468],
+      [484, 239, 477],
+    ]),
+  ).toMatchObject({
+    status: 'completed',
+    chi_square_statistic: near(30.0701490958),
+    p_value: near(2.95358918321e-7),
+    degrees_of_freedom: 2,
+    cramers_v: near(0.104435802356),
+    significant: true,
+    sample_size: 2757,
+    warnings: [],
+  })
+})
+
+it('a chi-square test keeps the digits of a p-value of 1e-108', async () => {
+  // Where each column belongs to one row the statistic is the number of devices; R: pchisq(500, 3, lower.tail = FALSE).
+  expect(
+    await openSurvey([
+      [100, 150, 0, 0],
+      [0, 0, 120, 130],
+    ]),
+  ).toMatchObject({
+    chi_square_statistic: near(500),
+    p_value: near(4.77167203191276e-108),
+    degrees_of_freedom: 3,
+    cramers_v: near(1),
+    significant: true,
+    sample_size: 500,
+    warnings: [],
+  })
+})
+
+it('a chi-square test warns where few devices are expected in a cell', async () => {
+  expect(
+    await openSurvey([
+      [3, 7],
+      [4, 2],
+    ]),
+  ).toMatchObject({
+    chi_square_statistic: near(2.0486772486772487),
+    p_value: near(0.15233849385606554),
+    sample_size: 16,
+    warnings: ['The smallest expected count is 2.63: under 5 the p-value is an uncertain approximation.'],
+  })
+})

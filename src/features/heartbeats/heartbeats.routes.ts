@@ -62,6 +62,8 @@ const NEVER = new AbortController().signal
 /** Aborts when nobody waits for the answer any more. The request's own 'close' comes as soon as its body is read. */
 const hangUpOn = (answer: ServerResponse): AbortSignal => {
   const gone = new AbortController()
-  answer.once('close', () => gone.abort())
+  answer.once('close', () => {
+    if (!answer.writableFinished) gone.abort()
+  })
   return gone.signal
 }

@@ -131,7 +131,7 @@ export const createHeartbeatsService = (parts: {
         await changes.changedSince(seen, left, wait.gone)
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')
-        // Plans are in memory: what moved only them is looked at without writing once more.
+        // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
         if (roundsVersion !== seenRounds || Date.now() >= deadline) heard = await beatOnce(caller, deviceId, report)
         seenRounds = roundsVersion
         assignments = plans.assignmentsOf(heard)

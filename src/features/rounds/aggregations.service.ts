@@ -151,7 +151,7 @@ export const createAggregationsService = (parts: {
         const round = await leases.claim(database.sql, owner, at, new Date(at.getTime() + LEASE_MS))
         if (round === null) return done
         await aggregate(round)
-        rounds.changes.fire()
+        rounds.changes.fire('endings')
         ended()
       }
     },
@@ -161,10 +161,11 @@ export const createAggregationsService = (parts: {
 
     async receipt(caller: Caller, id: string): Promise<{ round: StoredRound; receipt: Receipt }> {
       const round = await rounds.get(caller, id)
-      if (round.receipt === null) {
+      const { receipt } = await store.records(database.sql, round.id)
+      if (receipt === null) {
         throw conflict(`The round is ${round.status}; a receipt exists once it is completed.`)
       }
-      return { round, receipt: round.receipt }
+      return { round, receipt }
     },
 
     /** Adds the kept updates up once more and compares the bytes with the receipt. */

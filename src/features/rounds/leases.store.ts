@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { RoundRow } from '../../db/rows.ts'
-import { fromRow, type StoredRound } from './stored-round.store.ts'
+import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 /** Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time. */
 export const createLeasesStore = () => ({
@@ -32,7 +32,7 @@ export const createLeasesStore = () => ({
   async lockHeld(db: Executor, id: string, owner: string): Promise<StoredRound | null> {
     const row = await db
       .selectFrom('rounds')
-      .selectAll()
+      .select(ROUND_COLUMNS)
       .where('id', '=', id)
       .where('lease_owner', '=', owner)
       .where('status', '=', 'aggregating')

@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict, notFound } from '../../domain/errors.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
+import { lookedUpOnce } from './looked-up-once.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
@@ -21,16 +21,12 @@ export const createParticipation = (parts: {
 }) => {
   const { database, store, participants, rounds, models, devices, now } = parts
 
-  // All devices of a round ask for the same version, which never changes.
-  const handedOut = new LRUCache<string, StoredVersion>({ max: 16 })
-  const versionOf = async ({ globalModelId: id, globalModelVersion: number }: StoredRound) => {
-    if (id === null || number === null) return null
-    const known = handedOut.get(`${id} ${number}`)
-    if (known !== undefined) return known
-    const version = (await models.originOf(id, number))?.version ?? null
-    if (version !== null) handedOut.set(`${id} ${number}`, version)
-    return version
-  }
+  // All devices of a round ask for the same version, at once.
+  const handedOut = lookedUpOnce<StoredVersion>(16)
+  const versionOf = async ({ globalModelId: id, globalModelVersion: number }: StoredRound) =>
+    id === null || number === null
+      ? null
+      : handedOut(`${id} ${number}`, async () => (await models.originOf(id, number))?.version ?? null)
 
   const markFetched = createBatcher<Seat, void>({
     maxBatch: 1000,

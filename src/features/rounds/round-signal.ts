@@ -1,10 +1,10 @@
-/** What may change for devices that wait. */
-export type Topic = 'rounds' | 'plans'
+/** What may change for those that wait: rounds that devices may take part in, the ends of rounds, and delivery plans. */
+export type Topic = 'rounds' | 'endings' | 'plans'
 
 /** Wakes those who wait for something to change in the rounds and delivery plans of this service. */
 export const createRoundSignal = () => {
   let version = 0
-  const versions: Record<Topic, number> = { rounds: 0, plans: 0 }
+  const versions: Record<Topic, number> = { rounds: 0, endings: 0, plans: 0 }
   let closed = false
   const waiters = new Set<() => void>()
   return {

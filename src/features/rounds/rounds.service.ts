@@ -54,6 +54,7 @@ export const createRoundsService = (parts: {
 
   /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
+    if (!(await store.isAnyDue(database.sql, now()))) return
     const moved = await database.transaction(async (tx) => {
       const due = await store.lockDue(tx, now())
       for (const round of due) {
@@ -63,7 +64,7 @@ export const createRoundsService = (parts: {
       }
       return due.length
     })
-    if (moved > 0) changes.fire()
+    if (moved > 0) changes.fire('endings')
   }
 
   const timeOut = (tx: Database['sql'], round: StoredRound): Promise<void> =>

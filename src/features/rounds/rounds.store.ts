@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely'
+import type { Receipt } from '../../aggregation/receipt.ts'
 import type { Executor } from '../../db/open.ts'
 import type { RoundRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { RoundStatus } from '../../domain/round.ts'
-import { fromRow, type NewRound, type StoredRound } from './stored-round.store.ts'
+import { fromRow, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 export type { RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
@@ -34,13 +35,13 @@ export const createRoundsStore = () => ({
 
   /** In no particular order. */
   async findAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
-    const rows = await db.selectFrom('rounds').selectAll().where('id', '=', anyOf(ids)).execute()
+    const rows = await db.selectFrom('rounds').select(ROUND_COLUMNS).where('id', '=', anyOf(ids)).execute()
     return rows.map(fromRow)
   },
 
   /** The round, locked until the transaction ends. */
   async lock(db: Executor, id: string): Promise<StoredRound | null> {
-    const row = await db.selectFrom('rounds').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    const row = await db.selectFrom('rounds').select(ROUND_COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 
@@ -48,7 +49,7 @@ export const createRoundsStore = () => ({
   async lockAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
     const rows = await db
       .selectFrom('rounds')
-      .selectAll()
+      .select(ROUND_COLUMNS)
       .where('id', '=', anyOf(ids))
       .orderBy('id')
       .forUpdate()
@@ -58,7 +59,7 @@ export const createRoundsStore = () => ({
 
   /** The latest round that a key bound to `orgId` (null: unbound) may see. */
   async latest(db: Executor, orgId: string | null): Promise<StoredRound | null> {
-    let query = db.selectFrom('rounds').selectAll()
+    let query = db.selectFrom('rounds').select(ROUND_COLUMNS)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     const row = await query.orderBy('created_at', 'desc').orderBy('round_number', 'desc').limit(1).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
@@ -67,7 +68,7 @@ export const createRoundsStore = () => ({
   async inProgress(db: Executor, orgId: string | null): Promise<StoredRound | null> {
     const row = await db
       .selectFrom('rounds')
-      .selectAll()
+      .select(ROUND_COLUMNS)
       .where('org_id', 'is not distinct from', orgId)
       .where('status', 'in', ['pending', 'active', 'aggregating'])
       .executeTakeFirst()
@@ -87,7 +88,7 @@ export const createRoundsStore = () => ({
             select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
     const rows = await db
       .selectFrom('rounds')
-      .selectAll()
+      .select(ROUND_COLUMNS)
       .where(visible)
       .orderBy('created_at', 'desc')
       .orderBy('round_number', 'desc')
@@ -102,13 +103,18 @@ export const createRoundsStore = () => ({
     return { rounds: rows.map(fromRow), total }
   },
 
-  /** Active rounds that the clock or their last participant has made due, locked; those others hold are skipped. */
+  /** Whether the clock or its last participant has made an active round due. */
+  async isAnyDue(db: Executor, now: Date): Promise<boolean> {
+    const { rows } = await sql<{
+      due: boolean
+    }>`select exists (select from rounds where ${isDueAt(now)}) as due`.execute(db)
+    return rows[0]!.due
+  },
+
+  /** Those rounds, locked; those others hold are skipped. */
   async lockDue(db: Executor, now: Date): Promise<StoredRound[]> {
     const { rows } = await sql<Selectable<RoundRow>>`
-      select * from rounds where status = 'active' and (
-        timeout_at <= ${now} or (quorum_at is not null and (
-          completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part)) or quorum_at + grace_seconds * interval '1 second' <= ${now})))
-      order by id for update skip locked`.execute(db)
+      select * from rounds where ${isDueAt(now)} order by id for update skip locked`.execute(db)
     return rows.map(fromRow)
   },
 
@@ -116,7 +122,7 @@ export const createRoundsStore = () => ({
   async latestOfJob(db: Executor, jobId: string): Promise<StoredRound | null> {
     const row = await db
       .selectFrom('rounds')
-      .selectAll()
+      .select(ROUND_COLUMNS)
       .where('job_id', '=', jobId)
       .orderBy('round_number', 'desc')
       .limit(1)
@@ -128,7 +134,7 @@ export const createRoundsStore = () => ({
   async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
     const rows = await db
       .selectFrom('rounds')
-      .selectAll()
+      .select(ROUND_COLUMNS)
       .where('job_id', '=', jobId)
       .orderBy('round_number', 'desc')
       .limit(page.limit)
@@ -158,9 +164,16 @@ export const createRoundsStore = () => ({
     return rows.map((row) => row.loss)
   },
 
-  async screening(db: Executor, id: string): Promise<readonly ScreenedUpdate[] | null> {
-    const row = await db.selectFrom('rounds').select('screening').where('id', '=', id).executeTakeFirst()
-    return (row?.screening ?? null) as readonly ScreenedUpdate[] | null
+  /** What its aggregation wrote down of each update; null until then. */
+  async records(
+    db: Executor,
+    id: string,
+  ): Promise<{ readonly receipt: Receipt | null; readonly screening: readonly ScreenedUpdate[] | null }> {
+    const row = await db.selectFrom('rounds').select(['receipt', 'screening']).where('id', '=', id).executeTakeFirst()
+    return {
+      receipt: (row?.receipt ?? null) as unknown as Receipt | null,
+      screening: (row?.screening ?? null) as readonly ScreenedUpdate[] | null,
+    }
   },
 
   /** Size of a file that a round refers to. */
@@ -173,6 +186,11 @@ export const createRoundsStore = () => ({
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
   },
 })
+
+const isDueAt = (now: Date) => sql<boolean>`
+  status = 'active' and (timeout_at <= ${now} or (quorum_at is not null and (
+    completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
+    or quorum_at + grace_seconds * interval '1 second' <= ${now})))`
 
 const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
 

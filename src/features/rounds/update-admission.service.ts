@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
 import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
 import type { Layout } from '../../tensors/layout.ts'
+import { lookedUpOnce } from './looked-up-once.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import { requireParticipant } from './participation.service.ts'
 import type { StoredRound } from './rounds.service.ts'
@@ -24,23 +24,19 @@ export const createUpdateAdmission = (parts: {
     maxBatch: 1000,
     run: (asked) => participants.findAll(database.sql, asked),
   })
-  const layouts = new LRUCache<string, { layout: Layout | null }>({ max: 16 })
+  const layouts = lookedUpOnce<{ readonly layout: Layout | null }>(16)
 
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
-  const expectedLayout = async (round: StoredRound): Promise<Layout | null> => {
-    if (round.globalSha256 === null) return null
-    const known = layouts.get(round.globalSha256)
-    if (known !== undefined) return known.layout
-    const path = await blobs.localPath(round.globalSha256)
-    const layout = await workers.inspect(path, { expected: null }).then(
-      (seen) => seen.layout,
-      (error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'bad_request') return null
+  const expectedLayout = async ({ globalSha256: sha256 }: StoredRound): Promise<Layout | null> => {
+    if (sha256 === null) return null
+    const found = await layouts(sha256, async () => {
+      const path = await blobs.localPath(sha256)
+      return workers.inspect(path, { expected: null }).catch((error: unknown) => {
+        if (error instanceof ServiceError && error.code === 'bad_request') return { layout: null }
         throw error
-      },
-    )
-    layouts.set(round.globalSha256, { layout })
-    return layout
+      })
+    })
+    return found?.layout ?? null
   }
 
   /** The part that awaits an update of the device to this round; else a conflict says why there is none. */

@@ -100,8 +100,9 @@ export const createUpdatesService = (parts: {
     /** What was delivered to the round, with how it looked and what it counted for, once the round is completed. */
     async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
-      const screened = new Map(((await store.screening(database.sql, id)) ?? []).map((one) => [one.update_id, one]))
-      const weights = new Map(round.receipt?.updates.map((one) => [one.update_id, one.weight]))
+      const { receipt, screening } = await store.records(database.sql, round.id)
+      const screened = new Map(screening?.map((one) => [one.update_id, one]))
+      const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))
       const found = await updates.page(database.sql, id, page)
       return {
         total: found.total,

@@ -14,6 +14,7 @@ import { AggregationWorkers } from '../../src/aggregation/worker-pool.ts'
 import { writePieces } from '../../src/tensors/container-plan.ts'
 import { seal } from '../../src/tensors/patch.ts'
 import { planContainer } from '../../src/tensors/plan-container.ts'
+import { peakDuring } from './peak-memory.ts'
 
 const FILES = 20
 const COLUMNS = 25_000_000
@@ -67,16 +68,6 @@ const runYardstick = (program: string, samples: readonly Sample[], output: strin
   const { status, stdout } = spawnSync(program, [output, String(COLUMNS), ...inputs], { encoding: 'utf8' })
   if (status !== 0) throw new Error('The plain C loop failed.')
   return Number(stdout)
-}
-
-const peakDuring = async (work: () => Promise<unknown>): Promise<number> => {
-  let peak = process.memoryUsage.rss()
-  const timer = setInterval(() => {
-    peak = Math.max(peak, process.memoryUsage.rss())
-  }, 10)
-  await work()
-  clearInterval(timer)
-  return peak
 }
 
 /** 99th percentile of the time a request to a server in this thread takes, in ms, while `work` runs. */

@@ -1,8 +1,7 @@
 // One artifact of 1 GiB pulled by 20 devices at once, from the service and from nginx serving the same file.
 import { fork } from 'node:child_process'
-import { createHash, randomFillSync } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, openAsBlob, openSync, writeSync } from 'node:fs'
+import { openAsBlob } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -11,25 +10,13 @@ import { buildProgram } from './built-program.ts'
 import { type CleanUps, withCleanUps } from './clean-ups.ts'
 import { median, pairwise, printTable } from './figures.ts'
 import { startNginx } from './nginx.ts'
+import { writeRandomFile } from './random-file.ts'
 import { startProgram } from './service-under-test.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 1024 * MIB
 const DEVICES = 20
 const ROUNDS = 3
-
-const writeRandomFile = (path: string): string => {
-  const hash = createHash('sha256')
-  const block = Buffer.alloc(16 * MIB)
-  const file = openSync(path, 'w')
-  for (let written = 0; written < SIZE; written += block.length) {
-    randomFillSync(block)
-    hash.update(block)
-    writeSync(file, block)
-  }
-  closeSync(file)
-  return hash.digest('hex')
-}
 
 const startClients = (cleanUps: CleanUps) => {
   const child = fork(fileURLToPath(new URL('artifact-clients.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
@@ -47,7 +34,7 @@ export const benchArtifactDownload = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const folder = cleanUps.folder('artifact')
     const source = join(folder, 'artifact.bin')
-    const sha256 = writeRandomFile(source)
+    const sha256 = writeRandomFile(source, SIZE)
     const data = join(folder, 'data')
     const settings = { SERVICE_DATA_DIR: data }
     const service = await startProgram(cleanUps, { name: 'service', program: buildProgram().service, settings })

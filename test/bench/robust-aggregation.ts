@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url'
 import { readFully } from '../../src/aggregation/files.ts'
 import { AggregationWorkers } from '../../src/aggregation/worker-pool.ts'
 import { strategySettings } from '../../src/domain/strategy-settings.ts'
-import { peakDuring, type Sample, writeSamples } from './robust-aggregation/samples.ts'
+import { peakDuring } from './peak-memory.ts'
+import { type Sample, writeSamples } from './robust-aggregation/samples.ts'
 
 const FILES = 20
 const COLUMNS = 25_000_000

@@ -1,7 +1,7 @@
 // One file of 1 GiB up and down, against a shell that hashes and copies it.
 import { spawnSync } from 'node:child_process'
-import { createHash, randomFillSync } from 'node:crypto'
-import { closeSync, createReadStream, createWriteStream, openSync, writeSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { buildProgram } from './built-program.ts'
 import { withCleanUps } from './clean-ups.ts'
 import { median, pairwise, printTable } from './figures.ts'
+import { writeRandomFile } from './random-file.ts'
 import { type ServiceUnderTest, startProgram } from './service-under-test.ts'
 
 const MIB = 1024 * 1024
@@ -23,7 +24,7 @@ export const benchTransfers = (): Promise<void> =>
     const folder = cleanUps.folder('transfers')
     const source = join(folder, 'source')
     const copy = join(folder, 'copy')
-    const sha256 = writeRandomFile(source)
+    const sha256 = writeRandomFile(source, SIZE)
     const service = await startProgram(cleanUps, { name: 'embedded', program: buildProgram().service })
     const key = await registeredKey(service)
     const model = (await json(service, 'POST', '/api/v1/models', key, {})).id
@@ -61,19 +62,6 @@ export const benchTransfers = (): Promise<void> =>
     )
     console.log(`idle: ${(idle / MIB).toFixed(0)} MiB resident`)
   })
-
-const writeRandomFile = (path: string): string => {
-  const hash = createHash('sha256')
-  const block = Buffer.alloc(16 * MIB)
-  const file = openSync(path, 'w')
-  for (let written = 0; written < SIZE; written += block.length) {
-    randomFillSync(block)
-    hash.update(block)
-    writeSync(file, block)
-  }
-  closeSync(file)
-  return hash.digest('hex')
-}
 
 const hashAndCopy = (source: string, copy: string): void => {
   const command = 'sha256sum "$0" > /dev/null & cp "$0" "$1" && sync "$1" && wait'

@@ -133,10 +133,7 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   // The service knows of the last one a moment before the device knows that it does.
   await expect
     .poll(() => unit.reports.map(({ state }) => state))
-    .toEqual([
-      ...['downloading', 'verifying', 'active'],
-      ...['downloading', 'verifying', 'ready', 'active'],
-    ])
+    .toEqual([...['downloading', 'verifying', 'active'], ...['downloading', 'verifying', 'ready', 'active']])
 })
 
 /** Notes what it is told in a file, refuses the versions that are named, and measures. */

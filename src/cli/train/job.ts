@@ -50,6 +50,7 @@ export const printJob = (out: Output, job: JobDetail): void => {
     ['Name', job.name],
     ['Status', job.reason === null ? job.status : `${job.status}: ${job.reason}`],
     ['Strategy', [job.strategy, ...Object.entries(job.strategy_options).map(([k, v]) => `${k}=${v}`)].join(' ')],
+    ...(job.secure_aggregation === null ? [] : [['Secure', 'only sums are seen'] as const]),
     ['Rounds', `${job.rounds_completed} of ${job.rounds}`],
     ['Model', job.model_id],
     ['Result', job.latest_model_id],

@@ -64,6 +64,8 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
   }
 }
 
+const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
+
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'the model to train, by name or id')
@@ -129,10 +131,10 @@ export const define = (command: Command, session: Session): void => {
       )
       if (!options.follow) {
         if (options.json) return out.json(await jobById(connection, job.id))
-        out.line(`Started job ${job.id}: ${job.rounds} rounds of ${job.strategy} on ${model}.`)
+        out.line(`Started job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
         return out.note(`Watch it with: svc train status ${model} --follow`)
       }
-      out.note(`Job ${job.id}: ${job.rounds} rounds of ${job.strategy} on ${model}.`)
+      out.note(`Job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
       const done = await follow(session, connection, job.id)
       if (options.json) return out.json(done)
       out.line(`Completed: ${done.reason} The result is model ${done.latest_model_id}.`)

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Closing, NoRoom, Residents } from './residents.ts'
+import { Closing, NoRoom } from './resident.ts'
+import { Residents } from './residents.ts'
 
 interface Loaded {
   readonly name: string

@@ -1,6 +1,7 @@
 import type { Engine } from './engine.ts'
 import { InferenceError } from './errors.ts'
-import { Closing, NoRoom, Residents } from './model-pool/residents.ts'
+import { Closing, NoRoom } from './model-pool/resident.ts'
+import { Residents } from './model-pool/residents.ts'
 import { type ListedModel, type ModelSource, modelNotFound } from './server/model-source.ts'
 
 /** A model that the pool may load. */

@@ -1,6 +1,6 @@
 import type { OptionRule, StrategyOptions } from './strategy-options.ts'
 
-/** The nine of the interface, and multikrum, which is Krum that averages several. */
+/** The nine of the interface, multikrum, which is Krum that averages several, and fedbuff, which waits for nobody. */
 export const STRATEGY_NAMES = [
   'fedavg',
   'fedprox',

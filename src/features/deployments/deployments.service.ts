@@ -19,7 +19,6 @@ import type { Candidate, TargetsStore } from './targets.store.ts'
 
 export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
-export type { TargetDevice } from './targets.store.ts'
 
 export interface NewDeployment extends Aim {
   readonly percentage: number

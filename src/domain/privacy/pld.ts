@@ -23,7 +23,7 @@ const SMALLEST_SIGMA = 0.01
  * digits, and convolved by FFT. `tolerance` is what the grid may add to epsilon; a grid that would be too large for it is
  * coarser instead, which still errs upwards only.
  * @param tilt the order that Renyi accounting chose, minus 1
- * @returns null for deltas below 1e-100 and noise below 0.01
+ * @returns null for deltas below 1e-100, noise below 0.01, and losses so large that no grid shows them
  */
 export const epsilonOfPld = (
   rounds: readonly NoisySteps[],
@@ -43,10 +43,12 @@ export const epsilonOfPld = (
     const settings = { reach, tilt: tilt / less }
     const totals = composeLosses(kinds, planWindow(kinds, delta, settings.tilt, tolerance), settings)
     const bounds = totals.map((total) => total.epsilonAt(delta * (1 - ROUNDING)))
-    best = Math.min(best, Math.max(...bounds.map(({ epsilon }) => epsilon)))
-    if (bounds.every(({ noise }) => noise < NOISE)) break
+    if (!bounds.every(({ epsilon }) => Number.isFinite(epsilon))) break
+    const worse = bounds.reduce((one, other) => (other.epsilon > one.epsilon ? other : one))
+    best = Math.min(best, worse.epsilon)
+    if (worse.noise < NOISE) break
   }
-  return best
+  return Number.isFinite(best) ? best : null
 }
 
 const stepsOf = (kinds: readonly NoisySteps[]): number => kinds.reduce((sum, { steps }) => sum + steps, 0)

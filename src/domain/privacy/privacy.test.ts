@@ -162,6 +162,8 @@ describe('accounting by privacy loss distributions', () => {
         }
       }
     }
+    const { accountant, epsilon, rdp, pld } = privacyLoss([steps(1.1, 0.5, 1e9)], 1e-5)
+    expect({ accountant, epsilon, pld }).toEqual({ accountant: 'rdp', epsilon: rdp, pld: null })
   })
 
   it('puts a step on a grid with all of its probability, and nothing of it too low', () => {

@@ -31,15 +31,28 @@ const choice = (id: number, tokens: number, filled: number, drafts: readonly num
 const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: number; apart?: boolean } = {}) =>
   planBatch(occupied, {
     batchTokens: more.batch ?? 16,
-    promptTokens: more.prompt ?? 8,
+    promptTokens: () => more.prompt ?? 8,
     apart: () => more.apart ?? false,
   }).map(({ sequence, position, tokens, answers }) => [sequence, position, tokens.length, [...answers]])
 
-test('a prompt is read in the fewest equal pieces, and answered at its end', () => {
-  expect(plan([{ slot: 0, choice: choice(1, 20, 0) }])).toEqual([[0, 0, 10, []]])
-  expect(plan([{ slot: 0, choice: choice(1, 20, 10) }])).toEqual([[0, 10, 10, [9]]])
-  expect(plan([{ slot: 0, choice: choice(1, 33, 0) }])).toEqual([[0, 0, 11, []]])
-  expect(plan([{ slot: 0, choice: choice(1, 16, 0) }])).toEqual([[0, 0, 16, [15]]])
+test('a prompt is read in the fewest equal pieces of whole fours or whole tiles, and answered at its end', () => {
+  const pieces = (tokens: number, batch: number): number[] => {
+    const counts: number[] = []
+    for (let filled = 0; filled < tokens; filled += counts.at(-1)!) {
+      const [[, at, count, answers] = []] = plan([{ slot: 0, choice: choice(1, tokens, filled) }], { batch })
+      counts.push(count as number)
+      expect([at, answers]).toEqual([filled, filled + counts.at(-1)! === tokens ? [counts.at(-1)! - 1] : []])
+    }
+    return counts
+  }
+  expect(pieces(16, 16)).toEqual([16])
+  expect(pieces(20, 16)).toEqual([12, 8])
+  expect(pieces(33, 16)).toEqual([12, 12, 9])
+  expect(pieces(20, 3)).toEqual([3, 3, 3, 3, 3, 3, 2])
+  expect(pieces(570, 256)).toEqual([192, 192, 186])
+  expect(pieces(1137, 256)).toEqual([256, 256, 256, 192, 177])
+  expect(pieces(1137, 300)).toEqual([256, 256, 256, 192, 177])
+  expect(pieces(300, 200)).toEqual([192, 108])
 })
 
 test('beside streams a prompt takes only its share, and stands apart from them', () => {
@@ -51,7 +64,7 @@ test('beside streams a prompt takes only its share, and stands apart from them',
   expect(plan(occupied)).toEqual([
     [0, 4, 1, [0]],
     [2, 9, 1, [0]],
-    [1, 0, 7, []],
+    [1, 0, 8, []],
   ])
   // After slots 0 and 1 the prompt in slot 2 would be taken together with them, and cut after one token.
   const next = [

@@ -40,8 +40,8 @@ const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
 
 export interface BatchLimits {
   readonly batchTokens: number
-  /** Of prompts, beside choices that are writing. */
-  readonly promptTokens: number
+  /** Of prompts, beside choices that are writing; `reading` are those that have a prompt to be computed. */
+  promptTokens(writing: number, reading: number): number
   /** Whether that many writing choices are faster one after another. */
   apart(writing: number): boolean
 }
@@ -55,11 +55,22 @@ const inOrder = (writing: readonly PlannedPart[], prompts: readonly PlannedPart[
   return follows ? [...prompts, ...writing] : [...writing, ...prompts]
 }
 
+// ggml's kernels take four tokens at a time and each one that is left over alone, at the price of three or four; attention
+// takes tiles of 64 (ggml-cpu: repack.cpp, GGML_FA_TILE_Q).
+const ROWS = 4
+const TILE = 64
+
 /**
- * How much of a prompt to compute at once: all of it where it fits, else one of the fewest equal parts. A short rest costs as
- * much as a far longer one: 570 tokens in 256 + 256 + 58 took 8 % more processor time than in three times 190.
+ * How much of a prompt to compute at once: all of it where it fits, else one of the fewest equal parts, in whole tiles. A short
+ * rest costs as much as a far longer one: 570 tokens in 256 + 256 + 58 took 8 % more processor time than in three times 190.
  */
-const evenShare = (tokens: number, room: number): number => Math.ceil(tokens / Math.max(1, Math.ceil(tokens / room)))
+const evenShare = (tokens: number, room: number): number => {
+  if (tokens <= room) return tokens
+  const grain = [TILE, ROWS].find((size) => size <= room) ?? 1
+  const whole = room - (room % grain)
+  if (whole === 0) return 0
+  return Math.ceil(tokens / Math.ceil(tokens / whole) / grain) * grain
+}
 
 /**
  * What the next batch computes: the next token of every choice that is writing, with the guesses at those that follow; then as
@@ -75,10 +86,10 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
     parts.push(part)
   }
   if (limits.apart(parts.length)) parts.reverse()
-  if (parts.length > 0) room = Math.min(room, limits.promptTokens)
+  const reading = occupied.filter((each) => !isWriting(each)).sort((a, b) => a.choice.id - b.choice.id)
+  if (parts.length > 0) room = Math.min(room, limits.promptTokens(parts.length, reading.length))
   const whole = room
   const prompts: PlannedPart[] = []
-  const reading = occupied.filter((each) => !isWriting(each)).sort((a, b) => a.choice.id - b.choice.id)
   for (const each of reading) {
     const count = evenShare(missing(each), whole)
     // A part that is squeezed in makes the next one shorter; it waits for a batch of its own.

@@ -1,13 +1,16 @@
 /** How much of the prompts goes into a batch beside streams that wait for their next token. */
 export interface Pace {
-  promptTokens(): number
+  /** The more of them wait beside the fewer that are writing, the longer those may wait in turn. */
+  promptTokens(writing: number, reading: number): number
   /** A batch with that many tokens of prompts took that long. */
   measured(promptTokens: number, milliseconds: number): void
 }
 
-// A stream may pause this long for the prompts of others.
+// A stream may pause this long for the prompt of another.
 const PAUSE_MS = 100
-const FEWEST_TOKENS = 32
+// Prompts as short as this are read whole: in pieces they cost a fifth more.
+const FEWEST_TOKENS = 64
+const GRAIN = 32
 // Batches with fewer tokens say little about the speed of prompts.
 const TELLING_TOKENS = 32
 const NEW_SHARE = 0.3
@@ -15,9 +18,10 @@ const NEW_SHARE = 0.3
 export const createPace = (batchTokens: number): Pace => {
   let perToken: number | null = null
   return {
-    promptTokens: () => {
-      if (perToken === null) return Math.min(batchTokens, 4 * FEWEST_TOKENS)
-      const tokens = Math.floor(PAUSE_MS / perToken / FEWEST_TOKENS) * FEWEST_TOKENS
+    promptTokens: (writing, reading) => {
+      if (perToken === null) return Math.min(batchTokens, 2 * FEWEST_TOKENS)
+      const pause = PAUSE_MS * Math.max(1, reading / writing)
+      const tokens = Math.floor(pause / perToken / GRAIN) * GRAIN
       return Math.min(batchTokens, Math.max(FEWEST_TOKENS, tokens))
     },
     measured: (promptTokens, milliseconds) => {

@@ -1,5 +1,5 @@
 import { isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
-import type { BatchContext } from './binding/batch-context.ts'
+import type { BatchContext, Sampled } from './binding/batch-context.ts'
 import { type Choice, type Progress, tell } from './choice.ts'
 import { createPace } from './pace.ts'
 import type { PrefixCache } from './prefix-cache.ts'
@@ -84,10 +84,10 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   }
 
   /** Asks the model for its own tokens, as far as the guesses were those. */
-  const confirm = async ({ choice, drafts }: PlannedPart, answers: Uint32Array) => {
+  const confirm = async ({ choice, drafts }: PlannedPart, { answers, token: first }: Sampled) => {
     const tokens: number[] = []
     for (const [index, answer] of answers.entries()) {
-      const token = await choice.sampler.next(answer)
+      const token = index === 0 ? first : await choice.sampler.next(answer)
       if (token < 0 || parts.endsGeneration(token)) return { tokens, ended: true, confirmed: index }
       tokens.push(token)
       if (token !== drafts[index]) return { tokens, ended: false, confirmed: index }
@@ -96,17 +96,17 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     return { tokens, ended: false, confirmed: tokens.length }
   }
 
-  const advance = async (part: PlannedPart, answers: Uint32Array): Promise<Progress | null> => {
+  const advance = async (part: PlannedPart, sampled: Sampled): Promise<Progress | null> => {
     const { choice, drafts, sequence } = part
     const computed = part.tokens.length - drafts.length
     if (choice.filled < choice.promptTokens) counts.prompt_tokens_total += computed
     choice.filled += computed
     choice.drafts = []
-    if (answers.length === 0 || choice.over) {
+    if (sampled.answers.length === 0 || choice.over) {
       if (drafts.length > 0) context.truncate(sequence, choice.filled)
       return null
     }
-    const { tokens, ended, confirmed } = await confirm(part, answers)
+    const { tokens, ended, confirmed } = await confirm(part, sampled)
     choice.tokens.push(...tokens)
     choice.filled += confirmed
     counts.tokens_decoded_total += tokens.length
@@ -122,9 +122,10 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const compute = async (planned: readonly PlannedPart[], meanwhile: () => void): Promise<readonly Progress[]> => {
     const began = performance.now()
     try {
-      const computing = context.decode(planned)
+      const samplers = planned.map(({ choice, answers }) => (answers.length > 0 ? choice.sampler : null))
+      const computing = context.decodeAndSample(planned, samplers)
       meanwhile()
-      const answers = await computing
+      const sampled = await computing
       const prompts = planned.filter((part) => part.tokens.length > part.drafts.length + 1)
       pace.measured(
         prompts.reduce((sum, { tokens }) => sum + tokens.length, 0),
@@ -132,7 +133,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
       )
       cache.computed()
       counts.batches_total += 1
-      const progress = planned.map((part, index) => advance(part, answers[index] ?? new Uint32Array()))
+      const progress = planned.map((part, index) => advance(part, sampled[index]!))
       return (await Promise.all(progress)).filter((each) => each !== null)
     } catch (error) {
       fail(planned, error)
@@ -152,16 +153,18 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
       await speculator?.draft(going.filter(isWriting))
       const planned = planBatch(going, {
         batchTokens: parts.batchTokens,
-        promptTokens: pace.promptTokens(),
+        promptTokens: pace.promptTokens,
         apart: parts.apart,
       })
-      const tellNow = (): void => deliver(told)
+      const tellNow = (): void => {
+        deliver(told)
+        tellFigures()
+      }
       if (planned.length > 0) told = await compute(planned, tellNow)
       else {
         tellNow()
         told = []
       }
-      tellFigures()
     } while (told.length > 0 || seats.occupied().length > 0 || seats.waiting > 0)
   }
 

@@ -31,11 +31,19 @@ export interface SamplerSettings {
   readonly grammar: string | null
 }
 
+/** What was computed of a part: its answers, and the token that follows the first of them. */
+export interface Sampled {
+  readonly answers: Uint32Array
+  readonly token: number
+}
+
 /** One context with a sequence per slot, each with keys and values of its own. Its calls run one after another. */
 export interface BatchContext {
   readonly memoryBytes: number
   /** Computes all parts at once; the result has one number for each answer asked for, part by part. */
   decode(parts: readonly BatchPart[]): Promise<readonly Uint32Array[]>
+  /** The same, and each part's sampler says at once what follows its first answer; -1 for parts without a sampler. */
+  decodeAndSample(parts: readonly BatchPart[], samplers: readonly (Sampler | null)[]): Promise<readonly Sampled[]>
   createSampler(settings: SamplerSettings): Sampler
   /** Forgets what `sequence` holds from `length` on; false where this model cannot forget a part: it is empty then. */
   truncate(sequence: number, length: number): boolean
@@ -58,6 +66,14 @@ export interface ContextSettings {
 const PAGE = 256
 // llama.cpp takes this seed for "use the clock".
 const CLOCK_SEED = 0xffffffff
+
+const NO_TOKEN = -1
+
+/**
+ * Whether work runs in the order in which it was given: then tokens can be asked for before they are computed, and the thread
+ * that computes goes on without waiting for this one. libuv reads the same variable.
+ */
+const inOrder = (): boolean => process.env.UV_THREADPOOL_SIZE === '1'
 
 export const openContext = async (model: LlamaModel, settings: ContextSettings): Promise<BatchContext> => {
   const { addon, handle } = model
@@ -84,24 +100,54 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
     return false
   }
 
+  const fill = (parts: readonly BatchPart[]): readonly Uint32Array[] => {
+    context.initBatch(parts.reduce((sum, part) => sum + part.tokens.length, 0))
+    return parts.map((part) => context.addToBatch(part.sequence, part.position, part.tokens, part.answers))
+  }
+
   return {
     memoryBytes: memory.cpuRam + memory.gpuVram,
     decode: async (parts) => {
-      context.initBatch(parts.reduce((sum, part) => sum + part.tokens.length, 0))
-      const answers = parts.map((part) => context.addToBatch(part.sequence, part.position, part.tokens, part.answers))
+      const answers = fill(parts)
       await context.decodeBatch()
       return answers
     },
-    createSampler: ({ temperature, topP, seed, grammar }) => {
-      const sampler: AddonSampler = new addon.AddonSampler(handle)
-      const rules = grammar === null ? null : new addon.AddonGrammar(grammar, { addonExports: addon })
-      sampler.applyConfig({
-        temperature,
-        topP,
-        seed: seed === CLOCK_SEED ? CLOCK_SEED - 1 : seed,
-        ...(rules !== null && { grammarEvaluationState: new addon.AddonGrammarEvaluationState(handle, rules) }),
+    decodeAndSample: async (parts, samplers) => {
+      const answers = fill(parts)
+      const computing = context.decodeBatch()
+      if (!inOrder()) await computing
+      const asking = answers.map(async ([first], part) =>
+        first === undefined ? NO_TOKEN : (samplers[part]?.next(first) ?? NO_TOKEN),
+      )
+      // Also when the batch has failed, nothing of it shall be in the queue any more.
+      const [computed, ...sampled] = await Promise.allSettled([computing, ...asking])
+      if (computed.status === 'rejected') throw computed.reason
+      return sampled.map((said, part) => {
+        if (said.status === 'rejected') throw said.reason
+        return { answers: answers[part]!, token: said.value }
       })
-      return { next: (answer) => context.sampleToken(answer, sampler), dispose: () => sampler.dispose() }
+    },
+    createSampler: ({ temperature, topP, seed, grammar }) => {
+      const rules = grammar === null ? null : new addon.AddonGrammar(grammar, { addonExports: addon })
+      const make = (): AddonSampler => {
+        const sampler = new addon.AddonSampler(handle)
+        sampler.applyConfig({
+          temperature,
+          topP,
+          seed: seed === CLOCK_SEED ? CLOCK_SEED - 1 : seed,
+          ...(rules !== null && { grammarEvaluationState: new addon.AddonGrammarEvaluationState(handle, rules) }),
+        })
+        return sampler
+      }
+      // It takes memory for the whole vocabulary, which costs milliseconds: while the prompt is computed, not before.
+      let sampler: AddonSampler | null = null
+      return {
+        next: (answer) => {
+          sampler ??= make()
+          return context.sampleToken(answer, sampler)
+        },
+        dispose: () => sampler?.dispose(),
+      }
     },
     truncate,
     copy: async (source, target) => {

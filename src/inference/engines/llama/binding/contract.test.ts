@@ -74,6 +74,26 @@ test('sequences of one batch do not know of each other', async () => {
   expect(await write(3, tokens, 0)).toBe(PARIS)
 })
 
+test('tokens are the same when they are asked for together with what they follow from', async () => {
+  const tokens = Uint32Array.from(question())
+  const whole = { sequence: 0, position: 0, tokens, answers: Uint32Array.from([tokens.length - 1]) }
+  const begun = { sequence: 2, position: 0, tokens: tokens.slice(0, 3), answers: new Uint32Array() }
+  context.truncate(0, 0)
+  context.truncate(2, 0)
+  const [answers] = await context.decode([whole])
+  const alone = context.createSampler(SETTINGS)
+  const token = await alone.next(answers![0]!)
+  context.truncate(0, 0)
+  const together = context.createSampler(SETTINGS)
+  const sampled = await context.decodeAndSample([whole, begun], [together, null])
+  expect(sampled).toEqual([
+    { answers, token },
+    { answers: new Uint32Array(), token: -1 },
+  ])
+  alone.dispose()
+  together.dispose()
+})
+
 test('a sequence is copied with the next batch, and goes on from where it was cut', async () => {
   const tokens = question()
   await context.copy(0, 1)

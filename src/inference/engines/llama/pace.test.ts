@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { createPace } from './pace.ts'
+
+const pace = (millisecondsPerToken: number) => {
+  const created = createPace(256)
+  created.measured(100, 100 * millisecondsPerToken)
+  return created
+}
+
+test('before anything was measured a prompt gets what two short ones take', () => {
+  expect(createPace(256).promptTokens(1, 1)).toBe(128)
+  expect(createPace(100).promptTokens(1, 1)).toBe(100)
+})
+
+test('a stream pauses a tenth of a second for a prompt, and longer the more of them wait', () => {
+  expect(pace(1).promptTokens(1, 1)).toBe(96)
+  expect(pace(1).promptTokens(8, 1)).toBe(96)
+  expect(pace(1).promptTokens(2, 4)).toBe(192)
+  expect(pace(1).promptTokens(1, 31)).toBe(256)
+})
+
+test('on a slow machine short prompts are still read whole', () => {
+  expect(pace(10).promptTokens(8, 1)).toBe(64)
+})
+
+test('batches with hardly any prompt in them say nothing about the speed', () => {
+  const created = pace(1)
+  created.measured(31, 31_000)
+  expect(created.promptTokens(1, 1)).toBe(96)
+})

@@ -42,13 +42,17 @@ export const createFederationsService = (parts: {
     return federation
   }
 
-  /** As `get`, for what only the owner may do. */
+  /** What only the owner may do. Not owning it is forbidden to whoever knows the id; a stranger learns nothing more. */
   const getAsOwner = async (caller: Caller, id: string): Promise<StoredFederation> => {
-    const { federation } = await get(caller, id)
-    if (!sees(caller, federation.orgId)) {
-      throw forbidden(`Federation '${federation.name}' belongs to '${federation.orgId}': only its owner may do this.`)
-    }
-    return federation
+    const found = isUuid(id) ? await store.find(database.sql, id, caller.orgId) : null
+    if (found === null) throw notFound('Federation', id)
+    const { federation, membership } = found
+    if (sees(caller, federation.orgId)) return federation
+    throw forbidden(
+      membership === null
+        ? `Federation '${id}' does not belong to '${caller.orgId}': only its owner may do this.`
+        : `Federation '${federation.name}' belongs to '${federation.orgId}': only its owner may do this.`,
+    )
   }
 
   return {

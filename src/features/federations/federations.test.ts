@@ -201,12 +201,14 @@ describe('membership', () => {
       ['PUT', 'privacy/budget', { total_epsilon_budget: 1 }],
       ['DELETE', `models/${nowhere}`, undefined],
     ] as const
+    const toStrangers = `Federation '${id}' does not belong to 'gamma': only its owner may do this.`
     for (const [method, path, body] of calls) {
       expect(await send(beta, method, `/federations/${id}/${path}`, body)).toEqual(refused(message))
-      expect(await send(gamma, method, `/federations/${id}/${path}`, body)).toEqual(missing('Federation', id))
+      expect(await send(gamma, method, `/federations/${id}/${path}`, body)).toEqual(refused(toStrangers))
+      expect(await send(gamma, method, `/federations/${nowhere}/${path}`, body)).toEqual(missing('Federation', nowhere))
       if (body !== undefined) {
         expect(await send(beta, method, `/federations/${id}/${path}`, {})).toEqual(refused(message))
-        expect(await send(gamma, method, `/federations/${id}/${path}`, {})).toEqual(missing('Federation', id))
+        expect(await send(gamma, method, `/federations/${id}/${path}`, {})).toEqual(refused(toStrangers))
       }
     }
   })

@@ -101,8 +101,52 @@ test('a range is read with both ends included', async () => {
   expect(await text(await blobs.read(hash, { start: 9, end: 9 }))).toBe('9')
 })
 
+test.each(['kept', 'passing'] as const)(
+  'a file of several chunks is written and read whole and in part (%s)',
+  async (mode) => {
+    const bytes = randomBytes(700_000)
+    const pieces = Array.from({ length: 14 }, (_, n) => bytes.subarray(n * 50_000, (n + 1) * 50_000))
+    const staged = await blobs.stage(source(...pieces), roomy)
+    expect(staged).toMatchObject({ sha256: sha256(bytes), size: 700_000 })
+    await staged.keep()
+    const read = async (range?: { start: number; end: number }) => {
+      const hash = createHash('sha256')
+      for await (const chunk of await blobs.read(staged.sha256, range, mode)) hash.update(chunk)
+      return hash.digest('hex')
+    }
+    expect(await read()).toBe(sha256(bytes))
+    expect(await read({ start: 100, end: 600_000 })).toBe(sha256(bytes.subarray(100, 600_001)))
+    expect(await read({ start: 699_999, end: 699_999 })).toBe(sha256(bytes.subarray(699_999)))
+  },
+)
+
+test('a source that fails after many chunks leaves nothing behind', async () => {
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < 20; n++) yield Buffer.alloc(64 * 1024)
+    throw new Error('the client went away')
+  }
+  await expect(blobs.stage(failing(), roomy)).rejects.toThrow('the client went away')
+  expect(await inStaging()).toEqual([])
+})
+
+test('a source is let go of when its file cannot be written', async () => {
+  await rm(join(root, 'staging'), { recursive: true })
+  let letGo = 0
+  async function* watched(bytes: number): AsyncGenerator<Uint8Array> {
+    try {
+      for (let sent = 0; sent < bytes; sent += 1024) yield Buffer.alloc(1024)
+    } finally {
+      letGo++
+    }
+  }
+  await expect(blobs.stage(watched(1024), roomy)).rejects.toMatchObject({ code: 'ENOENT' })
+  await expect(blobs.stage(watched(1 << 20), roomy)).rejects.toMatchObject({ code: 'ENOENT' })
+  expect(letGo).toBe(2)
+})
+
 test('a file that is gone is not_found when read or located, and is not has', async () => {
   const hash = await keep('short-lived')
+  expect(await text(await blobs.read(hash))).toBe('short-lived')
   await blobs.remove(hash)
   await blobs.remove(hash)
   const missing = { code: 'not_found', message: `The file sha256:${hash} is not in storage any more.` }

@@ -1,14 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
-import { finished, pipeline } from 'node:stream/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { LRUCache } from 'lru-cache'
 import { badRequest, ServiceError } from '../domain/errors.ts'
-import { type BlobStore, blobPath, type StagedBlob } from './blob-store.ts'
-import { openPassing } from './passing-chunks.ts'
+import { type BlobRange, type BlobStore, blobPath, type StagedBlob } from './blob-store.ts'
+import { passingChunks } from './passing-chunks.ts'
+import { writeSynced } from './write-synced.ts'
 
 const CHUNK = 256 * 1024
+/** Memory for files of at most one chunk. */
+const SMALL_FILES_BYTES = 8 * 1024 * 1024
 const SHA256 = /^[0-9a-f]{64}$/
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -33,9 +37,19 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 }
 
-const settled = async (stream: Writable): Promise<void> => {
-  if (!stream.closed) await finished(stream).catch(() => undefined)
-}
+const closingOnError = <T>(handle: FileHandle, work: () => Promise<T>): Promise<T> =>
+  work().catch(async (error: unknown) => {
+    await handle.close()
+    throw error
+  })
+
+const inOneChunk = (bytes: Buffer, range: BlobRange | undefined): Readable =>
+  new Readable({
+    read() {
+      this.push(range === undefined ? bytes : bytes.subarray(range.start, range.end + 1))
+      this.push(null)
+    },
+  })
 
 /** Files under `<root>/sha256/ab/<hash>`, arriving through `<root>/staging` on the same file system. */
 export const openFolderStore = async (rootFolder: string): Promise<BlobStore> => {
@@ -43,6 +57,12 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
   const staging = join(root, 'staging')
   // Files of this process that `sweep` must leave alone however old they are.
   const inUse = new Set<string>()
+
+  // What was read lately: all devices of a round fetch the same model at once.
+  const small = new LRUCache<string, Buffer>({
+    maxSize: SMALL_FILES_BYTES,
+    sizeCalculation: (bytes) => bytes.length + 1,
+  })
 
   await mkdir(join(root, 'sha256'), { recursive: true, mode: 0o700 })
   await mkdir(staging, { recursive: true, mode: 0o700 })
@@ -98,24 +118,18 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
       const path = join(staging, `${randomUUID()}.part`)
       const hash = createHash('sha256')
       let size = 0
+      const measured = async function* (): AsyncGenerator<Uint8Array, void> {
+        for await (const chunk of source) {
+          size += chunk.byteLength
+          if (size > maxBytes) throw tooLarge(maxBytes)
+          hash.update(chunk)
+          yield chunk
+        }
+      }
       inUse.add(path)
-      const file = createWriteStream(path, { flags: 'wx', flush: true, mode: 0o600, highWaterMark: CHUNK })
       try {
-        await pipeline(
-          source,
-          async function* (chunks: AsyncIterable<Uint8Array>) {
-            for await (const chunk of chunks) {
-              size += chunk.byteLength
-              if (size > maxBytes) throw tooLarge(maxBytes)
-              hash.update(chunk)
-              yield chunk
-            }
-          },
-          file,
-        )
+        await writeSynced(path, measured(), CHUNK)
       } catch (error) {
-        // The file may still be opening: removing it before that has ended would leave it behind.
-        await settled(file)
         await discard(path)
         throw error
       }
@@ -147,10 +161,18 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
 
     async read(sha256, range, chunks): Promise<Readable> {
       const path = pathOf(sha256)
+      const known = small.get(sha256)
+      if (known !== undefined) return inOneChunk(known, range)
       try {
-        if (chunks === 'passing') return await openPassing(path, CHUNK, range)
         const handle = await open(path, 'r')
-        return handle.createReadStream({ highWaterMark: CHUNK, ...range })
+        const { size } = await closingOnError(handle, () => handle.stat())
+        if (size <= CHUNK) {
+          const bytes = await handle.readFile().finally(() => handle.close())
+          small.set(sha256, bytes)
+          return inOneChunk(bytes, range)
+        }
+        if (chunks !== 'passing') return handle.createReadStream({ highWaterMark: CHUNK, ...range })
+        return passingChunks(handle, CHUNK, range ?? { start: 0, end: size - 1 })
       } catch (error) {
         throw isMissing(error) ? gone(sha256, error) : error
       }
@@ -178,6 +200,7 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
     },
 
     async remove(sha256) {
+      small.delete(sha256)
       await rm(pathOf(sha256), { force: true })
     },
 

@@ -1,5 +1,5 @@
 import { read } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 
 /**
@@ -71,18 +71,9 @@ class PassingChunks extends Readable {
   }
 }
 
-/** @param range both ends included; the whole file when absent */
-export const openPassing = async (
-  path: string,
+/** Closes the file when it has been read or is destroyed. @param range both ends included, within the file */
+export const passingChunks = (
+  handle: FileHandle,
   chunkBytes: number,
-  range: { readonly start: number; readonly end: number } | undefined,
-): Promise<Readable> => {
-  const handle = await open(path, 'r')
-  try {
-    const end = range === undefined ? (await handle.stat()).size : range.end + 1
-    return new PassingChunks(handle, chunkBytes, range?.start ?? 0, end)
-  } catch (error) {
-    await handle.close()
-    throw error
-  }
-}
+  range: { readonly start: number; readonly end: number },
+): Readable => new PassingChunks(handle, chunkBytes, range.start, range.end + 1)

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * Remembers what never changes once it is there. However many ask for the same at once, one looks; what is not there (null)
- * or cannot be looked up is looked for again by the next.
+ * Remembers what never changes once it is there; with `ttlMs` no longer than that. However many ask for the same at once, one
+ * looks; what is not there (null) or cannot be looked up is looked for again by the next.
  */
-export const lookedUpOnce = <Value>(remembered: number) => {
-  const known = new LRUCache<string, Promise<Value | null>>({ max: remembered })
+export const lookedUpOnce = <Value>(remembered: number, ttlMs = 0) => {
+  const known = new LRUCache<string, Promise<Value | null>>({ max: remembered, ttl: ttlMs })
   return (key: string, look: () => Promise<Value | null>): Promise<Value | null> => {
     const found = known.get(key)
     if (found !== undefined) return found

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { RoundParticipantRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
+import { isDueAt } from './stored-round.store.ts'
 
 export type ParticipantState = 'selected' | 'delivered' | 'failed'
 
@@ -72,19 +73,17 @@ export const createParticipantsStore = () => ({
   /** The same for many, in their order. */
   async findAll(db: Executor, asked: readonly Seat[]): Promise<(Participant | null)[]> {
     if (asked.length === 0) return []
-    const { rows } = await sql<{ place: number } & Selectable<RoundParticipantRow>>`
-      select asked.place::int as place, found.*
-      from unnest(${asked.map(({ roundId }) => roundId)}::uuid[], ${asked.map(({ deviceId }) => deviceId)}::uuid[])
-        with ordinality as asked (round_id, device_id, place)
-      cross join lateral (
-        select 1 as turn, p.* from round_participants p
-          where p.round_id = asked.round_id and p.device_id = asked.device_id
-        union all
-        select 2, p.* from round_participants p
-          where p.base_round_id = asked.round_id and p.device_id = asked.device_id
-        order by turn limit 1) as found`.execute(db)
-    const found = new Map(rows.map((row) => [row.place, fromRow(row)]))
-    return asked.map((_, index) => found.get(index + 1) ?? null)
+    const rounds = [...new Set(asked.map(({ roundId }) => roundId))]
+    const devices = [...new Set(asked.map(({ deviceId }) => deviceId))]
+    const { rows } = await sql<Selectable<RoundParticipantRow>>`
+      select * from round_participants where device_id = any(${devices}::uuid[])
+        and (round_id = any(${rounds}::uuid[]) or base_round_id = any(${rounds}::uuid[]))`.execute(db)
+    const began = new Map(rows.map((row) => [`${row.base_round_id} ${row.device_id}`, fromRow(row)]))
+    const taking = new Map(rows.map((row) => [`${row.round_id} ${row.device_id}`, fromRow(row)]))
+    return asked.map(({ roundId, deviceId }) => {
+      const seat = `${roundId.toLowerCase()} ${deviceId}`
+      return taking.get(seat) ?? began.get(seat) ?? null
+    })
   },
 
   /**
@@ -106,8 +105,8 @@ export const createParticipantsStore = () => ({
   },
 
   /**
-   * Marks that devices fetched their rounds' models, and counts those that did so for the first time and had not been counted
-   * with an update. Rounds are locked before their participants, as everywhere.
+   * Marks that devices fetched the models of rounds that are still open, and counts those that did so for the first time and
+   * had not been counted with an update. Rounds are locked before their participants, as everywhere.
    */
   async markFetched(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
     await sql`
@@ -116,7 +115,8 @@ export const createParticipantsStore = () => ({
         from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
           as asked (round_id, device_id)
       ), held as materialized (
-        select id from rounds where id in (select round_id from asked) order by id for no key update
+        select id from rounds where id in (select round_id from asked) and status = 'active' and not ${isDueAt(now)}
+        order by id for no key update
       ), marked as (
         update round_participants p set fetched_at = ${now} from held join asked on asked.round_id = held.id
         where p.round_id = asked.round_id and p.device_id = asked.device_id

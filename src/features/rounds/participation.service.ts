@@ -6,7 +6,7 @@ import type { DevicesService } from '../devices/devices.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
-import type { RoundsService } from './rounds.service.ts'
+import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
 /** A device's part in a round: whether it has one, and what it is handed. */
@@ -14,7 +14,7 @@ export const createParticipation = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
-  readonly rounds: Pick<RoundsService, 'get'>
+  readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
   readonly models: ModelsService
   readonly devices: DevicesService
   readonly now: () => Date
@@ -23,7 +23,7 @@ export const createParticipation = (parts: {
 
   // All devices of a round ask for the same version, at once.
   const handedOut = lookedUpOnce<StoredVersion>(16)
-  const versionOf = async ({ globalModelId: id, globalModelVersion: number }: StoredRound) =>
+  const versionOf = async ({ globalModelId: id, globalModelVersion: number }: RoundBeginning) =>
     id === null || number === null
       ? null
       : handedOut(`${id} ${number}`, async () => (await models.originOf(id, number))?.version ?? null)
@@ -36,6 +36,12 @@ export const createParticipation = (parts: {
     },
   })
 
+  /** It goes with the updates, when they have been kept long enough. */
+  const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
+    const sha256 = plan.strategy === 'scaffold' ? (await rounds.get(caller, id)).controlSha256 : null
+    return sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
+  }
+
   return {
     /** A free seat in an active round for a device that has none; true when it now takes part. */
     join: (roundId: string, deviceId: string): Promise<boolean> =>
@@ -43,10 +49,8 @@ export const createParticipation = (parts: {
 
     /** What the round hands out: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {
-      const round = await rounds.get(caller, id)
-      const { controlSha256: sha256 } = round
-      const control = sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
-      return { round, version: await versionOf(round), control }
+      const round = await rounds.beginning(caller, id)
+      return { round, version: await versionOf(round), control: await controlOf(caller, round) }
     },
 
     /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
@@ -58,13 +62,11 @@ export const createParticipation = (parts: {
 
     /** The file of the round's global model; a participant that fetches it is then counted as participating. */
     async modelFile(caller: Caller, id: string, fetches: boolean): Promise<StoredVersion> {
-      const round = await rounds.get(caller, id)
+      const round = await rounds.beginning(caller, id)
       const version = await versionOf(round)
       if (version === null) throw notFound('A global model of round', id)
       const deviceId = caller.deviceId
-      if (fetches && deviceId !== null && round.status === 'active') {
-        await markFetched({ roundId: round.id, deviceId })
-      }
+      if (fetches && deviceId !== null) await markFetched({ roundId: round.id, deviceId })
       return version
     },
 

@@ -12,6 +12,7 @@ import {
 } from '../../domain/strategy-settings.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
+import { lookedUpOnce } from './looked-up-once.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundSignal } from './round-signal.ts'
@@ -35,6 +36,24 @@ export interface StartRound {
   readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
   readonly secureAggregation: SecureWish | null
 }
+
+/** All devices of a round ask for its plan and its model in one moment. */
+const REMEMBERED_MS = 10_000
+
+/** What a round hands out: it stays as it was when the round began. */
+export type RoundBeginning = Pick<
+  StoredRound,
+  | 'id'
+  | 'orgId'
+  | 'federationId'
+  | 'roundNumber'
+  | 'plan'
+  | 'jobId'
+  | 'timeoutAt'
+  | 'privacy'
+  | 'globalModelId'
+  | 'globalModelVersion'
+>
 
 /** Starting rounds, looking at them, and moving them on when they are due. */
 export const createRoundsService = (parts: {
@@ -99,6 +118,15 @@ export const createRoundsService = (parts: {
     return round
   }
 
+  const beginnings = lookedUpOnce<RoundBeginning>(64, REMEMBERED_MS)
+
+  /** What stays of the round as it began; not_found when the caller may not see it. */
+  const beginning = async (caller: Caller, id: string): Promise<RoundBeginning> => {
+    const round = isUuid(id) ? await beginnings(id.toLowerCase(), () => lookUp(id.toLowerCase())) : null
+    if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
+    return round
+  }
+
   const globalModelOf = async (
     caller: Caller,
     wanted: StartRound,
@@ -118,6 +146,7 @@ export const createRoundsService = (parts: {
   return {
     tick,
     get,
+    beginning,
     changes,
 
     /** Notices rounds that another process has started, for the devices that wait for one at this process. */

@@ -5,7 +5,7 @@ import type { RoundRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { RoundStatus } from '../../domain/round.ts'
-import { fromRow, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+import { fromRow, isDueAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 export type { RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
@@ -186,11 +186,6 @@ export const createRoundsStore = () => ({
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
   },
 })
-
-const isDueAt = (now: Date) => sql<boolean>`
-  status = 'active' and (timeout_at <= ${now} or (quorum_at is not null and (
-    completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
-    or quorum_at + grace_seconds * interval '1 second' <= ${now})))`
 
 const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
 

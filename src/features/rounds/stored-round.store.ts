@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { RoundRow } from '../../db/rows.ts'
 import type { RoundStatus } from '../../domain/round.ts'
 import type { StrategyOptions } from '../../domain/strategy-options.ts'
@@ -101,6 +101,12 @@ export type NewRound = Pick<
   | 'privacy'
   | 'noiseSeed'
 > & { readonly startedAt: Date }
+
+/** The clock, or its last participant, has made an active round due: `dueEvent` in SQL. */
+export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  status = 'active' and (timeout_at <= ${now} or (quorum_at is not null and (
+    completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
+    or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
 
 /**
  * What a round is read from. Its receipt and screening are not: with a line for each update they are larger than all the rest,

@@ -69,5 +69,11 @@ export const DP_ACCOUNTING: readonly Reference[] = [
   { delta: 1e-5, rounds: [[0.6, 0.05, 200]], rdp: 17.529537692, pld: 15.46184277 },
 ]
 
-export const stepsOf = ({ rounds }: Reference): NoisySteps[] =>
+/** Twenty rounds that all differ, and what dp_accounting makes of them at delta 1e-5. */
+export const ALL_DIFFERENT = {
+  rounds: Array.from({ length: 20 }, (_, n) => [1 + n / 10, 0.1 + n / 200, 1] as const),
+  pld: 2.25360657,
+}
+
+export const stepsOf = ({ rounds }: Pick<Reference, 'rounds'>): NoisySteps[] =>
   rounds.map(([noiseMultiplier, sampleRate, steps]) => ({ noiseMultiplier, sampleRate, steps }))

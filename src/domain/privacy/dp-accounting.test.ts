@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { privacyLoss } from './accountant.ts'
-import { DP_ACCOUNTING, stepsOf } from './dp-accounting.fixture.ts'
+import { ALL_DIFFERENT, DP_ACCOUNTING, stepsOf } from './dp-accounting.fixture.ts'
 import { epsilonOfPld } from './pld.ts'
 import { composedRdp, epsilonOfRdp, ORDERS, rdpOf } from './rdp.ts'
 
@@ -47,4 +47,10 @@ it('stays an upper bound where losses are weighed so much that rounding in the t
     expect(found - 1.30453781).toBeGreaterThan(-1e-6)
     expect(found - 1.30453781).toBeLessThan(1e-3)
   }
+})
+
+it('rounds that all differ are within a thousandth of what dp_accounting makes of them', () => {
+  const found = privacyLoss(stepsOf(ALL_DIFFERENT), 1e-5)
+  expect(found.epsilon - ALL_DIFFERENT.pld).toBeGreaterThan(-1e-6)
+  expect(found.epsilon - ALL_DIFFERENT.pld).toBeLessThan(1e-3)
 })

@@ -3,7 +3,8 @@ import { anyValue, bracketed, space } from './json-nodes.ts'
 import { below, isSchema, type Schema, schemaFault } from './schema-fault.ts'
 
 /**
- * An object with named properties, in the order of the schema: required ones always, the others at will. Each property has two
+ * An object with named properties, in the order of the schema: required ones always, the others at will, and never those
+ * whose schema is false. Each property has two
  * rules, for what follows from it on when nothing was written yet and when a comma is due, so that the grammar stays linear.
  */
 export const objectNode = (
@@ -14,6 +15,7 @@ export const objectNode = (
 ): GrammarNode => {
   const properties = propertiesOf(schema, place)
   const required = requiredOf(schema, place)
+  for (const [name, value] of properties) if (value === false && !required.has(name)) properties.delete(name)
   for (const name of required)
     if (!properties.has(name)) {
       if (schema.additionalProperties === false)

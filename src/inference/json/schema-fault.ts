@@ -21,3 +21,6 @@ export const countAt = (schema: Schema, keyword: string, place: string): number 
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | undefined
   throw schemaFault(below(place, keyword), `${JSON.stringify(value)} is not a whole number of at least 0.`)
 }
+
+/** A value inside a sentence about it. */
+export const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 80)

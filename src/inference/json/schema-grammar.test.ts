@@ -59,6 +59,18 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ['UUIDs', { type: 'string', format: 'uuid' }],
   ['IPv4 addresses', { type: 'string', format: 'ipv4' }],
   ['mail addresses', { type: 'string', format: 'email' }],
+  ['durations', { type: 'string', format: 'duration' }],
+  ['IPv6 addresses', { type: 'string', format: 'ipv6' }],
+  ['host names', { type: 'string', format: 'hostname' }],
+  ['addresses of the web', { type: 'string', format: 'uri' }],
+  ['a constant that its list has too', { properties: { a: { const: 'x', enum: ['y', 'x'], type: 'string' } } }],
+  ['whole numbers among numbers', { type: 'number', enum: [1, 1.5, '1'] }],
+  ['a property that must not be there', { properties: { a: false, b: { type: 'integer' } } }],
+  ['named properties and nothing unevaluated', { properties: { a: { const: 1 } }, unevaluatedProperties: false }],
+  [
+    'a type that alternatives keep',
+    { type: ['number', 'null'], anyOf: [{ $ref: '#/$defs/count' }, { const: null }], $defs: { count: { minimum: 1 } } },
+  ],
   [
     'alternatives told apart by a constant',
     {
@@ -137,7 +149,14 @@ it.each([
   ['/allOf', { allOf: [{ type: 'string' }, { maxLength: 3 }] }],
   ['/$ref', { $ref: 'https://example.com/schema' }],
   ['/$ref', { $ref: '#/$defs/none' }],
+  ['/$ref', { $ref: '#/$defs/%zz' }],
   ['', { $ref: '#' }],
+  ['/unevaluatedProperties', { type: 'object', unevaluatedProperties: false }],
+  ['/type', { type: 'string', $ref: '#/$defs/count', $defs: { count: { type: 'integer' } } }],
+  ['/type', { type: 'string', anyOf: [{ minLength: 2 }, {}] }],
+  ['/const', { const: 1, enum: [2, 3] }],
+  ['', { enum: ['a', 'bbb'], minLength: 2 }],
+  ['/properties/a', { properties: { a: false }, required: ['a'] }],
   ['', { properties: { self: { $ref: '#' } }, required: ['self'] }],
   ['/required', { properties: { a: {} }, required: ['b'], additionalProperties: false }],
   ['/required', { required: 'a' }],
@@ -152,7 +171,7 @@ it.each([
   ['', { type: 'integer', exclusiveMinimum: 3, exclusiveMaximum: 4 }],
   ['/minimum', { type: 'number', minimum: 0.5 }],
   ['/exclusiveMinimum', { type: 'integer', minimum: 1, exclusiveMinimum: true }],
-  ['/format', { type: 'string', format: 'uri' }],
+  ['/format', { type: 'string', format: 'regex' }],
   ['/format', { type: 'string', format: 'toString' }],
 ])('names #%s as what it cannot keep', (place, schema) => {
   const refused = () => checkSchema(schema)

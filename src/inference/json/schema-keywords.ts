@@ -15,13 +15,13 @@ const WITHOUT_EFFECT: Readonly<Record<string, unknown>> = {
   uniqueItems: false,
   nullable: false,
   minProperties: 0,
-  unevaluatedProperties: false,
   strict: true,
 }
 const HINTS: Readonly<Record<string, string>> = {
   pattern: "'minLength', 'maxLength', 'format' and 'enum' can be used instead.",
   nullable: "Say 'type': ['...', 'null'] instead.",
   not: "Say what is allowed, with 'anyOf' or 'enum'.",
+  unevaluatedProperties: "Say 'additionalProperties' instead.",
   if: "Say the cases with 'anyOf'.",
   dependentRequired: "Say the cases with 'anyOf'.",
 }
@@ -30,8 +30,11 @@ const HINTS: Readonly<Record<string, string>> = {
 export const checkKeywords = (schema: Schema, place: string): void => {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || DESCRIPTIONS.has(keyword) || KEPT.has(keyword) || keyword.startsWith('x-')) continue
-    if (keyword in WITHOUT_EFFECT && WITHOUT_EFFECT[keyword] === value) continue
-    const hint = HINTS[keyword] ?? 'Leave it out, and check the answer yourself.'
+    if (Object.hasOwn(WITHOUT_EFFECT, keyword) && WITHOUT_EFFECT[keyword] === value) continue
+    // Beside named properties no others are written.
+    if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
+    const hint =
+      (Object.hasOwn(HINTS, keyword) ? HINTS[keyword] : undefined) ?? 'Leave it out, and check the answer yourself.'
     throw schemaFault(below(place, keyword), `stands the keyword '${keyword}', which is not supported. ${hint}`)
   }
 }

@@ -1,0 +1,46 @@
+import { MOST_REPETITIONS } from './gbnf.ts'
+import { choice, type GrammarNode, sequence, text } from './grammar.ts'
+import { anyArray, anyValue, bracketed, list, space } from './json-nodes.ts'
+import { below, countAt, type Schema, schemaFault } from './schema-fault.ts'
+
+type Compile = (schema: unknown, place: string) => GrammarNode
+
+/** An array: its items one after another, or the named places of a tuple. */
+export const arrayNode = (schema: Schema, place: string, compile: Compile): GrammarNode => {
+  const min = countAt(schema, 'minItems', place) ?? 0
+  const asked = countAt(schema, 'maxItems', place) ?? null
+  if (asked !== null && asked < min) throw schemaFault(below(place, 'maxItems'), `stands less than 'minItems'.`)
+  if (min > MOST_REPETITIONS) throw schemaFault(below(place, 'minItems'), `stands more than ${MOST_REPETITIONS}.`)
+  const max = asked === null ? null : Math.min(asked, MOST_REPETITIONS)
+  if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: asked }, compile)
+  if (schema.items === undefined && min === 0 && max === null) return anyArray
+  if (schema.items === false || max === 0) return emptyArray(min, place)
+  const item = schema.items === undefined ? anyValue : compile(schema.items, below(place, 'items'))
+  return bracketed('[', arrayItems(list(item, Math.max(1, min), max), min === 0), ']')
+}
+
+const tupleNode = (
+  schema: Schema,
+  place: string,
+  { min, max }: { readonly min: number; readonly max: number | null },
+  compile: Compile,
+): GrammarNode => {
+  const first = schema.prefixItems
+  if (!Array.isArray(first) || first.length === 0)
+    throw schemaFault(below(place, 'prefixItems'), 'stands no list of schemas.')
+  if (min > first.length || (max !== null && max < first.length))
+    throw schemaFault(place, `'minItems' and 'maxItems' leave out items of 'prefixItems' or ask for more.`)
+  const items = first.map((item, i) => compile(item, below(below(place, 'prefixItems'), i)))
+  const rest = items.slice(1).map((item) => sequence(text(','), space, item))
+  return bracketed('[', arrayItems(sequence(items[0]!, ...rest), false), ']')
+}
+
+const arrayItems = (items: GrammarNode, mayBeEmpty: boolean): GrammarNode => {
+  const some = sequence(items, space)
+  return mayBeEmpty ? choice(text(''), some) : some
+}
+
+const emptyArray = (min: number, place: string): GrammarNode => {
+  if (min > 0) throw schemaFault(below(place, 'minItems'), 'stands more than the array may hold.')
+  return text('[]')
+}

@@ -1,0 +1,21 @@
+import { choice, type GrammarNode, text } from './grammar.ts'
+import { below, type Schema, schemaFault } from './schema-fault.ts'
+import { typeOf, typesOf } from './schema-types.ts'
+
+/** The value of 'const' or one of 'enum', or of both where both stand, of a type that stands beside. */
+export const constantNode = (schema: Schema, place: string): GrammarNode => {
+  const listed = schema.enum ?? [schema.const]
+  if (!Array.isArray(listed) || listed.length === 0)
+    throw schemaFault(below(place, 'enum'), 'stands no list of values.')
+  const values = [...new Set(listed.map((value) => JSON.stringify(value)))]
+  const types = schema.type === undefined ? null : typesOf(schema, place)
+  const ofType = values.filter((value) => {
+    const type = typeOf(JSON.parse(value))
+    return types === null || types.includes(type) || (type === 'integer' && types.includes('number'))
+  })
+  if (ofType.length === 0) throw schemaFault(place, `no value is of the 'type' that stands beside.`)
+  if (schema.const === undefined) return choice(...ofType.map(text))
+  const constant = JSON.stringify(schema.const)
+  if (!ofType.includes(constant)) throw schemaFault(below(place, 'const'), `stands none of the values of 'enum'.`)
+  return text(constant)
+}

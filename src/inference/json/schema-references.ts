@@ -1,0 +1,50 @@
+import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+
+/** What `$ref` points at inside one schema. */
+export interface References {
+  /** Where the reference at `place` leads. */
+  follow(reference: unknown, place: string): { readonly schema: unknown; readonly place: string }
+  /** The schema that a chain of references ends at, for comparing schemas. */
+  resolved(schema: unknown): unknown
+}
+
+/** More than that is a circle. */
+const LONGEST_CHAIN = 100
+
+export const referencesOf = (root: Schema): References => {
+  const follow: References['follow'] = (reference, place) => {
+    const pointer = pointerOf(reference, place)
+    let at: unknown = root
+    for (const step of pointer.split('/').slice(1)) {
+      const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+      const inside = typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+      if (!inside) throw schemaFault(below(place, '$ref'), `stands '#${pointer}', which is not in this schema.`)
+      at = (at as Record<string, unknown>)[key]
+    }
+    return { schema: at, place: pointer }
+  }
+  return {
+    follow,
+    resolved: (schema) => {
+      let at = schema
+      for (let steps = 0; steps < LONGEST_CHAIN && isSchema(at) && at.$ref !== undefined; steps++)
+        at = follow(at.$ref, '').schema
+      return at
+    },
+  }
+}
+
+/** A JSON pointer as it stands in a fragment of a URL (RFC 6901, section 6). */
+const pointerOf = (reference: unknown, place: string): string => {
+  const pointer = typeof reference === 'string' && /^#(\/|$)/.test(reference) ? decoded(reference.slice(1)) : null
+  if (pointer !== null) return pointer
+  throw schemaFault(below(place, '$ref'), `stands ${shown(reference)}; only '#/...' inside this schema is supported.`)
+}
+
+const decoded = (fragment: string): string | null => {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return null
+  }
+}

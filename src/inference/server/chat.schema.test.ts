@@ -83,6 +83,17 @@ test('every field is taken over', () => {
   expect(read({ stop: 'x', max_tokens: 7, max_completion_tokens: 7 })).toMatchObject({ stop: ['x'], maxTokens: 7 })
 })
 
+test('members that are null count as absent', () => {
+  const json_schema = { name: 'x', description: null, schema: null, strict: null }
+  expect(
+    read({
+      stream: true,
+      stream_options: { include_usage: null },
+      response_format: { type: 'json_schema', json_schema },
+    }),
+  ).toMatchObject({ includeUsage: false, responseFormat: { type: 'json_object' } })
+})
+
 test('what asks for nothing that is not done here is let through', () => {
   const harmless = { user: 'u', presence_penalty: 0, frequency_penalty: 0, logprobs: false, logit_bias: {}, tools: [] }
   expect(read({ ...harmless, tool_choice: 'auto', modalities: ['text'], store: false, metadata: { a: 'b' } })).toEqual(
@@ -99,6 +110,11 @@ test.each([
   [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role'],
   [{ messages: [{ role: 'user', content: 'x', name: 'Ann' }] }, 'messages[0].name'],
   [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0]'],
+  [{ response_format: { type: 'json_object', schema: {} } }, 'response_format.schema'],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', rules: 1 } } },
+    'response_format.json_schema.rules',
+  ],
   [{ stream: true, stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
 ])('%j is refused as unsupported, by its name', (fields, param) => {
   expect(fault(() => read(fields))).toEqual(['unsupported', param, expect.stringContaining(param)])
@@ -137,9 +153,17 @@ test.each([
     "messages[0].role must be one of system, user and assistant, got 'robot'.",
   ],
   [
-    { stop: [''] },
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, 'b'] }] },
+    'messages[0].content[1]',
+    'messages[0].content[1] must be an object such as {"type": "text", "text": "..."}.',
+  ],
+  [{ stop: '' }, 'stop', 'stop must be a string of 1 to 1000 characters, got 0 characters.'],
+  [{ stop: ['a', ''] }, 'stop[1]', 'stop[1] must be a string of 1 to 1000 characters, got 0 characters.'],
+  [{ stop: ['a', null] }, 'stop[1]', 'stop[1] must be a string of 1 to 1000 characters, got something else.'],
+  [
+    { stop: Array.from({ length: 17 }, () => 'a') },
     'stop',
-    'stop must be a string of 1 to 1000 characters or an array of at most 16 items, got an array of 1 item.',
+    'stop must be a string or an array of at most 16 items, got an array of 17 items.',
   ],
   [
     { response_format: { type: 'xml' } },

@@ -1,46 +1,33 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, ResponseFormat } from '../engine.ts'
-import { InferenceError } from '../errors.ts'
-import { checkSchema } from '../json/response-grammar.ts'
 import { refuseForeign } from './foreign-fields.ts'
-import { bodyReader, invalid, isObject } from './request-body.ts'
+import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { readResponseFormat } from './response-format.ts'
 
 /** What OpenAI's API takes at most is 4; 16 is for clients of other local servers. */
 const MOST_STOPS = 16
 const MOST_CHOICES = 8
 
-const Stop = Type.String({ minLength: 1, maxLength: 1000 })
-
-const Part = Type.Object({ type: Type.String() })
+const LONGEST_STOP = 1000
 
 const Message = Type.Object({
   role: Type.String(),
-  content: Type.Optional(Type.Union([Type.String(), Type.Array(Part), Type.Null()])),
-})
-
-const Format = Type.Object({ type: Type.String() })
-
-const JsonSchemaFormat = Type.Object({
-  type: Type.Literal('json_schema'),
-  json_schema: Type.Object({
-    name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
-    description: Type.Optional(Type.String()),
-    schema: Type.Optional(Type.Object({})),
-    strict: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
-  }),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()])),
 })
 
 const ChatBody = Type.Object({
   model: Type.String({ minLength: 1 }),
   messages: Type.Array(Message, { minItems: 1 }),
   stream: Type.Optional(Type.Boolean()),
-  stream_options: Type.Optional(Type.Object({ include_usage: Type.Optional(Type.Boolean()) })),
+  stream_options: Type.Optional(
+    Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }),
+  ),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
   max_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
   max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
-  stop: Type.Optional(Type.Union([Stop, Type.Array(Stop, { maxItems: MOST_STOPS })])),
-  response_format: Type.Optional(Format),
+  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown(), { maxItems: MOST_STOPS })])),
+  response_format: Type.Optional(Type.Object({ type: Type.String() })),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CHOICES })),
   seed: Type.Optional(Type.Integer()),
 })
@@ -65,7 +52,6 @@ export interface ChatOrder {
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(ChatBody.properties))
 const readBody = bodyReader(ChatBody)
-const readJsonSchema = bodyReader(Type.Object({ response_format: JsonSchemaFormat }))
 
 const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
   system: 'system',
@@ -74,9 +60,6 @@ const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
   user: 'user',
   assistant: 'assistant',
 }
-
-const unsupported = (message: string, param: string): InferenceError =>
-  new InferenceError('unsupported', message, { param })
 
 /** Halves of characters become something else on their way through UTF-8: the same here, whatever way that is. */
 const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
@@ -91,8 +74,11 @@ const readContent = (content: Static<typeof Message>['content'], role: string, w
     throw invalid(`${where} is required: a string or an array of text parts.`, where)
   }
   return content
-    .map((part: { readonly type: string; readonly text?: unknown }, index) => {
+    .map((part, index) => {
       const at = `${where}[${index}]`
+      if (!isObject(part) || typeof part.type !== 'string') {
+        throw invalid(`${at} must be an object such as {"type": "text", "text": "..."}.`, at)
+      }
       if (part.type !== 'text') {
         throw unsupported(`${at}: parts of type '${part.type.slice(0, 100)}' are not supported, only 'text'.`, at)
       }
@@ -120,22 +106,13 @@ const readMessage = (message: Static<typeof Message>, index: number): ChatMessag
   return { role, content: wellFormed(readContent(message.content, role, `${at}.content`)) }
 }
 
-const readFormat = ({ response_format: format }: Static<typeof ChatBody>, fallback: ResponseFormat): ResponseFormat => {
-  if (format === undefined) return fallback
-  const { type } = format
-  if (type === 'text' || type === 'json_object') return { type }
-  if (type === 'json_schema') {
-    const { schema } = readJsonSchema({ response_format: format }).response_format.json_schema
-    if (!isObject(schema)) return { type: 'json_object' }
-    // Before it waits for a place: what cannot be kept then is known now.
-    checkSchema(schema)
-    return { type, schema }
-  }
-  throw invalid(
-    `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,
-    'response_format.type',
-  )
-}
+const readStops = ({ stop }: Static<typeof ChatBody>): readonly string[] =>
+  [stop ?? []].flat().map((text, index) => {
+    if (typeof text === 'string' && text.length > 0 && text.length <= LONGEST_STOP) return wellFormed(text)
+    const field = typeof stop === 'string' ? 'stop' : `stop[${index}]`
+    const got = typeof text === 'string' ? `${text.length} characters` : 'something else'
+    throw invalid(`${field} must be a string of 1 to ${LONGEST_STOP} characters, got ${got}.`, field)
+  })
 
 const readMaxTokens = ({ max_tokens, max_completion_tokens }: Static<typeof ChatBody>): number | null => {
   if (max_tokens !== undefined && max_completion_tokens !== undefined && max_tokens !== max_completion_tokens) {
@@ -171,8 +148,8 @@ export const readChatOrder = (body: unknown, defaultFormat: ResponseFormat): Cha
     temperature: read.temperature ?? 0.7,
     topP: read.top_p ?? 0.9,
     maxTokens: readMaxTokens(read),
-    stop: [read.stop ?? []].flat().map(wellFormed),
-    responseFormat: readFormat(read, defaultFormat),
+    stop: readStops(read),
+    responseFormat: readResponseFormat(read.response_format, defaultFormat),
     choices: read.n ?? 1,
     seed: read.seed ?? null,
   }

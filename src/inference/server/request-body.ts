@@ -10,6 +10,9 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true })
 export const invalid = (message: string, param?: string): InferenceError =>
   new InferenceError('invalid_request', message, param === undefined ? {} : { param })
 
+export const unsupported = (message: string, param: string): InferenceError =>
+  new InferenceError('unsupported', message, { param })
+
 const assertShallow = (body: unknown): void => {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth++) {

@@ -10332,8 +10332,12 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /** @description Ours: id or name of a device group; only its members take part */
+                    group?: string;
+                    /** @description The same as group */
                     group_id?: string;
                     /** @description Ours: id of a federation; devices of all active members take part */
+                    federation?: string;
+                    /** @description The same as federation */
                     federation_id?: string;
                     /** @description Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise */
                     privacy?: {
@@ -12136,10 +12140,14 @@ export interface operations {
                     report_window_seconds?: number;
                     /** @description How long a round waits for min_devices active devices, default 3600 */
                     wait_for_devices_seconds?: number;
-                    /** @description Id or name of a device group */
+                    /** @description Ours: id or name of a device group; only its members take part */
                     group?: string;
-                    /** @description Id of a federation */
+                    /** @description The same as group */
+                    group_id?: string;
+                    /** @description Ours: id of a federation; devices of all active members take part */
                     federation?: string;
+                    /** @description The same as federation */
+                    federation_id?: string;
                     /** @description Handed to the devices, e.g. local_epochs, batch_size, learning_rate */
                     hyperparameters?: {
                         [key: string]: unknown;

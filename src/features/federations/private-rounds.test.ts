@@ -26,7 +26,7 @@ const open = async () => {
       target_devices: 3,
       min_devices: 3,
       global_model_id: 'scanner',
-      federation_id: id,
+      federation: id,
       privacy: { noise_multiplier, clip_norm: 1 },
     })
   const deliver = async (roundId: unknown) => {
@@ -42,6 +42,11 @@ const open = async () => {
 it('a private round reserves its cost, spends it when its result is out, and counts as what members contributed', async () => {
   const { send, id, start, deliver } = await open()
   expect(await start(4)).toMatchObject({ status: 409, body: { message: expect.stringContaining('Set one first') } })
+  const twoNames = { target_devices: 3, min_devices: 3, federation: id, federation_id: 'another' }
+  expect(await send('POST', '/training/rounds/start', twoNames)).toMatchObject({
+    status: 400,
+    body: { message: `federation is '${id}' and federation_id is 'another', which mean the same. Send one of them.` },
+  })
   await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 1.2 })
   const round = await start(4)
   expect(round).toMatchObject({ status: 201, body: { federation_id: id, privacy: { sample_rate: 1 } } })
@@ -54,7 +59,7 @@ it('a private round reserves its cost, spends it when its result is out, and cou
   expect(await budget()).toMatchObject({ current_epsilon_spent: cost, epsilon_committed: cost, rounds_tracked: 1 })
   // No budget pays for figures about single devices.
   const { updates } = (await send('GET', `/training/rounds/${round.body.id}/updates`)).body as { updates: unknown[] }
-  expect(updates[0]).toMatchObject({ norm: null, cosine: null })
+  expect(updates[0]).toMatchObject({ norm: null, cosine: null, local_loss: null, local_accuracy: null })
   expect((await send('GET', `/federations/${id}/privacy/history`)).body.history).toEqual([
     {
       round_id: round.body.id,

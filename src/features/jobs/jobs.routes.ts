@@ -1,6 +1,7 @@
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { reachOf } from '../rounds/reach-body.schema.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
 import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
@@ -45,8 +46,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         timeoutSeconds: body.timeout_seconds,
         reportWindowSeconds: body.report_window_seconds,
         waitForDevicesSeconds: body.wait_for_devices_seconds,
-        group: body.group,
-        federation: body.federation,
+        ...reachOf(body),
         hyperparameters: body.hyperparameters,
         privacy: privacy && {
           noiseMultiplier: privacy.noise_multiplier,

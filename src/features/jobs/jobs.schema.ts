@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { JOB_ROUNDS, MIN_DEVICES_DEFAULT, OVER_SELECTION, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
+import { ReachFields } from '../rounds/reach-body.schema.ts'
 import { ClipNorm, NoiseMultiplier, Round } from '../rounds/rounds.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
@@ -54,8 +55,7 @@ export const StartJobBody = Type.Object({
       description: `How long a round waits for min_devices active devices, default ${WAIT_FOR_DEVICES_SECONDS.default}`,
     }),
   ),
-  group: Type.Optional(Type.String({ description: 'Id or name of a device group' })),
-  federation: Type.Optional(Type.String({ description: 'Id of a federation' })),
+  ...ReachFields,
   hyperparameters: Options('Handed to the devices, e.g. local_epochs, batch_size, learning_rate'),
   privacy: Type.Optional(
     Type.Object({

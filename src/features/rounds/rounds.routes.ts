@@ -3,6 +3,7 @@ import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { wishOf } from '../secure-rounds/secure-rounds.schema.ts'
+import { reachOf } from './reach-body.schema.ts'
 import { present } from './round-body.schema.ts'
 import { ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
@@ -33,8 +34,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
           body.strategy === undefined && body.strategy_options === undefined
             ? null
             : strategySettings(body.strategy, body.strategy_options),
-        group: body.group_id,
-        federation: body.federation_id,
+        ...reachOf(body),
         secureAggregation: wishOf(body.secure_aggregation),
         privacy:
           body.privacy === undefined

@@ -3,6 +3,7 @@ import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
+import { ReachFields } from './reach-body.schema.ts'
 
 const MAX_DEVICES = 10_000_000
 
@@ -35,12 +36,7 @@ export const StartRoundBody = Type.Object({
   strategy_options: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description: "Ours: the strategy's own options" }),
   ),
-  group_id: Type.Optional(
-    Type.String({ description: 'Ours: id or name of a device group; only its members take part' }),
-  ),
-  federation_id: Type.Optional(
-    Type.String({ description: 'Ours: id of a federation; devices of all active members take part' }),
-  ),
+  ...ReachFields,
   privacy: Type.Optional(RoundPrivacy),
   secure_aggregation: Type.Optional(SecureAggregation),
 })

@@ -97,7 +97,10 @@ export const createUpdatesService = (parts: {
       return update
     },
 
-    /** What was delivered to the round, with how it looked and what it counted for, once the round is completed. */
+    /**
+     * What was delivered to the round, with how it looked and what it counted for, once the round is completed. What a device
+     * reported of its data in a private round stays between it and the service.
+     */
     async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
       const { receipt, screening } = await store.records(database.sql, round.id)
@@ -107,7 +110,7 @@ export const createUpdatesService = (parts: {
       return {
         total: found.total,
         updates: found.updates.map(({ update, deviceName }) => ({
-          update,
+          update: round.privacy === null ? update : { ...update, localLoss: null, localAccuracy: null },
           deviceName,
           screened: screened.get(update.id) ?? null,
           weight: weights.get(update.id) ?? null,

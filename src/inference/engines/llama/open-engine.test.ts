@@ -87,6 +87,25 @@ test('a seed repeats a text, and another seed gives another', async () => {
   expect(largestAgain).toBe(largest)
 })
 
+test('what a hot model writes under a schema is valid under it, whatever bytes and control words it takes', async () => {
+  const schema = {
+    type: 'object',
+    properties: { word: { enum: ['日本', '🎉'] }, name: { type: 'string', minLength: 12, maxLength: 12 } },
+    required: ['word', 'name'],
+  }
+  const hot = (seed: number) =>
+    answerOf(
+      engine,
+      ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: { type: 'json_schema', schema } }),
+    )
+  const answers = await Promise.all(Array.from({ length: 64 }, (_, seed) => hot(seed)))
+  const shapes = answers.map((answer) => {
+    const { word, name } = JSON.parse(answer)
+    return [schema.properties.word.enum.includes(word), [...name].length]
+  })
+  expect(shapes).toEqual(answers.map(() => [true, 12]))
+})
+
 test('a stop sequence ends the text before it, however tokens cut it', async () => {
   const events = await eventsOf(engine, ask('What is the capital of France?', { stop: ['of Fra', 'zzz'] }))
   expect(textOf(events)).toBe('The capital ')

@@ -6,6 +6,7 @@ import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
 import { createPromptWriter } from './chat-prompt.ts'
+import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
 import type { Happening } from './protocol.ts'
@@ -13,7 +14,7 @@ import { createScheduler } from './scheduler.ts'
 import { createSeats } from './seats.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 import { openSpeculator } from './speculation/open-speculator.ts'
-import { createTextStream } from './text-stream.ts'
+import { createTextStream, cutAtStops } from './text-stream.ts'
 
 /** A loaded model at work. */
 export interface Runner {
@@ -91,7 +92,10 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
         limit: prompt.length + Math.min(request.maxTokens ?? room, room),
         request,
         sampler: context.createSampler({ temperature, topP, seed, grammar: grammarFor(responseFormat) }),
-        text: createTextStream(model.detokenize, stop),
+        text:
+          responseFormat.type === 'text' || model.bytesOf === null
+            ? createTextStream(model.detokenize, stop)
+            : cutAtStops(createGrammarReader(model.bytesOf), stop),
         ending: closerFor(responseFormat),
         written: '',
         filled: 0,

@@ -6,17 +6,25 @@ export interface TextStream {
   end(): string
 }
 
+/** Whole characters of tokens, as they arrive. */
+export interface Detokenizer {
+  /** Text that is certain after this token; '' in the middle of a character. */
+  push(token: number): string
+  /** What is left, once there will be no more tokens. */
+  end(): string
+}
+
 // No character takes more bytes than four, so no more tokens than that can be half a character.
 const LONGEST_CHARACTER = 4
 const BROKEN = '\ufffd'
 
 /** Characters of several tokens are told from broken ones by the replacement character at the end. */
-const createDetokenizer = (detokenize: (tokens: readonly number[]) => string) => {
+const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): Detokenizer => {
   // The tokens before the open ones go along: some vocabularies drop the space before a text's first word.
   let before: number[] = []
   let open: number[] = []
   return {
-    push: (token: number): string => {
+    push: (token) => {
       open.push(token)
       const known = detokenize(before)
       const text = detokenize([...before, ...open])
@@ -25,7 +33,7 @@ const createDetokenizer = (detokenize: (tokens: readonly number[]) => string) =>
       open = []
       return text.slice(known.length)
     },
-    end: (): string => {
+    end: () => {
       const rest = detokenize([...before, ...open]).slice(detokenize(before).length)
       open = []
       return rest.replace(/\ufffd+$/, '')
@@ -53,8 +61,9 @@ const firstStop = (text: string, stops: readonly string[]): number =>
 export const createTextStream = (
   detokenize: (tokens: readonly number[]) => string,
   stops: readonly string[],
-): TextStream => {
-  const detokenizer = createDetokenizer(detokenize)
+): TextStream => cutAtStops(createDetokenizer(detokenize), stops)
+
+export const cutAtStops = (detokenizer: Detokenizer, stops: readonly string[]): TextStream => {
   let held = ''
   const take = (more: string): { text: string; stopped: boolean } => {
     held += more

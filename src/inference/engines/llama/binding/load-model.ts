@@ -1,5 +1,6 @@
 import { InferenceError } from '../../../errors.ts'
 import { readGgufHeader } from '../../../gguf/header.ts'
+import { tokenBytesOf } from '../token-bytes.ts'
 import type { Addon, AddonModel } from './addon.ts'
 
 /** A loaded model: its words, and what its file says of it. */
@@ -24,6 +25,8 @@ export interface LlamaModel {
   tokenize(text: string, special: boolean): Uint32Array
   /** Control tokens become nothing. */
   detokenize(tokens: readonly number[]): string
+  /** What a grammar sees of a token; null where this vocabulary does not tell. */
+  readonly bytesOf: ((token: number) => Uint8Array) | null
   endsGeneration(token: number): boolean
   /** The token that goes before every prompt; null where the model wants none. */
   readonly firstToken: number | null
@@ -59,6 +62,7 @@ export const loadModel = async (path: string, addon: Addon): Promise<LlamaModel>
   const header = await readGgufHeader(path)
   const handle = await openModel(addon, path)
   const memory = handle.getMemoryBreakdown()
+  const bytesOf = tokenBytesOf(String(header.metadata.get('tokenizer.ggml.model')?.value))
   const word = (token: number): string => (token >= 0 && token < NO_TOKEN ? handle.getTokenString(token) : '')
   return {
     addon,
@@ -79,6 +83,7 @@ export const loadModel = async (path: string, addon: Addon): Promise<LlamaModel>
     controlWords: controlWordsOf(handle, header.vocabulary),
     tokenize: (text, special) => handle.tokenize(text, special),
     detokenize: (tokens) => handle.detokenize(Uint32Array.from(tokens), false),
+    bytesOf: bytesOf && ((token) => bytesOf(handle.getTokenString(token), handle.getTokenAttributes(token))),
     endsGeneration: (token) => handle.isEogToken(token),
     firstToken: handle.shouldPrependBosToken() ? handle.tokenBos() : null,
   }

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { createGrammarReader } from './grammar-text.ts'
+import { tokenBytesOf } from './token-bytes.ts'
+
+const NORMAL = 4
+const CONTROL = 8
+const BYTE = 32
+
+const read = (...tokens: readonly (readonly number[])[]) => {
+  const reader = createGrammarReader((token) => Uint8Array.from(tokens[token]!))
+  return [...tokens.keys()].map((token) => reader.push(token))
+}
+
+test('characters come when they are whole, however tokens cut them', () => {
+  expect(read([0x61, 0xe6], [0x97], [0xa5, 0x62], [0xf0, 0x9f], [0x8e, 0x89])).toEqual(['a', '', '日b', '', '🎉'])
+})
+
+test('a character in more bytes than it needs is that character', () => {
+  expect(read([0xf0], [0x86], [0x97], [0xa5])).toEqual(['', '', '', '日'])
+  expect(read([0xe0, 0x81, 0xa1])).toEqual(['a'])
+})
+
+test('what is no character at all does not stay', () => {
+  expect(read([0xf7, 0xbf, 0xbf, 0xbf], [0xe6, 0x61])).toEqual(['\ufffd', 'a'])
+})
+
+test('tokens of vocabularies of bytes are bytes, and control words their letters', () => {
+  const bytes = tokenBytesOf('gpt2')!
+  expect(Buffer.from(bytes('ĠhellÃ¶Ċ', NORMAL)).toString()).toBe(' hellö\n')
+  expect([...bytes('æ', NORMAL)]).toEqual([0xe6])
+  expect([...bytes('ŃĠĀ', NORMAL)]).toEqual([0xad, 0x20, 0])
+  expect(Buffer.from(bytes('<|Ġ|>', CONTROL)).toString()).toBe('<|Ġ|>')
+})
+
+test('tokens of vocabularies of pieces are their letters, with single bytes for the rest', () => {
+  const bytes = tokenBytesOf('llama')!
+  expect(Buffer.from(bytes('▁hellö', NORMAL)).toString()).toBe(' hellö')
+  expect([...bytes('<0xE6>', BYTE)]).toEqual([0xe6])
+  expect(Buffer.from(bytes('<0xE6>', NORMAL)).toString()).toBe('<0xE6>')
+  expect(Buffer.from(bytes('▁', CONTROL)).toString()).toBe('▁')
+})
+
+test('other vocabularies are left alone', () => {
+  expect(tokenBytesOf('rwkv')).toBeNull()
+})

@@ -8,9 +8,9 @@ export interface BatchCosts {
 
 // Kernels change with the number of tokens; from the last of these on, twice the tokens take twice the time.
 const SIZES = [1, 2, 3, 4, 6, 8]
-const REPEATS = 3
+const REPEATS = 5
 /** Measuring stops repeating after this long: the start of a large model shall not wait for it. */
-const PATIENCE_MS = 400
+const PATIENCE_MS = 600
 
 const costsFrom = (points: readonly (readonly [tokens: number, milliseconds: number])[]): BatchCosts => ({
   of: (tokens) => {
@@ -28,15 +28,24 @@ const costsFrom = (points: readonly (readonly [tokens: number, milliseconds: num
 })
 
 /**
- * Measures them on the first sequence of an unused context: the fastest of a few runs each. The first run also brings the
- * model's weights into memory.
+ * The time that this process had of the processors, for work that keeps `threads` of them busy. What else runs on the machine
+ * at the start would make batches look slow by chance, and choices wrong for as long as the process lives.
  */
-export const measureCosts = async (context: BatchContext): Promise<BatchCosts> => {
+export const processorClock = (threads: number) => (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000 / threads
+}
+
+/**
+ * Measures them on the first sequence of an unused context: the fastest of a few runs each, by a clock of milliseconds. The
+ * first run also brings the model's weights into memory.
+ */
+export const measureCosts = async (context: BatchContext, clock: () => number): Promise<BatchCosts> => {
   const once = async (size: number): Promise<number> => {
-    const began = performance.now()
+    const began = clock()
     const tokens = new Uint32Array(size)
     await context.decode([{ sequence: 0, position: 0, tokens, answers: tokens.map((_, index) => index) }])
-    const took = performance.now() - began
+    const took = clock() - began
     context.truncate(0, 0)
     return took
   }

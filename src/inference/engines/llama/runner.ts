@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatRequest } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
 import { closerFor, grammarFor } from '../../json/response-grammar.ts'
-import { fasterApart, measureCosts } from './batch-costs.ts'
+import { fasterApart, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
@@ -40,7 +40,9 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
   const plan = planMemory(settings, model)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
   const context = await openContext(model, { ...plan, batchTokens, threads: settings.threads })
-  const costs = await measureCosts(context)
+  // A graphics card's time is in no processor's.
+  const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
+  const costs = await measureCosts(context, clock)
   const writePrompt = createPromptWriter(model)
   const cache = createPrefixCache({
     context,

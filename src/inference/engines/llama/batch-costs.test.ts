@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fasterApart, measureCosts } from './batch-costs.ts'
+import { type BatchContext, openContext } from './binding/batch-context.ts'
+import { loadAddon } from './binding/load-addon.ts'
+import { loadModel } from './binding/load-model.ts'
+
+let context: BatchContext
+beforeAll(async () => {
+  const model = await loadModel('models/starter.gguf', await loadAddon(null))
+  context = await openContext(model, { slots: 1, contextTokens: 300, batchTokens: 128, threads: 1 })
+})
+afterAll(() => context.close())
+
+/** A clock by which the batches of a machine take so long as `costs` says, after one to warm up. */
+const clockOf = (costs: readonly number[]) => {
+  let readings = 0
+  let time = 0
+  return (): number => {
+    const batch = (readings - 1) / 2
+    if (readings % 2 === 1) time += batch === 0 ? 1000 : costs[(batch - 1) % costs.length]!
+    readings += 1
+    return time
+  }
+}
+
+test('what was not measured lies on the line between its neighbours, and beyond the last in proportion', async () => {
+  const costs = await measureCosts(context, clockOf([14, 21, 27, 21, 35, 36]))
+  expect([1, 2, 3, 4, 5, 6, 8, 16].map(costs.of)).toEqual([14, 21, 27, 21, 28, 35, 36, 72])
+  expect([1, 2, 3, 4, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual(Array(6).fill(false))
+})
+
+test('few streams run one after another where their batches cost more than that', async () => {
+  const costs = await measureCosts(context, clockOf([10, 30, 50, 41, 70, 80]))
+  expect([1, 2, 3, 4, 6, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual([
+    false,
+    true,
+    true,
+    false,
+    true,
+    false,
+    false,
+  ])
+})

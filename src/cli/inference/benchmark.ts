@@ -104,7 +104,7 @@ export const runBenchmark = async (
   const measured = []
   for (const chosen of able) {
     out.note(
-      `${chosen.engine.name}: ${options.iterations} answers of up to ${options.maxTokens} tokens, after a warm-up.`,
+      `${chosen.engine.name}: ${options.iterations} ${options.iterations === 1 ? 'answer' : 'answers'} of up to ${options.maxTokens} tokens, after a warm-up.`,
     )
     measured.push(await measure(session, chosen, options))
   }

@@ -64,6 +64,7 @@ test.each([
   [['run', 'starter', 'Hi', '--max-tokens', '0'], 2, 'It must be a whole number from 1'],
   [['serve'], 2, 'No model was named.'],
   [['serve', 'starter', '--auto-route'], 2, 'there is only one'],
+  [['serve', 'starter', '--models', 'starter', '--auto-route', '--port', '0'], 2, 'there is only one'],
   [['serve', 'starter', '--share'], 2, 'Add --benchmark.'],
   [['serve', 'starter', '--share', '--benchmark', '--port', '0', '--host', '127.0.0.1'], 1, 'needs an API key'],
   [['serve', 'starter', '--route-strategy', 'dice'], 2, "argument 'dice' is invalid"],

@@ -71,6 +71,12 @@ export const openModels = async (
   log: (line: string) => void,
 ): Promise<ServedModels> => {
   const asked = [...new Set([first, ...(options.models ?? [])])]
+  if (options.autoRoute && asked.length < 2) {
+    throw wrongUsage(
+      '--auto-route chooses between models, and there is only one.',
+      'Name the others with --models, such as: svc serve small --models medium,large --auto-route',
+    )
+  }
   const chosen = await Promise.all(asked.map((name) => chooseModelAndEngine(session, name, options.engine)))
   const names = chosen.map(({ file }) => file.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)

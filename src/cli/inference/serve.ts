@@ -13,13 +13,7 @@ import { benchmarkServed, shareTo } from './serve-benchmark.ts'
 import { openModels, type ServedModels } from './serve-models.ts'
 import type { ServeOptions } from './serve-options.ts'
 
-const assertConsistent = ({ autoRoute, models, share, benchmark }: ServeOptions): void => {
-  if (autoRoute && (models === undefined || models.length === 0)) {
-    throw wrongUsage(
-      '--auto-route chooses between models, and there is only one.',
-      'Name the others with --models, such as: svc serve small --models medium,large --auto-route',
-    )
-  }
+const assertConsistent = ({ share, benchmark }: ServeOptions): void => {
   if (share && !benchmark) {
     throw wrongUsage('--share sends what --benchmark finds, and that is not measured.', 'Add --benchmark.')
   }

@@ -118,7 +118,7 @@ it('models asks the models folder, Ollama and the registry', async () => {
   })
 })
 
-it('a source that cannot be asked is a note, and the others answer', async () => {
+it('a source that cannot be asked is a note where others answer, and a failure alone', async () => {
   const env = { SERVICE_HOME: await emptyFolder(), OLLAMA_HOST: '127.0.0.1:1', OLLAMA_MODELS: await emptyFolder() }
   const { stdout, stderr, exitCode } = await runInProcess(['models'], { env })
   expect({ exitCode, stderr, rows: table(stdout) }).toEqual({
@@ -133,10 +133,13 @@ it('a source that cannot be asked is a note, and the others answer', async () =>
   })
   const other = await startOllama('none')
   expect(await runInProcess(['models', '--source', 'ollama'], { env: { ...env, OLLAMA_HOST: other } })).toEqual({
-    exitCode: 0,
+    exitCode: 1,
     stdout: '',
-    stderr: `Ollama could not be asked: what answers at http://${other} is no Ollama.\n`,
+    stderr: `svc: Ollama could not be asked: what answers at http://${other} is no Ollama.\n`,
   })
+  const registry = await runInProcess(['models', '--source', 'registry'], { env })
+  expect([registry.exitCode, registry.stdout]).toEqual([1, ''])
+  expect(registry.stderr).toContain('you are not signed in')
 })
 
 it('OLLAMA_HOST is read as Ollama reads it', () => {

@@ -1,4 +1,5 @@
 import { listModels } from '../../inference/models/model-folder.ts'
+import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { ollamaBlobs, ollamaModels } from './ollama.ts'
 
@@ -53,11 +54,16 @@ const registry = async (session: Session, apiBase: string | undefined): Promise<
   }
 }
 
+const adviceOf = ({ advice }: Failure) => (advice === undefined ? {} : { advice })
+
 export const SOURCES = ['all', 'ollama', 'registry'] as const
 
 export type SourceName = (typeof SOURCES)[number]
 
-/** Asks the sources side by side. One that cannot be asked is a note: the others still answer. */
+/**
+ * Asks the sources side by side. One that cannot be asked is a note, for the others still answer.
+ * @throws Failure where it was the only one.
+ */
 export const askSources = async (session: Session, source: SourceName, apiBase?: string): Promise<Asked> => {
   const all = source === 'all'
   const asked: readonly (readonly [name: string, Promise<Asked>])[] = [
@@ -71,7 +77,9 @@ export const askSources = async (session: Session, source: SourceName, apiBase?:
         return await answer
       } catch (error) {
         session.io.signal?.throwIfAborted()
-        return { models: [], notes: [`${name} could not be asked: ${(error as Error).message.replace(/\.$/, '')}.`] }
+        const message = `${name} could not be asked: ${(error as Error).message.replace(/\.$/, '')}.`
+        if (!all) throw new Failure(message, { cause: error, ...(error instanceof Failure && adviceOf(error)) })
+        return { models: [], notes: [message] }
       }
     }),
   )

@@ -83,7 +83,7 @@ export const createUpdateAcceptance = (parts: {
       if (round.plan.secure !== undefined) await secure.acceptMasked(tx, round.id, arrival.deviceId)
       const update = updateOf(arrival, round, part.baseRoundId)
       accepted.set(key, { arrival, update })
-      tally.round = counting(round, part.fetchedAt === null, now())
+      tally.round = withOneMore(round, part.fetchedAt === null, now())
       tally.closed = dueEvent(tally.round, now()) === 'collect'
       acceptances.push({ update, closed: tally.closed })
     }
@@ -96,21 +96,16 @@ export const createUpdateAcceptance = (parts: {
     accepted: readonly { readonly arrival: Arrival; readonly update: StoredUpdate }[],
     tallies: readonly Tally[],
   ): Promise<void> => {
-    await updates.insertAll(
+    const kept = accepted.map(({ update }) => update)
+    const counting = new Set(kept.map(({ roundId }) => roundId))
+    const counted = tallies.filter(({ round }) => counting.has(round.id))
+    await updates.count(
       tx,
-      accepted.map(({ update }) => update),
+      kept,
+      counted.map(({ round }) => round),
     )
     for (const { arrival, update } of accepted) await observe(tx, arrival, update)
-    const touched = new Set(accepted.map(({ update }) => update.roundId))
-    for (const { round, closed } of tallies) {
-      if (!touched.has(round.id)) continue
-      await store.update(tx, round.id, {
-        completed_devices: round.completedDevices,
-        participated_devices: round.participatedDevices,
-        ...(round.quorumAt === null ? {} : { quorum_at: round.quorumAt }),
-      })
-      if (closed) await endings.collect(tx, round)
-    }
+    for (const { round, closed } of counted) if (closed) await endings.collect(tx, round)
   }
 
   const updateOf = (arrival: Arrival, round: StoredRound, baseRoundId: string | null): StoredUpdate => {
@@ -149,7 +144,7 @@ export const createUpdateAcceptance = (parts: {
 const seatOf = ({ admitted, deviceId }: Arrival) => ({ roundId: admitted.id, deviceId })
 
 /** The round with one more update. */
-const counting = (round: StoredRound, newcomer: boolean, now: Date): StoredRound => {
+const withOneMore = (round: StoredRound, newcomer: boolean, now: Date): StoredRound => {
   const completedDevices = round.completedDevices + 1
   const participatedDevices = round.participatedDevices + (newcomer ? 1 : 0)
   // A secure round closes when its masks can be taken away, not before.

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { UpdateRow } from '../../db/rows.ts'
+import type { StoredRound } from './stored-round.store.ts'
 
 export interface StoredUpdate {
   readonly id: string
@@ -31,10 +32,13 @@ export interface DeliveredUpdate {
   readonly baseSha256: string | null
 }
 
+/** How far a round has come with its updates. */
+type Counted = Pick<StoredRound, 'id' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
+
 /** What participants delivered. */
 export const createUpdatesStore = () => ({
-  /** Keeps the updates, and notes that their devices have delivered. */
-  async insertAll(db: Executor, updates: readonly StoredUpdate[]): Promise<void> {
+  /** Keeps the updates, notes that their devices have delivered, and what their rounds, which are locked, have come to. */
+  async count(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
     await sql`
       with kept as (
@@ -45,9 +49,18 @@ export const createUpdatesStore = () => ({
           ${column('numSamples')}::bigint[], ${column('localLoss')}::float8[], ${column('localAccuracy')}::float8[],
           ${column('trainingTimeSeconds')}::integer[], ${column('createdAt')}::timestamptz[],
           ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[])
-        returning round_id, device_id, created_at)
-      update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at
-      from kept where p.round_id = kept.round_id and p.device_id = kept.device_id`.execute(db)
+        returning round_id, device_id, created_at
+      ), told as (
+        update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at
+        from kept where p.round_id = kept.round_id and p.device_id = kept.device_id
+      )
+      update rounds r set completed_devices = counted.completed, participated_devices = counted.participated,
+        quorum_at = coalesce(r.quorum_at, counted.quorum_at)
+      from unnest(${rounds.map(({ id }) => id)}::uuid[], ${rounds.map((round) => round.completedDevices)}::integer[],
+        ${rounds.map((round) => round.participatedDevices)}::integer[],
+        ${rounds.map((round) => round.quorumAt)}::timestamptz[])
+        as counted (id, completed, participated, quorum_at)
+      where r.id = counted.id`.execute(db)
   },
 
   /** What the device delivered from this round's model, whichever round of the job took it. */

@@ -52,6 +52,29 @@ test('a client that reads nothing makes the sender wait, and is disconnected in 
   client.socket.destroy()
 })
 
+test('trailers follow in HTTP/1.1 only: a stream to HTTP/1.0 ends with its connection', async () => {
+  const port = await serve(
+    async (stream) => {
+      await stream.send('data: 1\n\n')
+      stream.end({ 'X-Count': '1' })
+    },
+    { trailers: ['X-Count'] },
+  )
+  const answerTo = async (request: string): Promise<string> => {
+    const client = await openRaw(port)
+    client.socket.write(request)
+    const answer = await client.until('data: 1\n\n')
+    client.socket.destroy()
+    return answer
+  }
+  const modern = await answerTo(REQUEST)
+  expect(modern).toContain('trailer: X-Count\r\n')
+  const old = await answerTo(REQUEST.replace('HTTP/1.1', 'HTTP/1.0'))
+  expect(old).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  expect(old.split('\r\n\r\n')[1]).toBe('data: 1\n\n')
+  expect(old.toLowerCase()).not.toContain('trailer')
+})
+
 test('the official client takes signs of life for what they are', async () => {
   const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, false)
   const port = await serve(

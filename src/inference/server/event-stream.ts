@@ -48,7 +48,8 @@ export const openEventStream = (
       'cache-control': 'no-cache, no-transform',
       // Proxies such as nginx would collect the events otherwise.
       'x-accel-buffering': 'no',
-      ...(trailers.length > 0 && { trailer: trailers.join(', ') }),
+      // HTTP/1.0, which proxies such as nginx speak unless told otherwise, has no chunks and so nothing behind them.
+      ...(trailers.length > 0 && raw.useChunkedEncodingByDefault && { trailer: trailers.join(', ') }),
     })
   }
   const write = (frames: string): boolean => {

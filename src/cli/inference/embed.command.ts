@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Engine } from '../../inference/engine.ts'
 import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
-import { Failure } from '../failure.ts'
+import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { engineOption } from './inference-options.ts'
 import { deliver, outputOption } from './output-file.ts'
@@ -23,6 +23,7 @@ const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
 })
 
 const embed = async (session: Session, model: string, text: string, options: EmbedOptions): Promise<void> => {
+  if (text === '') throw wrongUsage('A text is needed.', 'Such as: svc embed <model> "What is a rollout?"')
   const signal = session.io.signal ?? new AbortController().signal
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)

@@ -62,6 +62,7 @@ test.each([
   [['run', 'starter', 'Hi', '--engine', 'mnn'], 1, 'mnn cannot run'],
   [['run', 'starter', 'Hi', '--temperature', '3'], 2, 'It must be a number from 0 to 2.'],
   [['run', 'starter', 'Hi', '--max-tokens', '0'], 2, 'It must be a whole number from 1'],
+  [['embed', 'starter', ''], 2, 'A text is needed.'],
   [['serve'], 2, 'No model was named.'],
   [['serve', 'starter', '--auto-route'], 2, 'there is only one'],
   [['serve', 'starter', '--models', 'starter', '--auto-route', '--port', '0'], 2, 'there is only one'],

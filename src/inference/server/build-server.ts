@@ -13,6 +13,7 @@ import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, answerMalformed, sendUnroutable } from './error-answers.ts'
+import { refuseForeignHosts } from './host-guard.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
 import { parseJson } from './request-body.ts'
@@ -24,6 +25,8 @@ const QUEUE_PATIENCE_MS = 120_000
 const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
 
 export interface InferenceServerOptions {
+  /** What it will listen on, as it was configured. */
+  readonly host: string
   readonly source: ModelSource
   /** Chooses the model of requests for `auto`; null: there is no such model. */
   readonly route?: Route | null
@@ -83,6 +86,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   inFlight = watchTraffic(app, metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
+  refuseForeignHosts(app, options.host)
   await app.register(cors, {
     origin: LOCAL_PAGE,
     methods: ['GET', 'HEAD', 'POST'],

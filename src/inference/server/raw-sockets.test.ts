@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 const post = (body: string | Buffer, headers = ''): string =>
-  `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}` +
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}` +
   `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
 const france = JSON.stringify({
@@ -62,20 +62,20 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
   expect(await errorOf(await send(plain))).toEqual(
     fault(400, 'invalid_request', "This endpoint does not take Content-Type 'text/plain'. Send application/json."),
   )
-  expect(await errorOf(await send('GET /v1/chat/completions HTTP/1.1\r\nHost: x\r\n\r\n'))).toEqual(
+  expect(await errorOf(await send('GET /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
     fault(405, 'method_not_allowed', '/v1/chat/completions does not take GET; it takes POST.'),
   )
-  expect(await errorOf(await send('GET /v2/nothing HTTP/1.1\r\nHost: x\r\n\r\n'))).toEqual(
+  expect(await errorOf(await send('GET /v2/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
     fault(404, 'not_found', expect.stringContaining('There is no GET /v2/nothing here. There are /health,')),
   )
-  expect(await errorOf(await send('GET /v1/models/%ff HTTP/1.1\r\nHost: x\r\n\r\n'))).toEqual(
+  expect(await errorOf(await send('GET /v1/models/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
     fault(400, 'invalid_request', 'The path is not valid percent-encoded UTF-8.'),
   )
 })
 
 test('a body of 100 MB is refused when it is announced, and one that is not announced when it has become too long', async () => {
   const tooLarge = fault(413, 'request_too_large', 'The body is larger than the 8388608 bytes that are taken here.')
-  const announced = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+  const announced = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
   expect(await errorOf(await send(`${announced}Content-Length: 104857600\r\n\r\n{`))).toEqual(tooLarge)
 
   const client = await send(`${announced}Transfer-Encoding: chunked\r\n\r\n`)
@@ -94,7 +94,7 @@ test('a request that never ends and a body that trickles lose their connections'
 })
 
 test('pipelined requests are answered in their order', async () => {
-  const client = await send(`${post(france)}GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n${post(france)}`)
+  const client = await send(`${post(france)}GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n${post(france)}`)
   const text = await client.until(`"object":"list"`)
   expect(text.indexOf(PARIS)).toBeGreaterThan(0)
   expect(text.indexOf(PARIS)).toBeLessThan(text.indexOf('"object":"list"'))

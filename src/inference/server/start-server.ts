@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net'
 import { buildInferenceServer, type InferenceServerOptions } from './build-server.ts'
 
 export interface StartOptions extends InferenceServerOptions {
-  readonly host: string
   /** 0: any that is free. */
   readonly port: number
 }
@@ -14,10 +13,10 @@ export interface InferenceServer {
 }
 
 /** @throws the error of listening, such as EADDRINUSE */
-export const startInferenceServer = async ({ host, port, ...options }: StartOptions): Promise<InferenceServer> => {
+export const startInferenceServer = async ({ port, ...options }: StartOptions): Promise<InferenceServer> => {
   const app = await buildInferenceServer(options)
   try {
-    await app.listen({ host, port })
+    await app.listen({ host: options.host, port })
   } catch (error) {
     await app.close()
     throw error

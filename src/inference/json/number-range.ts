@@ -1,3 +1,4 @@
+import { DIGITS_APART, fractionsBetween } from './decimal-range.ts'
 import { characters, choice, type GrammarNode, optional, repeat, sequence, text } from './grammar.ts'
 
 const DIGIT = characters('09')
@@ -14,7 +15,7 @@ export const wholeNumbers = (min: number | null, max: number | null): GrammarNod
   return choice(...options)
 }
 
-/** Bounds are whole. An open one is not itself included. There is at least one number between them. */
+/** An open one is not itself included. */
 export interface Bounds {
   readonly min: number | null
   readonly minOpen: boolean
@@ -22,8 +23,8 @@ export interface Bounds {
   readonly maxOpen: boolean
 }
 
-/** Decimal numbers within bounds. */
-export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNode => {
+/** Decimal numbers within bounds that are written without an exponent; null where nothing lies between them. */
+export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNode | null => {
   const options: GrammarNode[] = []
   if (max === null || max > 0 || (max === 0 && !maxOpen)) {
     const fromZero = min === null || min < 0
@@ -34,22 +35,34 @@ export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNo
     const mirrored = decimals(toZero ? 0 : -max, toZero || maxOpen || max === 0, min === null ? null : -min, minOpen)
     if (mirrored.length > 0) options.push(sequence(text('-'), choice(...mirrored)))
   }
-  return choice(...options)
+  return options.length === 0 ? null : choice(...options)
 }
 
 /** Decimal numbers from `min` >= 0 on, in so many alternatives; none where an open bound leaves nothing. */
 const decimals = (min: number, minOpen: boolean, max: number | null, maxOpen: boolean): GrammarNode[] => {
-  const to = max ?? Math.max(MOST, min + 1)
-  if (min === to) return minOpen || maxOpen ? [] : [text(String(min))]
-  const options: GrammarNode[] = []
-  const first = minOpen ? min + 1 : min
-  if (first < to) options.push(sequence(naturals(first, to - 1), optional(fraction)))
-  if (minOpen) options.push(sequence(text(`${min}.`), repeat(text('0'), 0, 6), characters('19'), repeat(DIGIT, 0, 8)))
-  if (!maxOpen) options.push(text(String(to)))
-  return options
+  const [low, from] = partsOf(min)
+  const [high, to] = partsOf(max ?? Math.max(MOST, low + 1))
+  const at = (whole: number, fractions: Parameters<typeof fractionsBetween>[1]): GrammarNode[] => {
+    const rest = fractionsBetween(whole, fractions)
+    return rest === null ? [] : [sequence(text(String(whole)), rest)]
+  }
+  if (low === high) return at(low, { from, fromOpen: minOpen, to, toOpen: maxOpen })
+  // Longer ones may be read as the next whole number, which an open bound excludes.
+  const digits = maxOpen ? DIGITS_APART - String(high).length : DIGITS_APART
+  const fraction = digits > 0 ? optional(sequence(text('.'), repeat(DIGIT, 1, digits))) : text('')
+  const between = low + 1 < high ? [sequence(naturals(low + 1, high - 1), fraction)] : []
+  return [
+    ...at(low, { from, fromOpen: minOpen, to: null, toOpen: true }),
+    ...between,
+    ...at(high, { from: '', fromOpen: false, to, toOpen: maxOpen }),
+  ]
 }
 
-const fraction = sequence(text('.'), repeat(DIGIT, 1, 15))
+/** A number's whole part, and its digits behind the point. */
+const partsOf = (value: number): readonly [whole: number, fraction: string] => {
+  const [whole, fraction = ''] = String(value).split('.')
+  return [Number(whole), fraction]
+}
 
 /** Whole numbers from `min` >= 0 to `max`, without leading zeros: one alternative for each number of digits. */
 const naturals = (min: number, max: number): GrammarNode => {

@@ -1,7 +1,7 @@
 import type { Bounds } from './number-range.ts'
 import { below, type Schema, schemaFault } from './schema-fault.ts'
 
-/** The bounds of a schema for numbers; null without any. Throws for bounds with a fraction, or that leave nothing. */
+/** The bounds of a schema for numbers; null without any. Throws for bounds that cannot be kept, or that leave nothing. */
 export const boundsOf = (schema: Schema, place: string, whole: boolean): Bounds | null => {
   const min = lowest(schema, place, whole)
   const max = highest(schema, place, whole)
@@ -43,10 +43,10 @@ const bound = (schema: Schema, keyword: string, open: boolean, place: string, wh
   if (at === undefined) return null
   if (typeof at !== 'number') throw schemaFault(below(place, keyword), `stands ${JSON.stringify(at)}, not a number.`)
   const rounded = whole ? (keyword.endsWith('inimum') ? Math.ceil(at) : Math.floor(at)) : at
-  if (!Number.isSafeInteger(rounded))
+  if (Math.abs(rounded) > Number.MAX_SAFE_INTEGER || !/^-?\d+(\.\d+)?$/.test(String(rounded)))
     throw schemaFault(
       below(place, keyword),
-      `stands ${at}; for numbers with a fraction, only whole bounds within 2^53 are supported.`,
+      `stands ${at}; supported are bounds within 2^53 that need no exponent, which is 0.000001 and above.`,
     )
   return { at: rounded + 0, open: open && rounded === at }
 }

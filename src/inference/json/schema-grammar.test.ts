@@ -51,6 +51,15 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ['numbers below 0', { type: 'number', exclusiveMaximum: 0 }],
   ['numbers to 0', { minimum: -10, maximum: 0 }],
   ['one number', { type: 'number', minimum: 4, maximum: 4 }],
+  ['numbers from 0.1 to 0.9', { type: 'number', minimum: 0.1, maximum: 0.9 }],
+  ['numbers between 0.25 and 0.251', { type: 'number', exclusiveMinimum: 0.25, exclusiveMaximum: 0.251 }],
+  ['numbers between 0 and 0.000002', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 0.000002 }],
+  ['numbers from -12.75 to below 3.05', { type: 'number', minimum: -12.75, exclusiveMaximum: 3.05 }],
+  ['numbers above 9.99', { type: 'number', exclusiveMinimum: 9.99 }],
+  ['numbers below -0.5', { type: 'number', exclusiveMaximum: -0.5 }],
+  ['numbers from 2.5 to 3', { type: 'number', minimum: 2.5, maximum: 3 }],
+  ['the number 0.3', { type: 'number', minimum: 0.3, maximum: 0.3 }],
+  ['numbers from 1.05 to 1.5', { type: 'number', minimum: 1.05, maximum: 1.5 }],
   ['constants of all types', { enum: ['x', 1, null, true, { a: [1] }, [2]] }],
   ['constants of one type', { type: 'integer', enum: ['x', 1, 2] }],
   ['dates', { type: 'string', format: 'date' }],
@@ -116,6 +125,16 @@ it.each(SCHEMAS)('writes only valid JSON for %s, and ends each beginning of it v
   }
 })
 
+it('never comes so near an open bound that it is read as the bound', () => {
+  const { root, rules } = schemaGrammar({ type: 'number', exclusiveMinimum: 998, exclusiveMaximum: 1000 })
+  const end = closerFor(formatOf({ type: 'number', exclusiveMinimum: 998, exclusiveMaximum: 1000 }))
+  expect(() => end('999.999999999999999')).toThrow('not written under the grammar')
+  expect(Number(`999.999999${end('999.999999')}`)).toBe(999.999999)
+  const random = randomFrom(3)
+  const numbers = Array.from({ length: 200 }, () => Number(randomText({ root, rules }, random)))
+  expect(numbers.filter((value) => value <= 998 || value >= 1000)).toEqual([])
+})
+
 it('knows the shortest valid answer', () => {
   expect(closerFor(formatOf(PERSON))('')).toBe('{"name":"--","tags":[3]}')
   expect(closerFor(formatOf(PERSON))('{"name":"Ada","age":1')).toBe('8,"tags":[3]}')
@@ -169,7 +188,9 @@ it.each([
   ['/minItems', { type: 'array', items: false, minItems: 1 }],
   ['', { type: 'integer', minimum: 3, maximum: 2 }],
   ['', { type: 'integer', exclusiveMinimum: 3, exclusiveMaximum: 4 }],
-  ['/minimum', { type: 'number', minimum: 0.5 }],
+  ['/minimum', { type: 'number', minimum: 1e-9 }],
+  ['/maximum', { type: 'number', maximum: 1e300 }],
+  ['', { type: 'number', exclusiveMinimum: 2 ** 53 - 2, exclusiveMaximum: 2 ** 53 - 1 }],
   ['/exclusiveMinimum', { type: 'integer', minimum: 1, exclusiveMinimum: true }],
   ['/format', { type: 'string', format: 'regex' }],
   ['/format', { type: 'string', format: 'toString' }],

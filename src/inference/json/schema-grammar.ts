@@ -99,7 +99,9 @@ class SchemaCompiler {
       }
       case 'number': {
         const bounds = boundsOf(schema, place, false)
-        return bounds === null ? anyNumber : numbersWithin(bounds)
+        const numbers = bounds === null ? anyNumber : numbersWithin(bounds)
+        if (numbers === null) throw schemaFault(place, 'no number lies between its bounds.')
+        return numbers
       }
       case 'boolean':
         return choice(text('true'), text('false'))

@@ -188,11 +188,11 @@ test.each([
 })
 
 test('a schema that no grammar keeps is refused before the request waits for a place', () => {
-  const schema = { type: 'object', properties: { age: { type: 'number', minimum: 0.5 } } }
+  const schema = { type: 'object', properties: { age: { type: 'number', multipleOf: 0.5 } } }
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
   const [code, param, message] = fault(() => read({ response_format })) as string[]
   expect([code, param]).toEqual(['unsupported', 'response_format'])
-  expect(message).toContain("The JSON schema cannot be used: at '#/properties/age/minimum' ")
+  expect(message).toContain("The JSON schema cannot be used: at '#/properties/age/multipleOf' ")
 })
 
 test('a body that is no object is refused', () => {

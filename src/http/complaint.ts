@@ -31,7 +31,8 @@ const FORMATS: Readonly<Record<string, string>> = {
   uri: 'a URL',
 }
 
-const SECRET = /key|token|secret|code|password/i
+/** `tokens` are counted, not kept secret: max_tokens. */
+const SECRET = /key|token(?!s)|secret|code|password/i
 const MOST_COMPLAINTS = 3
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -99,7 +100,7 @@ export const describe = (schema: Described): string => {
 
 const show = (value: unknown, secret: boolean): string => {
   if (typeof value === 'string') {
-    if (secret) return `${plural(value.length, 'character')} that are not shown here`
+    if (secret) return `a string of ${plural(value.length, 'character')}, not shown here`
     return value.length > 60 ? `'${value.slice(0, 60)}…' (${plural([...value].length, 'character')})` : `'${value}'`
   }
   if (Array.isArray(value)) return `an array of ${plural(value.length, 'item')}`

@@ -35,6 +35,17 @@ test('characters beyond the basic plane are taken, escaped or not', async () => 
   expect(await post('{"a":"\\ud83d\\ude00 😀"}')).toEqual({ got: { a: '😀 😀' } })
 })
 
+test('a body that its header calls compressed is refused by that name', async () => {
+  const sent = (encoding: string) =>
+    server.app.inject({ method: 'POST', url: '/echo', headers: { 'content-encoding': encoding }, payload: { a: 1 } })
+  expect((await sent('gzip')).json()).toEqual({
+    error: 'bad_request',
+    message: 'Content-Encoding gzip is not understood: send the body as it is, without that header.',
+    status_code: 400,
+  })
+  expect((await sent('identity')).json()).toEqual({ got: { a: 1 } })
+})
+
 test.each(['/echo/a%00b', '/echo?org_id=%00'])('U+0000 in the URL %s is refused', async (url) => {
   expect((await server.app.inject(url)).json()).toEqual({
     error: 'bad_request',

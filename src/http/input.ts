@@ -42,6 +42,15 @@ const parse = (text: string): unknown => {
   return body
 }
 
+/** Bodies are read as they are: what `Content-Encoding` names is refused with the error made from it. */
+export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    const message = `Content-Encoding ${encoding} is not understood: send the body as it is, without that header.`
+    done(encoding === 'identity' ? null : refusal(message))
+  })
+}
+
 /**
  * Reads JSON bodies and refuses what could not be stored, in them and in URLs. An empty body counts as none, because
  * clients announce JSON out of habit.
@@ -52,6 +61,7 @@ export const readInput = (app: App): void => {
     done(request.url.includes('%00') ? badRequest('The URL contains the character U+0000.') : null)
   })
 
+  refuseEncodedBodies(app, badRequest)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
     let body: unknown

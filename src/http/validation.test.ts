@@ -96,8 +96,10 @@ test('names with slashes and tildes are shown as they were sent', () => {
 test('the value of a field that may hold a secret is not repeated', () => {
   const schema = Type.Object({ code_verifier: Type.String({ minLength: 43 }) })
   expect(complaint(schema, { code_verifier: 'hunter2' })).toBe(
-    'code_verifier must be a string of at least 43 characters, got 7 characters that are not shown here.',
+    'code_verifier must be a string of at least 43 characters, got a string of 7 characters, not shown here.',
   )
+  const counted = Type.Object({ max_tokens: Type.Integer() })
+  expect(complaint(counted, { max_tokens: '5' })).toBe("max_tokens must be an integer, got '5'.")
 })
 
 test('bodies are not coerced: a text is no number and a number no text', () => {

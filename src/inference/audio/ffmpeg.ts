@@ -43,7 +43,9 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
     child.once('close', (code) => {
       if (code === 0) return resolve(Buffer.concat(pieces))
       reject(
-        invalidAudio(`ffmpeg cannot decode the recording: ${words.trim().replaceAll(file, 'it') || `code ${code}`}`),
+        invalidAudio(
+          `ffmpeg cannot decode the recording: ${words.trim().replaceAll(`${file}: `, '').replaceAll(file, 'it') || `code ${code}`}`,
+        ),
       )
     })
   })

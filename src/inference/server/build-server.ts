@@ -3,6 +3,7 @@ import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import type { App } from '../../http/app.ts'
+import { refuseEncodedBodies } from '../../http/input.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import { createLogger, type LogOptions } from '../../http/request-log.ts'
 import { closeGracefully } from '../../http/shutdown.ts'
@@ -16,7 +17,7 @@ import { answerErrors, answerMalformed, sendUnroutable } from './error-answers.t
 import { refuseForeignHosts } from './host-guard.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
-import { parseJson } from './request-body.ts'
+import { invalid, parseJson } from './request-body.ts'
 import { transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** More than the text of any context; what announces more is refused before it is read. */
@@ -95,6 +96,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     strictPreflight: false,
   })
 
+  refuseEncodedBodies(app, invalid)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(
     'application/json',

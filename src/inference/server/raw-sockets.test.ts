@@ -56,6 +56,10 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
   expect(await errorOf(await send(post('{"model":')))).toEqual(
     fault(400, 'invalid_request', expect.stringContaining('The body is not valid JSON')),
   )
+  const encoding = 'Content-Encoding gzip is not understood: send the body as it is, without that header.'
+  expect(await errorOf(await send(post(france, 'Content-Encoding: gzip\r\n')))).toEqual(
+    fault(400, 'invalid_request', encoding),
+  )
   const binary = Buffer.concat([Buffer.from(post('xxxx').slice(0, -4)), Buffer.from([0x22, 0xc3, 0x28, 0x22])])
   expect(await errorOf(await send(binary))).toEqual(fault(400, 'invalid_request', 'The body is not valid UTF-8.'))
   const plain = post('hi').replace('application/json', 'text/plain')

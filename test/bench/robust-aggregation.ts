@@ -15,7 +15,7 @@ import { type Sample, writeSamples } from './robust-aggregation/samples.ts'
 
 const FILES = 20
 const COLUMNS = 25_000_000
-const REPEATS = 5
+const REPEATS = 3
 const MIB = 1024 * 1024
 
 const RULES = [
@@ -58,7 +58,7 @@ const largestDifference = (ours: string, offset: number, theirs: string): number
   return largest
 }
 
-/** Prints CPU and wall seconds and peak memory of each rule, and how many times more Flower takes. */
+/** Prints CPU and wall seconds and peak memory of each rule, and how many times more Flower takes: in turns, medians. */
 export const benchRobustAggregation = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-robust-'))
   const withFlower = flowerIsThere()
@@ -84,28 +84,31 @@ export const benchRobustAggregation = async (): Promise<void> => {
         })
       // The first run starts the thread and compiles: it counts for memory, not for time.
       const peak = await peakDuring(aggregate)
-      const cpus: number[] = []
-      const walls: number[] = []
+      const plain = join(folder, 'flower')
+      const runs: { cpu: number; wall: number; flower: number; flowerPeak: number }[] = []
       for (let repeat = 0; repeat < REPEATS; repeat++) {
         const cpu = process.cpuUsage()
         const wall = performance.now()
         await aggregate()
         const { user, system } = process.cpuUsage(cpu)
-        walls.push((performance.now() - wall) / 1000)
-        cpus.push((user + system) / 1e6)
+        const ours = { cpu: (user + system) / 1e6, wall: (performance.now() - wall) / 1000 }
+        const theirs = withFlower ? runFlower(rule, samples, plain) : { cpu: 0, peak: 0 }
+        runs.push({ ...ours, flower: theirs.cpu, flowerPeak: theirs.peak })
       }
+      const ratios = runs.map((run) => run.flower / run.cpu)
+      const best = (of: 'cpu' | 'flower') => Math.min(...runs.map((run) => run[of]))
       const line = [
         `${rule}: ${FILES} x ${COLUMNS / 1e6} M float32`,
-        `CPU ${median(cpus).toFixed(2)} s (best ${Math.min(...cpus).toFixed(2)})`,
-        `wall ${median(walls).toFixed(2)} s`,
+        `CPU ${median(runs.map((run) => run.cpu)).toFixed(2)} s`,
+        `wall ${median(runs.map((run) => run.wall)).toFixed(2)} s`,
         `peak ${Math.round((peak - idle) / MIB)} MB above idle`,
       ]
       if (withFlower) {
-        const plain = join(folder, 'flower')
-        const flower = runFlower(rule, samples, plain)
         line.push(
-          `Flower CPU ${flower.cpu.toFixed(1)} s, ${(flower.cpu / median(cpus)).toFixed(1)} times as much, ` +
-            `peak ${Math.round(flower.peak)} MB; largest difference ${largestDifference(outputPath, samples[0]!.offset, plain)}`,
+          `Flower CPU ${median(runs.map((run) => run.flower)).toFixed(1)} s`,
+          `${median(ratios).toFixed(1)} (${Math.min(...ratios).toFixed(1)} to ${Math.max(...ratios).toFixed(1)}) times as much, ${(best('flower') / best('cpu')).toFixed(1)} the best runs`,
+          `peak ${Math.round(Math.max(...runs.map((run) => run.flowerPeak)))} MB`,
+          `largest difference ${largestDifference(outputPath, samples[0]!.offset, plain)}`,
         )
       }
       console.log(line.join('; '))

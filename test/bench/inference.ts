@@ -1,5 +1,6 @@
 // `svc serve` beside llama.cpp's own server (LLAMA_SERVER=<path of llama-server>; without it ours alone), on the same file,
-// threads and context. BENCH_MODELS names GGUF files, separated by commas; BENCH_THREADS how many threads.
+// threads and context. BENCH_MODELS names GGUF files, separated by commas; BENCH_THREADS how many threads; BENCH_ROUNDS how
+// many rounds.
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median, pairwise, printTable } from './figures.ts'
@@ -7,7 +8,7 @@ import { type Asked, type Measured, timeChat } from './inference/chat-client.ts'
 import { processorTime } from './inference/cpu-time.ts'
 import { type ModelServer, startLlamaServer, startOurs } from './inference/model-servers.ts'
 
-const ROUNDS = 5
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const SLOTS = 32
 const CONTEXT = 2048
 const ANSWER = 64

@@ -59,3 +59,22 @@ export const requireSecureAggregationAllowed = (name: StrategyName): void => {
 
 const allowing = (what: 'privacy' | 'secureAggregation'): string =>
   STRATEGY_NAMES.filter((name) => STRATEGY_RULES[name][what] === true).join(', ')
+
+/** These work on changes of the model, not on the updates themselves. */
+const NEED_A_MODEL: readonly StrategyName[] = ['scaffold', 'fedopt', 'fedadam']
+
+/** Throws bad_request where a round of its own, without a job, cannot have the strategy (null: none was asked for). */
+export const requireStandsAlone = (
+  strategy: StrategySettings | null,
+  { hasModel, isPrivate }: { readonly hasModel: boolean; readonly isPrivate: boolean },
+): void => {
+  if (strategy === null) return
+  const { name } = strategy
+  if (STRATEGY_RULES[name].asynchronous) {
+    throw badRequest(`strategy '${name}' is for training jobs: its devices deliver to later rounds. Start a job.`)
+  }
+  if (!hasModel && (isPrivate || NEED_A_MODEL.includes(name))) {
+    const what = isPrivate ? 'privacy' : `strategy '${name}'`
+    throw badRequest(`global_model_id is required with ${what}, which works on the changes of a model.`)
+  }
+}

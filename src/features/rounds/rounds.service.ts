@@ -4,10 +4,10 @@ import type { Caller } from '../../domain/access.ts'
 import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
-import { STRATEGY_RULES, type StrategyName } from '../../domain/strategy-rules.ts'
 import {
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
+  requireStandsAlone,
   type StrategySettings,
 } from '../../domain/strategy-settings.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
@@ -174,7 +174,7 @@ export const createRoundsService = (parts: {
       const version = await globalModelOf(caller, wanted, within.orgId)
       const isPlain = wanted.privacy === null && wanted.secureAggregation === null
       const strategy = wanted.strategy ?? (isPlain ? null : { name: 'fedavg' as const, options: {} })
-      requireStandsAlone(strategy, version, wanted.privacy !== null)
+      requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: wanted.privacy !== null })
       const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices }
       const secured =
         wanted.secureAggregation === null
@@ -236,21 +236,6 @@ export const createRoundsService = (parts: {
     countOfJob: (jobId: string): Promise<number> => store.countOfJob(database.sql, jobId),
 
     ofJob: (jobId: string, page: { limit: number; offset: number }) => store.ofJob(database.sql, jobId, page),
-  }
-}
-
-/** These work on changes of the model, not on the updates themselves. */
-const NEED_A_MODEL: readonly StrategyName[] = ['scaffold', 'fedopt', 'fedadam']
-
-const requireStandsAlone = (strategy: StrategySettings | null, version: StoredVersion | null, isPrivate: boolean) => {
-  if (strategy === null) return
-  const { name } = strategy
-  if (STRATEGY_RULES[name].asynchronous) {
-    throw badRequest(`strategy '${name}' is for training jobs: its devices deliver to later rounds. Start a job.`)
-  }
-  if (version === null && (isPrivate || NEED_A_MODEL.includes(name))) {
-    const what = isPrivate ? 'privacy' : `strategy '${name}'`
-    throw badRequest(`global_model_id is required with ${what}, which works on the changes of a model.`)
   }
 }
 

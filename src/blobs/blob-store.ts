@@ -29,7 +29,8 @@ export interface BlobStore {
   adopt(scratchPath: string): Promise<StagedBlob>
   /**
    * A stream of bytes [start, end] (inclusive; the whole file when absent). Throws not_found when it is gone.
-   * `passing` chunks are overwritten once they are on their way: only for a pipe into a socket. Default: `kept`.
+   * `passing` chunks are overwritten once they are on their way: only for `pipe`, into what calls back when it has
+   * written. Default: `kept`.
    */
   read(sha256: string, range?: BlobRange, chunks?: Chunks): Promise<Readable>
   /** A local file with these bytes, for random access; valid until `remove`. */

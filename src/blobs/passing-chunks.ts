@@ -3,9 +3,9 @@ import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 
 /**
- * A file, or a part of it, in chunks that are overwritten by the one after the next: for whoever asks for more only when what
- * it has is on its way, as `pipe` into a socket does when a chunk is larger than what the socket holds. Fresh memory for
- * every chunk costs more than a third of the processor time of a download.
+ * A file, or a part of it, in two buffers used in turns: fresh memory for every chunk costs more than a third of the
+ * processor time of a download. `pipe` asks for a chunk when the one before is on its way, which the destination says by
+ * calling back; its `drain` is no such promise (a response queued behind another emits it when it gets the connection).
  */
 class PassingChunks extends Readable {
   readonly #handle: FileHandle
@@ -58,6 +58,23 @@ class PassingChunks extends Readable {
     return new Promise((resolve, reject) =>
       read(this.#handle.fd, buffer, offset, length, this.#at, (error, got) => (error ? reject(error) : resolve(got))),
     )
+  }
+
+  override pipe<T extends NodeJS.WritableStream>(destination: T): T {
+    // Whoever pipes listens for this stream's errors itself, as after any `pipe`.
+    void this.#pour(destination).catch(() => undefined)
+    return destination
+  }
+
+  async #pour(destination: NodeJS.WritableStream): Promise<void> {
+    // A response that is cut off while it waits for its turn never calls back.
+    const closed = new Promise<void>((resolve) => destination.once('close', resolve))
+    void closed.then(() => this.destroy())
+    for await (const chunk of this) {
+      const written = new Promise<void>((resolve) => void destination.write(chunk as Buffer, () => resolve()))
+      await Promise.race([written, closed])
+    }
+    destination.end()
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {

@@ -75,7 +75,7 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
 }
 
 /**
- * Trains by running a command: any program, in any language, that reads its task from files and leaves its result in
+ * Trains by running a command: a program in whatever language, which reads its task from files and writes its result to
  * files. It finds their paths in the environment:
  *
  * - SERVICE_ROUND_ID: the round's id

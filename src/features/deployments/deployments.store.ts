@@ -112,7 +112,8 @@ export const createDeploymentsStore = () => ({
   },
 })
 
-const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
+/** Rows of an organisation; a null one is every one. */
+export const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
 
 const stateColumns = (deployment: StoredDeployment) => ({
   status: deployment.status,

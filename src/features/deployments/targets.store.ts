@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { ReportState } from '../../domain/delivery-plan.ts'
 import type { Reported } from '../../domain/deployment.ts'
+import { ofOrg } from './deployments.store.ts'
 
 /** A device that a deployment may be aimed at. */
 export interface Candidate {
@@ -125,8 +126,6 @@ export const createTargetsStore = () => ({
 })
 
 const isActive = (since: Date) => sql<boolean>`(last_heartbeat >= ${since} and status = 'active')`
-
-const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
 
 const fromCandidate = (row: CandidateRow): Candidate => ({
   id: row.id,

@@ -58,7 +58,7 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
-    /** The group with this id or name, for plans that aim at it; null when that organisation (null: any) has none such. */
+    /** By id or name, in this organisation or, where it is null, in all; null when there is none such. */
     locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
       store.locate(database.sql, idOrName, orgId),
 

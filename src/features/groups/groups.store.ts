@@ -80,7 +80,7 @@ export const createGroupsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** By id or name; null when this organisation (null: any) has none such. */
+  /** By id or name, in this organisation or, where it is null, in all; null when there is none such. */
   async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup | null> {
     let query = db.selectFrom('device_groups').selectAll()
     query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)

@@ -51,17 +51,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
 
   app.get(
     '/api/v1/training/rounds/:round_id/model',
-    {
-      schema: {
-        operationId: 'downloadRoundModel',
-        summary: "Ours: the round's global model; fetching it counts the device as participating",
-        tags: ['training'],
-        produces: ['application/octet-stream'],
-        params: RoundParams,
-        response: { 200: Binary },
-      },
-      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
-    },
+    fileOf('downloadRoundModel', "Ours: the round's global model; fetching it counts the device as participating"),
     async (request, reply) => {
       const fetches = request.method === 'GET'
       const version = await participation.modelFile(callerOf(request), request.params.round_id, fetches)
@@ -76,17 +66,10 @@ export const participationRoutes = (app: App, participation: ParticipationServic
 
   app.get(
     '/api/v1/training/rounds/:round_id/control',
-    {
-      schema: {
-        operationId: 'downloadRoundControl',
-        summary: "Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero",
-        tags: ['training'],
-        produces: ['application/octet-stream'],
-        params: RoundParams,
-        response: { 200: Binary },
-      },
-      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
-    },
+    fileOf(
+      'downloadRoundControl',
+      "Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero",
+    ),
     async (request, reply) => {
       const { sha256, size } = await participation.controlFile(callerOf(request), request.params.round_id)
       return sendBlob(request, reply, {
@@ -125,3 +108,16 @@ export const participationRoutes = (app: App, participation: ParticipationServic
 
 const presentControl = (control: { readonly sha256: string; readonly size: number } | null) =>
   control === null ? null : { control_size_bytes: control.size, control_hash: `sha256:${control.sha256}` }
+
+/** What a route says of itself that answers with a file of the round. */
+const fileOf = (operationId: string, summary: string) => ({
+  schema: {
+    operationId,
+    summary,
+    tags: ['training'],
+    produces: ['application/octet-stream'],
+    params: RoundParams,
+    response: { 200: Binary },
+  },
+  config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+})

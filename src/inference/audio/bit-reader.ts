@@ -32,7 +32,7 @@ export class BitReader {
     return shift === 0 ? high : (high << shift) | (bytes[at + 4]! >> (8 - shift))
   }
 
-  private skip(count: number): void {
+  private advance(count: number): void {
     this.position += count
     if (this.position > this.bytes.length * 8) throw new EndOfData()
   }
@@ -41,7 +41,7 @@ export class BitReader {
   unsigned(count: number): number {
     if (count === 0) return 0
     const value = this.window() >>> (32 - count)
-    this.skip(count)
+    this.advance(count)
     return value
   }
 
@@ -50,7 +50,7 @@ export class BitReader {
     if (count === 0) return 0
     if (count > 32) return this.signed(count - 16) * 2 ** 16 + this.unsigned(16)
     const value = this.window() >> (32 - count)
-    this.skip(count)
+    this.advance(count)
     return value
   }
 
@@ -60,11 +60,11 @@ export class BitReader {
       const window = this.window()
       if (window !== 0) {
         const more = Math.clz32(window)
-        this.skip(more + 1)
+        this.advance(more + 1)
         return zeros + more
       }
       zeros += 32
-      this.skip(32)
+      this.advance(32)
     }
   }
 }

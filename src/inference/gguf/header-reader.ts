@@ -46,7 +46,7 @@ export class HeaderReader {
     return this.#window.subarray(this.#next - length, this.#next)
   }
 
-  skip(length: number, what: string): void {
+  passOver(length: number, what: string): void {
     if (this.#next + length <= this.#window.length) this.#next += length
     else if (length <= this.remaining) this.seek(this.position + length)
     else this.take(length, what)

@@ -110,7 +110,7 @@ const readType = (reader: HeaderReader, key: string): MetadataType => {
 
 const readArray = (reader: HeaderReader, type: MetadataType, length: number, key: string): readonly Scalar[] | null => {
   if (length <= KEPT_ARRAY) return Array.from({ length }, () => readScalar(reader, type, key))
-  if (type !== 'string') reader.skip(length * SIZES[type], quoted(key))
+  if (type !== 'string') reader.passOver(length * SIZES[type], quoted(key))
   else for (let i = 0; i < length; i++) reader.stringBytes(quoted(key), LONGEST_STRING)
   return null
 }

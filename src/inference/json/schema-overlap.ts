@@ -1,4 +1,5 @@
 import { isSchema, type Schema } from './schema-fault.ts'
+import { typeOf } from './schema-types.ts'
 
 /**
  * Whether a value may be valid under both schemas, as far as can be told: apart are those of different types, with different
@@ -9,8 +10,8 @@ export const mayOverlap = (one: unknown, other: unknown, resolve: (schema: unkno
   const constants = constantsOf(one)
   const others = constantsOf(other)
   if (constants !== null && others !== null) return [...constants].some((value) => others.has(value))
-  const types = typesOf(one)
-  const otherTypes = typesOf(other)
+  const types = kindsOf(one)
+  const otherTypes = kindsOf(other)
   if (types === null || otherTypes === null) return true
   const shared = types.filter((type) => otherTypes.includes(type))
   if (shared.length === 0) return false
@@ -42,8 +43,8 @@ const constantsOf = (schema: Schema): ReadonlySet<string> | null => {
   return values === null ? null : new Set(values.map((value) => JSON.stringify(value)))
 }
 
-/** Whole numbers are numbers too. null: any. */
-const typesOf = (schema: Schema): readonly string[] | null => {
+/** Whole numbers are numbers too; null where nothing is said about types. */
+const kindsOf = (schema: Schema): readonly string[] | null => {
   const constants = constantsOf(schema)
   const types =
     constants === null
@@ -52,9 +53,4 @@ const typesOf = (schema: Schema): readonly string[] | null => {
         : [schema.type].flat()
       : [...constants].map((value) => typeOf(JSON.parse(value)))
   return types?.map((type) => (type === 'integer' ? 'number' : String(type))) ?? null
-}
-
-const typeOf = (value: unknown): string => {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
 }

@@ -3,7 +3,7 @@ import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const
 export type SchemaType = (typeof TYPES)[number]
 
-/** null: any type. Without 'type', the keywords tell. */
+/** Without 'type', the keywords tell; null where they do not either. */
 export const typesOf = (schema: Schema, place: string): readonly SchemaType[] | null => {
   const { type } = schema
   if (type === undefined) return impliedType(schema)

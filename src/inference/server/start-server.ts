@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { buildInferenceServer, type InferenceServerOptions } from './build-server.ts'
 
 export interface StartOptions extends InferenceServerOptions {
-  /** 0: any that is free. */
+  /** With 0 the system chooses a free one. */
   readonly port: number
 }
 

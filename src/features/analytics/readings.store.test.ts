@@ -29,6 +29,8 @@ eachDatabase('readings', (open) => {
         taking_part, created_at) values (${round}, 1, 'completed', 9, 1, 60, 5, '{}', 9, ${at})`.execute(db)
     await sql`insert into updates (id, round_id, device_id, file_hash, size, num_samples, created_at)
       select gen_random_uuid(), ${round}::uuid, id, 'h', 1, (metrics ->> 'n')::int, ${at} from devices`.execute(db)
+    // As the server's autovacuum does, and our own maintenance of the embedded one.
+    await sql`analyze`.execute(db)
 
     const read = async (variable: Variable, deviceGroupIds: Wanted['deviceGroupIds'], ids: readonly string[]) => {
       const wanted = {

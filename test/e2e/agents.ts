@@ -50,11 +50,15 @@ export const runAgentProcess = async (
   argv: readonly string[],
   folder: string,
 ): Promise<AgentProcess> => {
-  const child: ChildProcess = spawn(process.execPath, [builtFile('cli/main.js'), 'agent', '--interval', '1', ...argv], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, SERVICE_HOME: join(folder, 'home'), SERVICE_API_BASE: baseUrl },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [await builtFile('cli/main.js'), 'agent', '--interval', '1', ...argv],
+    {
+      cwd: folder,
+      env: { PATH: process.env.PATH, HOME: folder, SERVICE_HOME: join(folder, 'home'), SERVICE_API_BASE: baseUrl },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   const said: string[] = []
   for (const stream of [child.stdout!, child.stderr!]) {
     createInterface({ input: stream }).on('line', (line) => said.push(line))

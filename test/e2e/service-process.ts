@@ -20,7 +20,7 @@ export const runService = async (
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> => {
   // Compiling the database twice, the second time for speed, takes longer than the seconds that a service lives here.
-  const child: ChildProcess = spawn(process.execPath, ['--liftoff-only', builtFile('main.js')], {
+  const child: ChildProcess = spawn(process.execPath, ['--liftoff-only', await builtFile('main.js')], {
     env: {
       PATH: process.env.PATH,
       SERVICE_DATA_DIR: dataDir,

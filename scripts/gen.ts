@@ -1,5 +1,5 @@
-// Writes what is generated from the route schemas: openapi.json, and the types of the client. With --check it writes
-// nothing and fails when the files in the tree are not what the schemas say.
+// Writes what is generated: openapi.json and the types of the client from the route schemas, docs/commands.md from the
+// commands. With --check it writes nothing and fails when the files in the tree are not what their sources say.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
@@ -7,6 +7,7 @@ import { createMetrics } from '../src/http/metrics.ts'
 import { buildServer } from '../src/http/server.ts'
 import { registerRoutes, type Services } from '../src/routes.ts'
 import { VERSION } from '../src/version.ts'
+import { commandsPage } from './commands-page.ts'
 
 const describeApi = async (): Promise<OpenAPI3> => {
   const app = await buildServer({
@@ -31,13 +32,16 @@ const types = astToString(await openapiTS(document))
 const files = {
   'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
   'src/client/api.gen.ts': `// Generated from openapi.json by \`npm run gen\`. Do not edit.\n${types}`,
+  'docs/commands.md': await commandsPage(),
 }
 
 for (const [name, content] of Object.entries(files)) {
   const path = fileURLToPath(new URL(`../${name}`, import.meta.url))
   if (!process.argv.includes('--check')) writeFileSync(path, content)
   else if (!existsSync(path) || readFileSync(path, 'utf8') !== content) {
-    console.error(`${name} is not what the route schemas say. Run: npm run gen`)
+    console.error(
+      `${name} is not what the ${name.startsWith('docs') ? 'commands' : 'route schemas'} say. Run: npm run gen`,
+    )
     process.exitCode = 1
   }
 }

@@ -100,7 +100,8 @@ export const readConfig = (environment: Environment): Config => {
     (name) => name.startsWith('SERVICE_') && !read.has(name) && !FOREIGN.has(name),
   )
   if (unknown !== undefined) {
-    throw new ConfigError(`${unknown} is not a setting of this service. Known: ${[...read].sort().join(', ')}.`)
+    const known = [...read].filter((name) => name !== 'SERVICE_STORAGE_URL').sort()
+    throw new ConfigError(`${unknown} is not a setting of this service. Known: ${known.join(', ')}.`)
   }
   return Object.freeze(config)
 }

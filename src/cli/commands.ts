@@ -32,7 +32,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     load: () => import('./network/scan.command.ts'),
   },
   { name: 'status', summary: 'show how a model is delivered', load: () => import('./delivery/status.command.ts') },
-  { name: 'dashboard', summary: 'open the dashboard', load: () => import('./delivery/dashboard.command.ts') },
+  {
+    name: 'dashboard',
+    summary: 'open the service in a browser',
+    load: () => import('./delivery/dashboard.command.ts'),
+  },
   { name: 'init', summary: 'create an organisation and work in it', load: () => import('./org/init.command.ts') },
   { name: 'org', summary: "show the organisation's settings", load: () => import('./org/org.command.ts') },
   {

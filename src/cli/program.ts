@@ -12,7 +12,7 @@ const NOTES = `
 Environment:
   SERVICE_API_KEY        key to use instead of the one from svc login
   SERVICE_API_BASE       address of the service (default: http://127.0.0.1:8000)
-  SERVICE_DASHBOARD_URL  address whose login page svc login opens (default: the service's)
+  SERVICE_DASHBOARD_URL  address that svc dashboard, login and deploy --phone open (default: the service's)
   SERVICE_MODEL          model that svc run and svc serve use when none is named
   SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
 

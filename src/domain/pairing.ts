@@ -2,20 +2,6 @@
 export const PAIRING_STATUSES = ['waiting', 'paired', 'deploying', 'active', 'expired', 'failed'] as const
 
 export type PairingStatus = (typeof PAIRING_STATUSES)[number]
-export type PairingEvent = 'claim' | 'release' | 'deploy' | 'activate' | 'fail' | 'expire'
-
-/**
- * `release` puts a code back whose device could not be registered. Without a model to deploy, `paired` is the end. A device
- * that failed may still report that it made it: its deployment says so, and the pairing follows.
- */
-export const NEXT: Readonly<Record<PairingStatus, Readonly<Partial<Record<PairingEvent, PairingStatus>>>>> = {
-  waiting: { claim: 'paired', expire: 'expired' },
-  paired: { release: 'waiting', deploy: 'deploying', fail: 'failed' },
-  deploying: { activate: 'active', fail: 'failed' },
-  active: {},
-  expired: {},
-  failed: {},
-}
 
 export const CODE_LIFETIME_MS = 5 * 60 * 1000
 

@@ -110,7 +110,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option('--platform <platform>', 'what it runs on')
         .choices(PLATFORMS)
-        .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown'),
+        .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown', 'that of this machine'),
     )
     .addOption(
       new Option('--interval <seconds>', 'between heartbeats (default: as the service says)').argParser(

@@ -55,7 +55,7 @@ export const define = (command: Command, session: Session): void => {
       rows.map(({ name, state, size, where, install }) => [
         name,
         state,
-        size === null ? null : `${state === 'installed' ? '' : 'about '}${sizeWords(size)}`,
+        size === null ? null : state === 'installed' ? sizeWords(size) : `about ${size / 1e6} MB`,
         state === 'installed' ? where : install,
       ]),
     )

@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { wrongUsage } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, numberAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
 import { federationNamed, short } from './federations.ts'
 
@@ -9,18 +9,11 @@ interface BudgetOptions extends DataOptions {
   readonly delta?: number
 }
 
-/** A number above 0. */
-export const positive = (text: string): number => {
-  const number = Number(text)
-  if (text.trim() !== '' && number > 0 && Number.isFinite(number)) return number
-  throw new InvalidArgumentError('It must be a number above 0.')
-}
-
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .addOption(new Option('--epsilon <number>', 'set the budget to this').argParser(positive))
-    .addOption(new Option('--delta <number>', 'with this delta (default: 1e-5)').argParser(positive))
+    .addOption(new Option('--epsilon <number>', 'set the budget to this').argParser(numberAboveZero))
+    .addOption(new Option('--delta <number>', 'with this delta (default: 1e-5)').argParser(numberAboveZero))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { epsilon, delta, json, apiBase }: BudgetOptions) => {

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander'
 import { wrongUsage } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, numberAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
-import { positive } from './budget.command.ts'
 import { federationNamed, short } from './federations.ts'
 
 interface PrivacyOptions extends DataOptions {
@@ -16,8 +15,10 @@ const PATIENCE_MS = 120_000
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .addOption(new Option('--noise <multiplier>', 'ask what a round with this noise would cost').argParser(positive))
-    .addOption(new Option('--sample-rate <part>', 'the part of all devices in such a round').argParser(positive))
+    .addOption(
+      new Option('--noise <multiplier>', 'ask what a round with this noise would cost').argParser(numberAboveZero),
+    )
+    .addOption(new Option('--sample-rate <part>', 'the part of all devices in such a round').argParser(numberAboveZero))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { noise, sampleRate, json, apiBase }: PrivacyOptions) => {

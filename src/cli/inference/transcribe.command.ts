@@ -89,9 +89,9 @@ export const define = (command: Command, session: Session): void => {
     .argument('<file>', 'a recording: WAV, MP3, FLAC, and others where ffmpeg is installed')
     .option('-m, --model <model>', 'a Whisper model: its name, name:variant, or a path', 'whisper-base')
     .addOption(
-      new Option('--language <code>', 'what is spoken, such as en (default: auto, the model finds out)')
+      new Option('--language <code>', 'what is spoken, such as en')
         .argParser(parseLanguage)
-        .default(null, 'auto'),
+        .default(null, 'auto, the model finds out'),
     )
     .addOption(outputOption('a text file; .json, .srt and .vtt also say when'))
     .action((file: string, options: TranscribeOptions) => transcribe(session, file, options))

@@ -5,7 +5,6 @@ import type { Output } from '../output.ts'
 
 export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']
 export type JobRound = JobDetail['history'][number]
-export type NewJob = operations['startTrainingJob']['requestBody']['content']['application/json']
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { STRATEGY_NAMES, type StrategyName } from '../../domain/strategy-rules.ts'
 import { wrongUsage } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, numberAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface StartOptions extends DataOptions {
@@ -81,11 +81,19 @@ export const define = (command: Command, session: Session): void => {
     .option('--name <name>', 'a name for the job')
     .option('--timeout <seconds>', 'how long a round may take', whole)
     .option('--wait-for-devices <seconds>', 'how long a round waits for enough active devices', whole)
-    .option('--option <key=value>', 'an option of the strategy, such as trim=0.1; repeatable', pair, {})
-    .option('--hyperparameter <key=value>', 'for the devices, such as learning_rate=0.05; repeatable', pair, {})
-    .option('--clip-norm <norm>', 'clip every update to this norm', numberFrom(Number.MIN_VALUE))
-    .option('--noise-multiplier <ratio>', 'noise on the sum, in units of the norm', numberFrom(Number.MIN_VALUE))
-    .option('--target-epsilon <epsilon>', 'as much noise as keeps the job within this', numberFrom(Number.MIN_VALUE))
+    .addOption(
+      new Option('--option <key=value>', 'an option of the strategy, such as trim=0.1; repeatable')
+        .argParser(pair)
+        .default({}, 'none'),
+    )
+    .addOption(
+      new Option('--hyperparameter <key=value>', 'for the devices, such as learning_rate=0.05; repeatable')
+        .argParser(pair)
+        .default({}, 'none'),
+    )
+    .option('--clip-norm <norm>', 'clip every update to this norm', numberAboveZero)
+    .option('--noise-multiplier <ratio>', 'noise on the sum, in units of the norm', numberAboveZero)
+    .option('--target-epsilon <epsilon>', 'as much noise as keeps the job within this', numberAboveZero)
     .option('--adaptive-clip', 'let the norm follow the updates')
     .option(
       '--secure-aggregation [threshold]',

@@ -24,5 +24,3 @@ export const createRateLimitsStore = () => ({
       .execute()
   },
 })
-
-export type RateLimitsStore = ReturnType<typeof createRateLimitsStore>

@@ -5,16 +5,15 @@ const rooms = {
   threads: [],
   'secure-aggregation': ['domain'],
   aggregation: ['domain', 'tensors', 'threads', 'secure-aggregation'],
-  convert: ['domain', 'tensors'],
   db: ['domain', 'threads'],
   blobs: ['domain'],
   http: ['domain'],
-  features: ['domain', 'tensors', 'aggregation', 'secure-aggregation', 'convert', 'db', 'blobs', 'http'],
+  features: ['domain', 'tensors', 'aggregation', 'secure-aggregation', 'db', 'blobs', 'http'],
   inference: ['domain', 'http', 'threads'],
   client: ['domain'],
   device: ['domain', 'tensors', 'client', 'secure-aggregation'],
-  cli: ['domain', 'client', 'device', 'inference', 'convert'],
-  web: ['domain', 'client'],
+  cli: ['domain', 'client', 'device', 'inference'],
+  demo: ['client', 'device', 'threads'],
 }
 
 const tests = '\\.test\\.ts$'
@@ -31,6 +30,12 @@ module.exports = {
       from: { path: `^src/${room}/`, pathNot: tests },
       to: { path: '^src/', pathNot: [room, ...allowed].map((name) => `^src/${name}/`) },
     })),
+    {
+      name: 'every-room-is-in-the-table',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: [...Object.keys(rooms), 'compose'].map((name) => `^src/${name}/`) },
+      to: {},
+    },
     {
       name: 'domain-is-pure',
       severity: 'error',
@@ -73,7 +78,7 @@ module.exports = {
       comment: 'tensors, client, secure-aggregation and the SDK part of device are used by web pages too',
       severity: 'error',
       from: {
-        path: ['^src/(tensors|client|secure-aggregation|web)/', '^src/device/sdk/'],
+        path: ['^src/(tensors|client|secure-aggregation)/', '^src/device/sdk/'],
         // Browsers have no ChaCha20 of their own; programs in Node pass this one in.
         pathNot: [tests, '^src/secure-aggregation/platform-mask\\.ts$'],
       },

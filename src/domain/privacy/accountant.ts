@@ -1,6 +1,9 @@
+import { createCompositions } from './composition.ts'
 import { grouped, type NoisySteps } from './mechanism.ts'
-import { epsilonOfPld } from './pld.ts'
-import { composedRdp, epsilonOfRdp } from './rdp.ts'
+import { createMoments } from './moments.ts'
+import { epsilonOfPld, type Steps } from './pld.ts'
+import { epsilonOfRdp, ORDERS } from './rdp.ts'
+import { finish, type Work } from './work.ts'
 
 /** Which bound was the tighter one: Renyi differential privacy, or the numerically composed privacy loss distribution. */
 export type Accountant = 'rdp' | 'pld'
@@ -14,46 +17,74 @@ export interface PrivacyLoss {
   readonly pld: number | null
 }
 
+export interface LossOptions {
+  /** What was there before: sums of it are remembered, and another round on top of it costs little. */
+  readonly spent?: readonly NoisySteps[]
+  /** Ends it early: where the cheap bound is not above it, the expensive one is not computed. */
+  readonly enough?: number
+  readonly tolerance?: number
+}
+
 /** Each kind of step costs a Fourier transform; beyond so many, similar ones are counted as the worst of them. */
-const MOST_KINDS = 64
-const FINEST_MERGE = 1 / 512
-/** More kinds than these get a coarser grid, still within a thousandth, so that a sum takes no second. */
+const MOST_KINDS = 1024
+const FINEST_MERGE = 1 / 2048
+/** More kinds than these get a coarser grid, still within a thousandth. */
 const KINDS_AT_EASE = 16
 const HASTY_TOLERANCE = 4e-4
+const KINDS_A_TURN = 4
 
-/**
- * What the rounds cost together at a delta: an upper bound of epsilon. `enough` ends it early: where the cheap bound is
- * not above it, the expensive one is not computed.
- */
+/** What rounds cost together. It remembers what it computed about kinds of rounds, and sums of them. */
+export const createAccounting = () => {
+  const moments = createMoments()
+  const compose = createCompositions()
+
+  function* composedRdp(kinds: readonly NoisySteps[]): Work<number[]> {
+    const sums = ORDERS.map(() => 0)
+    for (const [at, kind] of kinds.entries()) {
+      const rdp = moments.rdp(kind)
+      for (let n = 0; n < sums.length; n++) sums[n]! += kind.steps * rdp[n]!
+      if (at % KINDS_A_TURN === KINDS_A_TURN - 1) yield
+    }
+    return sums
+  }
+
+  return {
+    /** What `more` rounds and those `spent` cost together at a delta: an upper bound of epsilon. */
+    *loss(more: readonly NoisySteps[], delta: number, options: LossOptions = {}): Work<PrivacyLoss> {
+      const { spent = [], enough = Number.NEGATIVE_INFINITY, ...precision } = options
+      const kinds = grouped([...spent, ...more])
+      const { epsilon: rdp, order } = epsilonOfRdp(yield* composedRdp(kinds), delta)
+      if (order === null) return { epsilon: 0, accountant: 'rdp', rdp: 0, pld: 0 }
+      if (rdp <= enough || !Number.isFinite(rdp)) return { epsilon: rdp, accountant: 'rdp', rdp, pld: null }
+      const few = fewKinds({ spent, more })
+      const hasty = kinds.length > KINDS_AT_EASE ? { tolerance: HASTY_TOLERANCE } : {}
+      const pld = yield* epsilonOfPld(few, delta, { tilt: order - 1, ...hasty, ...precision }, { moments, compose })
+      return pld !== null && pld < rdp
+        ? { epsilon: pld, accountant: 'pld', rdp, pld }
+        : { epsilon: rdp, accountant: 'rdp', rdp, pld }
+    },
+  }
+}
+
+export type Accounting = ReturnType<typeof createAccounting>
+
+/** What rounds cost together at a delta, computed at once and by nothing that was remembered. */
 export const privacyLoss = (
   rounds: readonly NoisySteps[],
   delta: number,
-  options: { readonly enough?: number; readonly tolerance?: number } = {},
-): PrivacyLoss => {
-  const { enough = Number.NEGATIVE_INFINITY, ...precision } = options
-  const kinds = grouped(rounds)
-  const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds), delta)
-  if (order === null) return { epsilon: 0, accountant: 'rdp', rdp: 0, pld: 0 }
-  if (rdp <= enough || !Number.isFinite(rdp)) return { epsilon: rdp, accountant: 'rdp', rdp, pld: null }
-  const few = fewKinds(kinds)
-  const hasty = few.length > KINDS_AT_EASE ? { tolerance: HASTY_TOLERANCE } : {}
-  const pld = epsilonOfPld(few, delta, { tilt: order - 1, ...hasty, ...precision })
-  return pld !== null && pld < rdp
-    ? { epsilon: pld, accountant: 'pld', rdp, pld }
-    : { epsilon: rdp, accountant: 'rdp', rdp, pld }
-}
+  options: Omit<LossOptions, 'spent'> = {},
+): PrivacyLoss => finish(createAccounting().loss(rounds, delta, options))
 
 /** At most `MOST_KINDS`: noise rounded down and sampling rates up, to steps of a geometric scale as fine as possible. */
-const fewKinds = (kinds: readonly NoisySteps[]): readonly NoisySteps[] => {
-  let few = kinds
-  for (let step = FINEST_MERGE; few.length > MOST_KINDS; step *= 2) {
-    few = grouped(
-      kinds.map(({ noiseMultiplier, sampleRate, steps }) => ({
-        noiseMultiplier: Math.min(noiseMultiplier, Math.exp(Math.floor(Math.log(noiseMultiplier) / step) * step)),
-        sampleRate: Math.min(1, Math.max(sampleRate, Math.exp(Math.ceil(Math.log(sampleRate) / step) * step))),
-        steps,
-      })),
-    )
+const fewKinds = ({ spent, more }: Steps): Steps => {
+  let few = { spent: grouped(spent), more: grouped(more) }
+  for (let step = FINEST_MERGE; few.spent.length + few.more.length > MOST_KINDS; step *= 2) {
+    const coarser = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): NoisySteps => ({
+      noiseMultiplier: Math.min(noiseMultiplier, Math.exp(Math.floor(Math.log(noiseMultiplier) / step) * step)),
+      sampleRate: Math.min(1, Math.max(sampleRate, Math.exp(Math.ceil(Math.log(sampleRate) / step) * step))),
+      steps,
+    })
+    few = { spent: grouped(spent.map(coarser)), more: grouped(more.map(coarser)) }
   }
   return few
 }

@@ -1,146 +1,159 @@
 import { type Fourier, fourierOf } from './fft.ts'
 import { DIRECTIONS, type LossGrid, lossGrid } from './loss-grid.ts'
-import type { NoisySteps } from './mechanism.ts'
+import { type NoisySteps, nameOfKind } from './mechanism.ts'
+import { copyOf, multiplyPowers, ones, type Pair, type Spectrum, transformBack } from './spectrum.ts'
 import { type TotalLoss, totalLossOn } from './total-loss.ts'
+import { TOPS, type Window } from './window.ts'
+import type { Work } from './work.ts'
 
-/** The part of the axis of losses that a circular grid covers: `size` points, a power of two, up to `top`. */
-export interface Window {
-  readonly width: number
-  readonly size: number
-  readonly top: number
-  /** For each direction the k at which E[e^(k loss)] shows best how little lies above `top`. */
-  readonly orders: readonly number[]
-}
-
-interface Settings {
-  /** How many standard deviations of the noise the steps' outputs are followed. */
-  readonly reach: number
-  readonly tilt: number
-}
-
-interface Spectrum {
-  readonly re: Float64Array
-  readonly im: Float64Array
-}
-
-/** One direction's steps, as they are put together. */
+/** One direction's steps, put together. */
 interface Sum {
   readonly spectrum: Spectrum
-  readonly grids: { readonly grid: LossGrid; readonly steps: number }[]
   /** ln of what the tilted probabilities were divided by. */
   logScale: number
   /** The probability of an infinite loss. */
   infinite: number
+  /** ln E[e^(k loss)] at each k of `TOPS` times the tilt. */
+  readonly logMoments: Float64Array
 }
 
-/**
- * The total privacy loss of all steps, in both directions. Both are real sequences: one goes through the transform as the
- * real part, the other as the imaginary one.
- */
-export const composeLosses = (
-  kinds: readonly NoisySteps[],
-  window: Window,
-  { reach, tilt }: Settings,
-): readonly TotalLoss[] => {
-  const { size, width, top, orders } = window
-  const fourier = fourierOf(size)
-  const sums = DIRECTIONS.map((): Sum => ({ spectrum: ones(size / 2 + 1), grids: [], logScale: 0, infinite: 0 }))
-  const parts = [new Float64Array(size), new Float64Array(size)] as const
+type Sums = readonly [Sum, Sum]
+
+/** A sum that may be asked for again, on the grid that `window` names. */
+interface Remembered {
+  readonly window: string
+  readonly steps: ReadonlyMap<string, number>
+  readonly sums: Sums
+}
+
+const MOST_REMEMBERED = 8
+/** Two such sums take 2 MB. */
+const LARGEST_REMEMBERED = 2 ** 16
+
+/** Puts privacy losses together; sums of what is spent are remembered, so that a further round costs one transform. */
+export const createCompositions = () => {
+  const remembered: Remembered[] = []
+
+  /** The largest sum at hand on this grid that holds nothing but a part of these steps. */
+  const partOf = (window: string, kinds: readonly NoisySteps[]): Remembered | undefined => {
+    const wanted = new Map(kinds.map((kind) => [nameOfKind(kind), kind.steps]))
+    const parts = remembered.filter(
+      (one) => one.window === window && [...one.steps].every(([name, steps]) => steps <= (wanted.get(name) ?? 0)),
+    )
+    return parts.reduce<Remembered | undefined>(
+      (best, one) => (best === undefined || one.steps.size >= best.steps.size ? one : best),
+      undefined,
+    )
+  }
+
+  const remember = (one: Remembered, insteadOf: Remembered | undefined): void => {
+    if (insteadOf !== undefined) {
+      const at = remembered.indexOf(insteadOf)
+      if (at >= 0) remembered.splice(at, 1)
+    }
+    remembered.push(one)
+    if (remembered.length > MOST_REMEMBERED) remembered.shift()
+  }
+
+  function* sumsOf(spent: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): Work<Sums> {
+    const name = [window.width, window.size, window.reach, window.tilt].join(' ')
+    const part = partOf(name, spent)
+    const sums: Sums =
+      part === undefined ? [emptySum(window), emptySum(window)] : [copy(part.sums[0]), copy(part.sums[1])]
+    const missing = spent
+      .map((kind) => ({ ...kind, steps: kind.steps - (part?.steps.get(nameOfKind(kind)) ?? 0) }))
+      .filter(({ steps }) => steps > 0)
+    yield* addTo(sums, missing, window, fourier, parts)
+    if (spent.length > 0 && window.size <= LARGEST_REMEMBERED) {
+      const steps = new Map(spent.map((kind) => [nameOfKind(kind), kind.steps]))
+      remember({ window: name, steps, sums: [copy(sums[0]), copy(sums[1])] }, part)
+    }
+    return sums
+  }
+
+  /** The total privacy loss of all steps, in both directions. Only sums of the kinds in `spent` are remembered. */
+  return function* compose(
+    spent: readonly NoisySteps[],
+    more: readonly NoisySteps[],
+    window: Window,
+  ): Work<readonly TotalLoss[]> {
+    const { size, top, tilt } = window
+    const fourier = fourierOf(size)
+    const parts: Pair = [new Float64Array(size), new Float64Array(size)]
+    const sums = yield* sumsOf(spent, window, fourier, parts)
+    yield* addTo(sums, more, window, fourier, parts)
+    yield* transformBack(fourier, sums[0].spectrum, sums[1].spectrum, parts)
+    return sums.map(({ logScale, infinite, logMoments }, at) => {
+      // Losses beyond the window were wrapped around to its other end; Chernoff's bound says how many at most.
+      const cut = Math.min(...TOPS.map((times, n) => logMoments[n]! - times * tilt * top))
+      return totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) })
+    })
+  }
+}
+
+export type Compose = ReturnType<typeof createCompositions>
+
+const emptySum = ({ size }: Window): Sum => ({
+  spectrum: ones(size / 2 + 1),
+  logScale: 0,
+  infinite: 0,
+  logMoments: new Float64Array(TOPS.length),
+})
+
+const copy = (sum: Sum): Sum => ({ ...sum, spectrum: copyOf(sum.spectrum), logMoments: sum.logMoments.slice() })
+
+/** Both directions are real sequences: one goes through the transform as the real part, the other as the imaginary one. */
+function* addTo(sums: Sums, kinds: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): Work<void> {
   for (const { noiseMultiplier, sampleRate, steps } of kinds) {
     for (const [at, direction] of DIRECTIONS.entries()) {
-      const grid = lossGrid(noiseMultiplier, sampleRate, direction, width, reach)
+      const grid = yield* lossGrid(noiseMultiplier, sampleRate, direction, window)
       const sum = sums[at]!
-      sum.grids.push({ grid, steps })
       sum.infinite += steps * grid.infinite
-      sum.logScale += steps * placeTilted(grid, tilt, parts[at]!)
+      sum.logScale += steps * placeTilted(grid, window.tilt, parts[at]!)
+      for (const [n, times] of TOPS.entries()) sum.logMoments[n]! += steps * logMomentOn(grid, times * window.tilt)
+      yield
     }
-    fourier.forward(...parts)
-    multiplyPowers(sums[0]!.spectrum, sums[1]!.spectrum, parts, steps)
+    yield* fourier.forward(...parts)
+    yield* multiplyPowers(sums[0].spectrum, sums[1].spectrum, parts, steps)
+    yield
   }
-  transformBack(fourier, sums[0]!.spectrum, sums[1]!.spectrum, parts)
-  return sums.map(({ grids, logScale, infinite }, at) => {
-    // Losses beyond the window were wrapped around to its other end; Chernoff's bound says how many at most.
-    const k = orders[at]!
-    const cut = grids.reduce((sum, { grid, steps }) => sum + steps * logMomentOn(grid, k), 0) - k * top
-    return totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) })
-  })
 }
 
-const ones = (length: number): Spectrum => ({ re: new Float64Array(length).fill(1), im: new Float64Array(length) })
+/** The largest loss on a grid that has a probability: relative to it, no weight overflows. */
+const lastOf = ({ masses }: LossGrid): number => {
+  let last = masses.length - 1
+  while (last > 0 && masses[last] === 0) last--
+  return last
+}
 
 /** Puts e^(tilt loss) P(loss), divided so that it sums to 1, on a circular grid; returns the logarithm of the divisor. */
 const placeTilted = (grid: LossGrid, tilt: number, into: Float64Array): number => {
   const { width, first, masses } = grid
-  const logScale = logMomentOn(grid, tilt)
+  const last = lastOf(grid)
   const mask = into.length - 1
   into.fill(0)
-  for (let bin = 0; bin < masses.length; bin++) {
+  let sum = 0
+  for (let bin = last; bin >= 0; bin--) {
+    const weighed = masses[bin]! * Math.exp(tilt * width * (bin - last))
     const at = (first + bin) & mask
-    into[at] = into[at]! + masses[bin]! * Math.exp(tilt * width * (first + bin) - logScale)
+    into[at] = into[at]! + weighed
+    sum += weighed
   }
-  return logScale
+  // A grid that is wider than the circle lies on it more than once.
+  const count = Math.min(into.length, last + 1)
+  for (let n = 0; n < count; n++) {
+    const at = (first + n) & mask
+    into[at] = into[at]! / sum
+  }
+  return Math.log(sum) + tilt * width * (first + last)
 }
 
 /** ln E[e^(k loss)] of one step on its grid, without overflow. */
-const logMomentOn = ({ width, first, masses }: LossGrid, k: number): number => {
-  let largest = Number.NEGATIVE_INFINITY
-  for (let bin = 0; bin < masses.length; bin++) {
-    if (masses[bin]! > 0) largest = Math.max(largest, Math.log(masses[bin]!) + k * width * (first + bin))
-  }
+const logMomentOn = (grid: LossGrid, k: number): number => {
+  const { width, first, masses } = grid
+  const last = lastOf(grid)
+  const fall = Math.exp(-k * width)
   let sum = 0
-  for (let bin = 0; bin < masses.length; bin++) sum += masses[bin]! * Math.exp(k * width * (first + bin) - largest)
-  return largest + Math.log(sum)
-}
-
-/** Takes the transform of two real sequences apart, raises both to a power and multiplies them into their spectra. */
-const multiplyPowers = (
-  a: Spectrum,
-  b: Spectrum,
-  [re, im]: readonly [Float64Array, Float64Array],
-  power: number,
-): void => {
-  const size = re.length
-  for (let k = 0; k <= size / 2; k++) {
-    const other = (size - k) % size
-    multiplyByPower(a, k, (re[k]! + re[other]!) / 2, (im[k]! - im[other]!) / 2, power)
-    multiplyByPower(b, k, (im[k]! + im[other]!) / 2, (re[other]! - re[k]!) / 2, power)
-  }
-}
-
-const multiplyByPower = (into: Spectrum, k: number, re: number, im: number, power: number): void => {
-  let [x, y] = [into.re[k]!, into.im[k]!]
-  for (let left = power; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) {
-      const product = x * re - y * im
-      y = x * im + y * re
-      x = product
-    }
-    const square = re * re - im * im
-    im = 2 * re * im
-    re = square
-  }
-  into.re[k] = x
-  into.im[k] = y
-}
-
-const transformBack = (
-  fourier: Fourier,
-  a: Spectrum,
-  b: Spectrum,
-  [re, im]: readonly [Float64Array, Float64Array],
-): void => {
-  const { size } = fourier
-  for (let k = 0; k <= size / 2; k++) {
-    const other = (size - k) % size
-    re[k] = a.re[k]! - b.im[k]!
-    im[k] = a.im[k]! + b.re[k]!
-    re[other] = a.re[k]! + b.im[k]!
-    im[other] = b.re[k]! - a.im[k]!
-  }
-  // At the two frequencies that are their own mirror images both spectra are real.
-  for (const k of [0, size / 2]) {
-    re[k] = a.re[k]!
-    im[k] = b.re[k]!
-  }
-  fourier.inverse(re, im)
+  for (let bin = 0; bin <= last; bin++) sum = sum * fall + masses[bin]!
+  return Math.log(sum) + k * width * (first + last)
 }

@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest'
 import { privacyLoss } from './accountant.ts'
+import { createCompositions } from './composition.ts'
 import { ALL_DIFFERENT, DP_ACCOUNTING, stepsOf } from './dp-accounting.fixture.ts'
+import { createMoments } from './moments.ts'
 import { epsilonOfPld } from './pld.ts'
 import { composedRdp, epsilonOfRdp, ORDERS, rdpOf } from './rdp.ts'
+import { finish } from './work.ts'
 
 const REFERENCES = DP_ACCOUNTING.map((reference) => [reference.rounds, reference.delta, reference] as const)
 
@@ -43,7 +46,8 @@ it.each(REFERENCES)(
 it('stays an upper bound where losses are weighed so much that rounding in the transform shows', () => {
   const rounds = [{ noiseMultiplier: 1.2, sampleRate: 0.05, steps: 2 }]
   for (const tilt of [1, 8, 9, 10, 14, 20, 40]) {
-    const found = epsilonOfPld(rounds, 1e-7, { tilt })!
+    const tools = { moments: createMoments(), compose: createCompositions() }
+    const found = finish(epsilonOfPld({ spent: [], more: rounds }, 1e-7, { tilt }, tools))!
     expect(found - 1.30453781).toBeGreaterThan(-1e-6)
     expect(found - 1.30453781).toBeLessThan(1e-3)
   }
@@ -54,3 +58,17 @@ it('rounds that all differ are within a thousandth of what dp_accounting makes o
   expect(found.epsilon - ALL_DIFFERENT.pld).toBeGreaterThan(-1e-6)
   expect(found.epsilon - ALL_DIFFERENT.pld).toBeLessThan(1e-3)
 })
+
+// Composed in numpy on 2^20 points, untilted and split evenly, which is no bound but gives the two sums above to 1e-6.
+it.each([
+  [128, 5.15967158, (n: number) => [1.1, 20 / (200 + n), 1] as const],
+  [200, 3.53331245, (n: number) => [1 + n / 100, 10 / (100 + n), 1] as const],
+])(
+  '%d kinds of rounds, as a fleet that grows makes them, come within a thousandth of epsilon %d',
+  (count, exact, kind) => {
+    const found = privacyLoss(stepsOf({ rounds: Array.from({ length: count }, (_, n) => kind(n)) }), 1e-5)
+    expect(found.accountant).toBe('pld')
+    expect(found.epsilon - exact).toBeGreaterThan(-1e-6)
+    expect(found.epsilon - exact).toBeLessThan(1e-3)
+  },
+)

@@ -1,12 +1,22 @@
+import type { Work } from './work.ts'
+
 /** A discrete Fourier transform of one fixed length, a power of two, in place, on real and imaginary parts apart. */
 export interface Fourier {
   readonly size: number
-  forward(re: Float64Array, im: Float64Array): void
+  forward(re: Float64Array, im: Float64Array): Work<void>
   /** Divides by the size: after `forward` it gives back what was there. */
-  inverse(re: Float64Array, im: Float64Array): void
+  inverse(re: Float64Array, im: Float64Array): Work<void>
 }
 
-/** Cooley and Tukey's (1965) radix-2 transform, with every twiddle factor computed for itself, not by recurrence. */
+interface Twiddles {
+  readonly cos: Float64Array
+  readonly sin: Float64Array
+}
+
+/** From here on one pass over the numbers takes a millisecond or more. */
+const LARGE = 2 ** 16
+
+/** Cooley and Tukey's (1965) transform, two radix-2 passes at once, with every twiddle factor computed for itself. */
 export const fourierOf = (size: number): Fourier => {
   const half = size / 2
   const cos = new Float64Array(half)
@@ -16,37 +26,83 @@ export const fourierOf = (size: number): Fourier => {
     sin[k] = -Math.sin((2 * Math.PI * k) / size)
   }
 
-  const forward = (re: Float64Array, im: Float64Array): void => {
+  function* forward(re: Float64Array, im: Float64Array): Work<void> {
     reverseBits(re, im)
-    for (let length = 2; length <= size; length *= 2) {
-      const reach = length / 2
-      const stride = size / length
-      for (let start = 0; start < size; start += length) {
-        for (let k = 0, low = start; k < reach; k++, low++) {
-          const high = low + reach
-          const c = cos[k * stride]!
-          const s = sin[k * stride]!
-          const x = re[high]! * c - im[high]! * s
-          const y = re[high]! * s + im[high]! * c
-          re[high] = re[low]! - x
-          im[high] = im[low]! - y
-          re[low] = re[low]! + x
-          im[low] = im[low]! + y
-        }
-      }
+    const isOdd = Math.log2(size) % 2 === 1
+    if (isOdd) pairs(re, im)
+    for (let length = isOdd ? 2 : 1; length < size; length *= 4) {
+      if (size >= LARGE) yield
+      quarters(re, im, length, { cos, sin })
     }
   }
 
   return {
     size,
     forward,
-    inverse(re, im) {
-      forward(im, re)
+    *inverse(re, im) {
+      yield* forward(im, re)
       for (let k = 0; k < size; k++) {
         re[k] = re[k]! / size
         im[k] = im[k]! / size
       }
     },
+  }
+}
+
+/** The first pass alone, which turns nothing. */
+const pairs = (re: Float64Array, im: Float64Array): void => {
+  for (let low = 0; low < re.length; low += 2) {
+    const u = re[low]!
+    const v = im[low]!
+    const x = re[low + 1]!
+    const y = im[low + 1]!
+    re[low] = u + x
+    im[low] = v + y
+    re[low + 1] = u - x
+    im[low + 1] = v - y
+  }
+}
+
+/** Two passes: of four transforms of `length` side by side it makes one. */
+const quarters = (re: Float64Array, im: Float64Array, length: number, { cos, sin }: Twiddles): void => {
+  const size = re.length
+  const stride = size / (4 * length)
+  for (let start = 0; start < size; start += 4 * length) {
+    for (let k = 0, turn = 0; k < length; k++, turn += stride) {
+      const a = start + k
+      const b = a + length
+      const c = b + length
+      const d = c + length
+      const c1 = cos[2 * turn]!
+      const s1 = sin[2 * turn]!
+      const c2 = cos[turn]!
+      const s2 = sin[turn]!
+      const bx = re[b]! * c1 - im[b]! * s1
+      const by = re[b]! * s1 + im[b]! * c1
+      const dx = re[d]! * c1 - im[d]! * s1
+      const dy = re[d]! * s1 + im[d]! * c1
+      const evenX = re[a]! + bx
+      const evenY = im[a]! + by
+      const oddX = re[a]! - bx
+      const oddY = im[a]! - by
+      const lateX = re[c]! + dx
+      const lateY = im[c]! + dy
+      const lastX = re[c]! - dx
+      const lastY = im[c]! - dy
+      const cx = lateX * c2 - lateY * s2
+      const cy = lateX * s2 + lateY * c2
+      // A quarter turn further: times -i.
+      const ex = lastX * s2 + lastY * c2
+      const ey = lastY * s2 - lastX * c2
+      re[a] = evenX + cx
+      im[a] = evenY + cy
+      re[b] = oddX + ex
+      im[b] = oddY + ey
+      re[c] = evenX - cx
+      im[c] = evenY - cy
+      re[d] = oddX - ex
+      im[d] = oddY - ey
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { normalUpper } from '../statistics/special-functions.ts'
 import { inverseLoss, lossOf } from './sampled-gaussian.ts'
+import type { Work } from './work.ts'
 
 /** Which of two neighbouring data sets has the participant more: both must be protected from each other. */
 export const DIRECTIONS = ['remove', 'add'] as const
@@ -12,6 +13,8 @@ export interface LossGrid {
   readonly masses: Float64Array
   readonly infinite: number
 }
+
+const BINS_A_TURN = 4096
 
 // Gauss and Legendre's rules on [-1, 1]: two points where panels are narrow, four where they are not.
 const NARROW = { at: [-1 / Math.sqrt(3), 1 / Math.sqrt(3)], weight: [1, 1] }
@@ -26,17 +29,16 @@ const WIDE = {
  * above (connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). Outputs beyond `reach` standard
  * deviations count as an infinite loss where it is large, and as the largest of their kind where it is small.
  */
-export const lossGrid = (sigma: number, q: number, direction: Direction, width: number, reach: number): LossGrid => {
+export function* lossGrid(
+  sigma: number,
+  q: number,
+  direction: Direction,
+  { width, reach }: { readonly width: number; readonly reach: number },
+): Work<LossGrid> {
   const isRemove = direction === 'remove'
   const sign = isRemove ? 1 : -1
   const exponent = (z: number): number => (2 * z - 1) / (2 * sigma * sigma)
   const scale = 1 / (sigma * Math.sqrt(2 * Math.PI))
-  // Where the participant counts the output is a mixture of both centres; where it does not, it is around 0.
-  const density = (z: number): number => {
-    const absent = Math.exp((-z * z) / (2 * sigma * sigma))
-    if (!isRemove) return scale * absent
-    return scale * ((1 - q) * absent + q * Math.exp((-(z - 1) * (z - 1)) / (2 * sigma * sigma)))
-  }
   const upper = (z: number): number =>
     isRemove ? (1 - q) * normalUpper(z / sigma) + q * normalUpper((z - 1) / sigma) : normalUpper(z / sigma)
   const lower = (z: number): number =>
@@ -49,6 +51,7 @@ export const lossGrid = (sigma: number, q: number, direction: Direction, width: 
   const last = Math.floor(Math.max(...ends) / width) + 1
   const masses = new Float64Array(last - first + 1)
 
+  const perBin = Math.expm1(-width)
   const narrow = sigma / 50
   const widest = Math.min(sigma / 4, (sigma * sigma) / 2)
   const place = (from: number, to: number, bin: number): void => {
@@ -57,13 +60,25 @@ export const lossGrid = (sigma: number, q: number, direction: Direction, width: 
     const half = (to - from) / panels / 2
     const rule = 2 * half < narrow && 2 * half < widest / 8 ? NARROW : WIDE
     const base = (first + bin) * width
+    const shift = Math.expm1(base)
     for (let panel = 0; panel < panels; panel++) {
       const middle = from + (2 * panel + 1) * half
       for (let point = 0; point < rule.at.length; point++) {
         const z = middle + rule.at[point]! * half
-        const mass = rule.weight[point]! * half * density(z)
-        const above = sign * lossOf(q, exponent(z)) - base
-        const share = Math.min(1, Math.max(0, Math.expm1(-above) / Math.expm1(-width)))
+        const w = exponent(z)
+        const absent = scale * Math.exp((-z * z) / (2 * sigma * sigma))
+        const excess = q * Math.expm1(w)
+        // Where the participant counts the output is a mixture of both centres; where it does not, it is around 0.
+        let density = isRemove ? absent * (1 + excess) : absent
+        // e^-(loss - base) - 1, without a logarithm where nothing overflows.
+        let fall = isRemove ? (shift - excess) / (1 + excess) : shift + excess * (1 + shift)
+        // Where the ratio all but vanishes, 1 + excess has lost its digits.
+        if (w > 30 || base > 30 || excess < -0.99) {
+          if (isRemove) density = (1 - q) * absent + q * scale * Math.exp((-(z - 1) * (z - 1)) / (2 * sigma * sigma))
+          fall = Math.expm1(base - sign * lossOf(q, w))
+        }
+        const mass = rule.weight[point]! * half * density
+        const share = Math.min(1, Math.max(0, fall / perBin))
         masses[bin] = masses[bin]! + mass * (1 - share)
         masses[bin + 1] = masses[bin + 1]! + mass * share
       }
@@ -79,6 +94,7 @@ export const lossGrid = (sigma: number, q: number, direction: Direction, width: 
     const to = isLast ? (isRemove ? right : left) : bounded
     place(Math.min(edge, to), Math.max(edge, to), bin)
     edge = to
+    if (bin % BINS_A_TURN === BINS_A_TURN - 1) yield
   }
 
   const infinite = isRemove ? upper(right) : lower(left)

@@ -22,13 +22,19 @@ export const requireDelta = (delta: number): void => {
   if (!(delta > 0 && delta < 1)) throw badRequest('target_delta must be above 0 and below 1.')
 }
 
+/** What makes two kinds of steps the same. */
+export const nameOfKind = ({ noiseMultiplier, sampleRate }: NoisySteps): string => `${noiseMultiplier} ${sampleRate}`
+
 /** The same steps with equal kinds as one, in a fixed order. */
 export const grouped = (rounds: readonly NoisySteps[]): NoisySteps[] => {
   const byKind = new Map<string, NoisySteps>()
   for (const round of rounds) {
-    const kind = `${round.noiseMultiplier} ${round.sampleRate}`
+    const kind = nameOfKind(round)
     const steps = (byKind.get(kind)?.steps ?? 0) + round.steps
     if (steps > 0) byKind.set(kind, { ...round, steps })
   }
   return [...byKind.values()].sort((a, b) => a.noiseMultiplier - b.noiseMultiplier || a.sampleRate - b.sampleRate)
 }
+
+/** How many steps there are of all kinds together. */
+export const stepsOf = (kinds: readonly NoisySteps[]): number => kinds.reduce((sum, { steps }) => sum + steps, 0)

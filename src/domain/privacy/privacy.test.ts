@@ -7,6 +7,7 @@ import { grouped, type NoisySteps, requireNoisySteps } from './mechanism.ts'
 import { noiseForEpsilon, roundsLeft } from './planning.ts'
 import { composedRdp, epsilonOfRdp, ORDERS } from './rdp.ts'
 import { integratedLogMoment, logMoment } from './sampled-gaussian.ts'
+import { finish } from './work.ts'
 
 const steps = (noiseMultiplier: number, sampleRate: number, count = 1): NoisySteps => ({
   noiseMultiplier,
@@ -168,7 +169,7 @@ describe('accounting by privacy loss distributions', () => {
 
   it('puts a step on a grid with all of its probability, and nothing of it too low', () => {
     for (const direction of ['remove', 'add'] as const) {
-      const { first, width, masses, infinite } = lossGrid(1.3, 0.2, direction, 1e-3, 9)
+      const { first, width, masses, infinite } = finish(lossGrid(1.3, 0.2, direction, { width: 1e-3, reach: 9 }))
       const sum = (part: (loss: number) => number) =>
         masses.reduce((total, mass, at) => total + mass * part((first + at) * width), 0)
       expect(sum(() => 1) + infinite).toBeCloseTo(1, 14)
@@ -185,7 +186,7 @@ describe('accounting by privacy loss distributions', () => {
 describe('planning', () => {
   it('finds the least noise for an epsilon, which is enough', async () => {
     const wanted = { epsilon: 2, delta: 1e-5, sampleRate: 0.05, steps: 40 }
-    const noise = (await noiseForEpsilon(wanted))!
+    const noise = finish(noiseForEpsilon(wanted))!
     expect(lossAt(noise, 0.05, 40, 1e-5)).toBeLessThanOrEqual(2)
     expect(lossAt(noise * 0.998, 0.05, 40, 1e-5)).toBeGreaterThan(2)
   })
@@ -193,19 +194,19 @@ describe('planning', () => {
   it('counts what was spent before, and says when no noise is enough', async () => {
     const wanted = { epsilon: 2, delta: 1e-5, sampleRate: 0.1, steps: 10 }
     const spent = [steps(1.1, 0.1, 3)]
-    const noise = (await noiseForEpsilon({ ...wanted, spent }))!
-    expect(noise).toBeGreaterThan((await noiseForEpsilon(wanted))!)
+    const noise = finish(noiseForEpsilon({ ...wanted, spent }))!
+    expect(noise).toBeGreaterThan(finish(noiseForEpsilon(wanted))!)
     expect(privacyLoss([...spent, steps(noise, 0.1, 10)], 1e-5).epsilon).toBeLessThanOrEqual(2)
-    expect(await noiseForEpsilon({ ...wanted, spent: [steps(1.1, 0.1, 100)] })).toBe(null)
+    expect(finish(noiseForEpsilon({ ...wanted, spent: [steps(1.1, 0.1, 100)] }))).toBe(null)
   })
 
   it('counts the rounds that are left', async () => {
     const round = steps(1.1, 0.1)
     const wanted = { epsilon: 2.36, delta: 1e-5, round }
-    expect(await roundsLeft(wanted)).toBe(10)
-    expect(await roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 7)] })).toBe(3)
-    expect(await roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 10)] })).toBe(0)
-    expect(await roundsLeft({ ...wanted, epsilon: 1 })).toBe(0)
+    expect(finish(roundsLeft(wanted))).toBe(10)
+    expect(finish(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 7)] }))).toBe(3)
+    expect(finish(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 10)] }))).toBe(0)
+    expect(finish(roundsLeft({ ...wanted, epsilon: 1 }))).toBe(0)
   })
 })
 
@@ -229,12 +230,12 @@ it('a Fourier transform turns a shifted impulse into a turning phase, and back',
   const re = new Float64Array(64)
   const im = new Float64Array(64)
   re[3] = 2
-  fourier.forward(re, im)
+  finish(fourier.forward(re, im))
   for (let k = 0; k < 64; k++) {
     expect(re[k]).toBeCloseTo(2 * Math.cos((2 * Math.PI * 3 * k) / 64), 13)
     expect(im[k]).toBeCloseTo(-2 * Math.sin((2 * Math.PI * 3 * k) / 64), 13)
   }
-  fourier.inverse(re, im)
+  finish(fourier.inverse(re, im))
   expect([...re].every((x, k) => Math.abs(x - (k === 3 ? 2 : 0)) < 1e-14)).toBe(true)
   expect([...im].every((y) => Math.abs(y) < 1e-14)).toBe(true)
 })

@@ -8,6 +8,8 @@ const REACH = 9
 /** Steps of the trapezoidal rule: it errs by e^-35 at most, for the Gaussian and for the ratio's branch points. */
 const STEP_OF_GAUSSIAN = 0.6
 const STEP_OF_RATIO = 0.55
+/** ln n! up to the largest order that accounting asks for. */
+const LOG_FACTORIALS = Float64Array.from({ length: 513 }, (_, n) => logGamma(n + 1))
 /** Below, steps grow no finer: such noise protects nobody, and the loss is in the tens of thousands. */
 const SMALLEST_SIGMA = 0.005
 
@@ -38,17 +40,22 @@ export const logMoment = (sigma: number, q: number, a: number): number => {
 
 /** For whole a >= 2: sum over k of C(a, k) (1-q)^(a-k) q^k (exp((k^2 - k) / 2 s^2) - 1), whose first two terms vanish. */
 const binomialLogMoment = (sigma: number, q: number, a: number): number => {
-  const terms: number[] = []
+  const terms = new Float64Array(a + 1)
   const logQ = Math.log(q)
   const logRest = Math.log1p(-q)
+  const logFactorial = a < LOG_FACTORIALS.length ? (n: number) => LOG_FACTORIALS[n]! : (n: number) => logGamma(n + 1)
+  const whole = logFactorial(a)
+  let largest = Number.NEGATIVE_INFINITY
   for (let k = 2; k <= a; k++) {
     const exponent = (k * k - k) / (2 * sigma * sigma)
-    const choose = logGamma(a + 1) - logGamma(k + 1) - logGamma(a - k + 1)
+    const choose = whole - logFactorial(k) - logFactorial(a - k)
     const logExcess = exponent > 30 ? exponent : Math.log(Math.expm1(exponent))
-    terms.push(choose + (a - k) * logRest + k * logQ + logExcess)
+    terms[k] = choose + (a - k) * logRest + k * logQ + logExcess
+    largest = Math.max(largest, terms[k]!)
   }
-  const largest = terms.reduce((max, term) => Math.max(max, term), Number.NEGATIVE_INFINITY)
-  return softplus(largest + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - largest), 0)))
+  let sum = 0
+  for (let k = 2; k <= a; k++) sum += Math.exp(terms[k]! - largest)
+  return softplus(largest + Math.log(sum))
 }
 
 /** ln(1 + e^x) */
@@ -62,14 +69,25 @@ export const integratedLogMoment = (sigma: number, q: number, a: number): number
   const crossover = sigma * sigma * (Math.log1p(-q) - Math.log(q)) + 0.5
   // Where the noise, ratio - 1, its square and ratio^a have theirs, and where the ratio turns from flat to steep.
   const regions = merged([0, 1, 2, a, crossover].map((at) => [at - REACH * sigma, at + REACH * sigma] as const))
+  const nearOne = 1e-2 / Math.max(1, Math.abs(a))
+  // What fits a double is added up as it is, the rest relative to the largest.
+  let plain = 0
   let largest = Number.NEGATIVE_INFINITY
   let sum = 0
   for (const [from, to] of regions) {
     const last = Math.floor(to / step)
     for (let at = Math.ceil(from / step); at <= last; at++) {
       const z = at * step
-      const loss = lossOf(q, (2 * z - 1) / (2 * sigma * sigma))
-      const term = logExcess(a, loss) - (z * z) / (2 * sigma * sigma)
+      const w = (2 * z - 1) / (2 * sigma * sigma)
+      const decay = (z * z) / (2 * sigma * sigma)
+      const excess = w > 30 ? Number.POSITIVE_INFINITY : q * Math.expm1(w)
+      const loss = w > 30 ? lossOf(q, w) : Math.log1p(excess)
+      if (decay < 300 && w <= 30 && a * loss < 300) {
+        const isNear = Math.abs(loss) < nearOne
+        plain += Math.exp(-decay) * Math.abs(isNear ? series(a, excess) : Math.expm1(a * loss) - a * excess)
+        continue
+      }
+      const term = logExcess(a, loss) - decay
       if (term <= largest) sum += Math.exp(term - largest)
       else if (term > Number.NEGATIVE_INFINITY) {
         sum = sum * Math.exp(largest - term) + 1
@@ -77,28 +95,34 @@ export const integratedLogMoment = (sigma: number, q: number, a: number): number
       }
     }
   }
-  const logSum = largest + Math.log(sum) + Math.log(step / (sigma * Math.sqrt(2 * Math.PI)))
+  const logPlain = Math.log(plain)
+  const logRest = sum > 0 ? largest + Math.log(sum) : Number.NEGATIVE_INFINITY
+  const top = Math.max(logPlain, logRest)
+  const isNothing = top === Number.NEGATIVE_INFINITY
+  const logAll = isNothing ? top : top + Math.log(Math.exp(logPlain - top) + Math.exp(logRest - top))
+  const logSum = logAll + Math.log(step / (sigma * Math.sqrt(2 * Math.PI)))
   if (sign > 0) return softplus(logSum)
   return Math.log1p(-Math.min(Math.exp(logSum), 1))
 }
 
 /** ln |ratio^a - 1 - a (ratio - 1)| for ratio = e^loss. */
 const logExcess = (a: number, loss: number): number => {
-  // Close to ratio 1 the series of u = ratio - 1 begins with a (a - 1) u^2 / 2, where the plain form cancels.
-  if (Math.abs(loss) * Math.max(1, Math.abs(a)) < 1e-2) {
-    const u = Math.expm1(loss)
-    let term = (a * (a - 1) * u * u) / 2
-    let sum = term
-    for (let k = 3; k < 12; k++) {
-      term *= ((a - k + 1) * u) / k
-      sum += term
-    }
-    return Math.log(Math.abs(sum))
-  }
+  if (Math.abs(loss) * Math.max(1, Math.abs(a)) < 1e-2) return Math.log(Math.abs(series(a, Math.expm1(loss))))
   const largest = Math.max(a * loss, loss, 0)
   if (largest < 300) return Math.log(Math.abs(Math.expm1(a * loss) - a * Math.expm1(loss)))
   const scaled = Math.exp(a * loss - largest) - a * Math.exp(loss - largest) + (a - 1) * Math.exp(-largest)
   return largest + Math.log(Math.abs(scaled))
+}
+
+/** ratio^a - 1 - a u close to ratio 1, where the plain form cancels: the series of u = ratio - 1 from a (a - 1) u^2 / 2 on. */
+const series = (a: number, u: number): number => {
+  let term = (a * (a - 1) * u * u) / 2
+  let sum = term
+  for (let k = 3; k < 12; k++) {
+    term *= ((a - k + 1) * u) / k
+    sum += term
+  }
+  return sum
 }
 
 type Region = readonly [from: number, to: number]

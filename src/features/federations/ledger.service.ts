@@ -1,8 +1,10 @@
 import type { Database, Executor } from '../../db/open.ts'
 import { conflict } from '../../domain/errors.ts'
-import { type PrivacyLoss, privacyLoss } from '../../domain/privacy/accountant.ts'
+import { createAccounting, type PrivacyLoss } from '../../domain/privacy/accountant.ts'
 import { grouped, type NoisySteps, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
+import { noiseForEpsilon, roundsLeft } from '../../domain/privacy/planning.ts'
 import type { Budget, LedgerStore } from './ledger.store.ts'
+import { createTurns } from './turns.ts'
 
 /** What a private round costs, before it starts. */
 export interface Reservation extends NoisySteps {
@@ -25,18 +27,29 @@ export const createLedger = (parts: {
   readonly newId: () => string
 }) => {
   const { store, now, newId } = parts
-  const kept = new Map<string, PrivacyLoss>()
+  const accounting = createAccounting()
+  const inTurns = createTurns()
+  const kept = new Map<string, Promise<PrivacyLoss>>()
 
-  const lossOf = (rounds: readonly NoisySteps[], delta: number, enough?: number): PrivacyLoss => {
-    const key = JSON.stringify([grouped(rounds).map((kind) => Object.values(kind)), delta])
-    const known = kept.get(key)
-    if (known !== undefined) return known
-    const loss = privacyLoss(rounds, delta, enough === undefined ? {} : { enough })
-    // What ended early is not the tightest that can be said.
-    if (loss.pld === null && enough !== undefined) return loss
+  const keep = (key: string, loss: Promise<PrivacyLoss>): void => {
     if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
     kept.set(key, loss)
-    return loss
+  }
+
+  /** What `more` rounds on top of the `spent` ones cost together; with `enough`, whether that fits is all that is told. */
+  const lossOf = async (
+    { spent, more = [] }: { readonly spent: readonly NoisySteps[]; readonly more?: readonly NoisySteps[] },
+    delta: number,
+    enough?: number,
+  ): Promise<PrivacyLoss> => {
+    const key = JSON.stringify([grouped([...spent, ...more]).map((kind) => Object.values(kind)), delta])
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const computed = inTurns(accounting.loss(more, delta, enough === undefined ? { spent } : { spent, enough }))
+    if (enough === undefined) keep(key, computed)
+    // What ended early is not the tightest that can be said.
+    else if ((await computed).pld !== null) keep(key, computed)
+    return computed
   }
 
   /** Throws conflict, with the numbers, where `more` on top of what is spent and reserved would exceed the budget. */
@@ -44,9 +57,9 @@ export const createLedger = (parts: {
     requireNoisySteps(more)
     if (budget === null) throw noBudget(federationId)
     const committed = await store.steps(db, federationId, ['settled', 'reserved'])
-    const after = lossOf([...committed, more], budget.delta, budget.epsilon)
+    const after = await lossOf({ spent: committed, more: [more] }, budget.delta, budget.epsilon)
     if (after.epsilon <= budget.epsilon) return
-    const before = lossOf(committed, budget.delta)
+    const before = await lossOf({ spent: committed }, budget.delta)
     throw conflict(
       `The privacy budget does not allow this: epsilon ${show(before.epsilon)} of ${show(budget.epsilon)} is spent or ` +
         `reserved, and with it would be ${show(after.epsilon)} (delta ${budget.delta}, by ${after.accountant.toUpperCase()} ` +
@@ -56,6 +69,13 @@ export const createLedger = (parts: {
 
   return {
     lossOf,
+
+    /** The least noise for a plan; null when none is enough. */
+    noiseFor: (wanted: Parameters<typeof noiseForEpsilon>[0]): Promise<number | null> =>
+      inTurns(noiseForEpsilon(wanted, accounting)),
+
+    /** How many more such rounds fit an epsilon. */
+    roundsLeft: (wanted: Parameters<typeof roundsLeft>[0]): Promise<number> => inTurns(roundsLeft(wanted, accounting)),
 
     /** Books what a round will cost. Call it in the transaction that starts the round. @throws conflict when too much */
     async reserve(tx: Executor, wanted: Reservation): Promise<void> {

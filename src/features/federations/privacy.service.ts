@@ -1,9 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
-import { noiseForEpsilon, roundsLeft } from '../../domain/privacy/planning.ts'
 import type { FederationsService } from './federations.service.ts'
 import type { Ledger } from './ledger.service.ts'
 import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
@@ -64,13 +62,14 @@ export const createPrivacyService = (parts: {
     const { delta } = budget ?? NO_BUDGET
     const settled = await store.steps(database.sql, federationId, ['settled'])
     const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
-    const spent = ledger.lossOf(settled, delta)
+    const spent = await ledger.lossOf({ spent: settled }, delta)
     return {
       federationId,
       budget,
       delta,
       epsilonSpent: spent.epsilon,
-      epsilonCommitted: ledger.lossOf(committed, delta).epsilon,
+      // Two bounds, each of them within a thousandth: the one of more may come out a little below the other.
+      epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf({ spent: committed }, delta)).epsilon),
       accountant: spent.accountant,
       roundsTracked: await store.count(database.sql, federationId, 'settled'),
     }
@@ -83,7 +82,7 @@ export const createPrivacyService = (parts: {
     { delta, offset }: { readonly delta: number; readonly offset: number },
   ): Promise<HistoryEntry[]> => {
     const before = async (count: number) => store.firstSteps(database.sql, federationId, count)
-    let previous = ledger.lossOf(await before(offset), delta).epsilon
+    let previous = (await ledger.lossOf({ spent: await before(offset) }, delta)).epsilon
     const priced: HistoryEntry[] = []
     for (const [at, entry] of entries.entries()) {
       if (entry.status !== 'settled') {
@@ -92,8 +91,7 @@ export const createPrivacyService = (parts: {
       }
       let { epsilonAfter, accountant } = entry
       if (epsilonAfter === null) {
-        await nextTurn()
-        const loss = ledger.lossOf(await before(offset + at + 1), delta)
+        const loss = await ledger.lossOf({ spent: await before(offset + at + 1) }, delta)
         epsilonAfter = Math.max(previous, loss.epsilon)
         accountant = loss.accountant
         await store.keepCost(database.sql, entry.id, { epsilon: epsilonAfter, accountant })
@@ -130,8 +128,8 @@ export const createPrivacyService = (parts: {
     ): Promise<Estimate> {
       const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
       requireNoisySteps(round)
-      const current = ledger.lossOf(committed, delta)
-      const projected = ledger.lossOf([...committed, round], delta)
+      const current = await ledger.lossOf({ spent: committed }, delta)
+      const projected = await ledger.lossOf({ spent: committed, more: [round] }, delta)
       return {
         currentEpsilon: current.epsilon,
         projectedEpsilon: Math.max(current.epsilon, projected.epsilon),
@@ -159,19 +157,32 @@ export const createPrivacyService = (parts: {
       const { budget, delta, committed } = await standing(caller, federationId, wanted.delta)
       const epsilon = wanted.epsilon ?? budget.epsilon
       requireNoisySteps({ noiseMultiplier: 1, sampleRate: wanted.sampleRate, steps: wanted.steps })
-      const noiseMultiplier = await noiseForEpsilon(
-        { epsilon, delta, sampleRate: wanted.sampleRate, steps: wanted.steps, spent: committed },
-        nextTurn,
-      )
-      return { noiseMultiplier, epsilon, delta, currentEpsilon: ledger.lossOf(committed, delta).epsilon }
+      const noiseMultiplier = await ledger.noiseFor({
+        epsilon,
+        delta,
+        sampleRate: wanted.sampleRate,
+        steps: wanted.steps,
+        spent: committed,
+      })
+      return {
+        noiseMultiplier,
+        epsilon,
+        delta,
+        currentEpsilon: (await ledger.lossOf({ spent: committed }, delta)).epsilon,
+      }
     },
 
     /** How many more such rounds fit the budget. */
     async roundsLeft(caller: Caller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
       const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
       requireNoisySteps(round)
-      const rounds = await roundsLeft({ epsilon: budget.epsilon, delta, round, spent: committed }, nextTurn)
-      return { rounds, epsilon: budget.epsilon, delta, currentEpsilon: ledger.lossOf(committed, delta).epsilon }
+      const rounds = await ledger.roundsLeft({ epsilon: budget.epsilon, delta, round, spent: committed })
+      return {
+        rounds,
+        epsilon: budget.epsilon,
+        delta,
+        currentEpsilon: (await ledger.lossOf({ spent: committed }, delta)).epsilon,
+      }
     },
   }
 }

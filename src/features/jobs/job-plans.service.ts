@@ -2,7 +2,6 @@ import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
-import { noiseForEpsilon } from '../../domain/privacy/planning.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import {
@@ -77,6 +76,13 @@ export const createJobPlans = (parts: {
   readonly isReadable: (sha256: string) => Promise<boolean>
   readonly ledger: {
     requireRoomFor(database: Database, federationId: string, planned: NoisySteps): Promise<void>
+    /** The least noise with which so many steps cost no more than epsilon; null where there is none. */
+    noiseFor(plan: {
+      readonly epsilon: number
+      readonly delta: number
+      readonly sampleRate: number
+      readonly steps: number
+    }): Promise<number | null>
   }
 }) => {
   const { database, models, rounds, starts, secure, isReadable, ledger } = parts
@@ -102,8 +108,7 @@ export const createJobPlans = (parts: {
       throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
     }
     if (given !== undefined) return { noiseMultiplier: given, clipNorm, adaptiveClip }
-    const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-    const noiseMultiplier = await noiseForEpsilon({ epsilon: epsilon!, delta, sampleRate, steps }, nextTurn)
+    const noiseMultiplier = await ledger.noiseFor({ epsilon: epsilon!, delta, sampleRate, steps })
     if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip }
     throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)
   }

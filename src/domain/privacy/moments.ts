@@ -1,0 +1,53 @@
+import type { Direction } from './loss-grid.ts'
+import { type NoisySteps, nameOfKind } from './mechanism.ts'
+import { ORDERS, rdpOf } from './rdp.ts'
+import { logMoment } from './sampled-gaussian.ts'
+
+/** What is known of one kind of step. */
+interface Known {
+  rdp: Float64Array | null
+  readonly logMoments: Map<number, number>
+}
+
+const MOST_KINDS = 4096
+const MOST_MOMENTS = 1024
+
+/** The moments of single steps, computed once: the same kinds are asked for with every round that comes on top. */
+export const createMoments = () => {
+  const known = new Map<string, Known>()
+
+  const of = (kind: NoisySteps): Known => {
+    const name = nameOfKind(kind)
+    let found = known.get(name)
+    if (found === undefined) {
+      if (known.size >= MOST_KINDS) known.delete(known.keys().next().value!)
+      found = { rdp: null, logMoments: new Map() }
+      known.set(name, found)
+    }
+    return found
+  }
+
+  return {
+    /** Renyi differential privacy of one such step, at each of the `ORDERS`. */
+    rdp(kind: NoisySteps): Float64Array {
+      const found = of(kind)
+      found.rdp ??= Float64Array.from(ORDERS, (order) => rdpOf(kind.noiseMultiplier, kind.sampleRate, order))
+      return found.rdp
+    },
+
+    /** ln E[e^(k loss)] of one such step, exactly. */
+    logMoment(kind: NoisySteps, direction: Direction, k: number): number {
+      const order = direction === 'remove' ? k + 1 : -k
+      const { logMoments } = of(kind)
+      let value = logMoments.get(order)
+      if (value === undefined) {
+        if (logMoments.size >= MOST_MOMENTS) logMoments.clear()
+        value = logMoment(kind.noiseMultiplier, kind.sampleRate, order)
+        logMoments.set(order, value)
+      }
+      return value
+    },
+  }
+}
+
+export type Moments = ReturnType<typeof createMoments>

@@ -1,0 +1,68 @@
+import type { Fourier } from './fft.ts'
+import type { Work } from './work.ts'
+
+/** The transform of a real sequence: its frequencies from 0 to half its length. */
+export interface Spectrum {
+  readonly re: Float64Array
+  readonly im: Float64Array
+}
+
+/** Two real sequences of one length, or what a transform of both at once makes of them. */
+export type Pair = readonly [Float64Array, Float64Array]
+
+const POINTS_A_TURN = 2 ** 15
+
+/** The transform of a single impulse at 0, which a product begins with. */
+export const ones = (length: number): Spectrum => ({
+  re: new Float64Array(length).fill(1),
+  im: new Float64Array(length),
+})
+
+export const copyOf = ({ re, im }: Spectrum): Spectrum => ({ re: re.slice(), im: im.slice() })
+
+/** Takes the transform of two real sequences apart, raises both to a power and multiplies them into their spectra. */
+export function* multiplyPowers(a: Spectrum, b: Spectrum, [re, im]: Pair, power: number): Work<void> {
+  const size = re.length
+  for (let k = 0; k <= size / 2; k++) {
+    const other = (size - k) % size
+    multiplyByPower(a, k, (re[k]! + re[other]!) / 2, (im[k]! - im[other]!) / 2, power)
+    multiplyByPower(b, k, (im[k]! + im[other]!) / 2, (re[other]! - re[k]!) / 2, power)
+    if (k % POINTS_A_TURN === POINTS_A_TURN - 1) yield
+  }
+}
+
+const multiplyByPower = (into: Spectrum, k: number, re: number, im: number, power: number): void => {
+  let x = into.re[k]!
+  let y = into.im[k]!
+  for (let left = power; ; left = Math.floor(left / 2)) {
+    if (left % 2 === 1) {
+      const product = x * re - y * im
+      y = x * im + y * re
+      x = product
+      if (left === 1) break
+    }
+    const square = re * re - im * im
+    im = 2 * re * im
+    re = square
+  }
+  into.re[k] = x
+  into.im[k] = y
+}
+
+/** The sequences that two spectra belong to, in one transform. */
+export function* transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, im]: Pair): Work<void> {
+  const { size } = fourier
+  for (let k = 0; k <= size / 2; k++) {
+    const other = (size - k) % size
+    re[k] = a.re[k]! - b.im[k]!
+    im[k] = a.im[k]! + b.re[k]!
+    re[other] = a.re[k]! + b.im[k]!
+    im[other] = b.re[k]! - a.im[k]!
+  }
+  // At the two frequencies that are their own mirror images both spectra are real.
+  for (const k of [0, size / 2]) {
+    re[k] = a.re[k]!
+    im[k] = b.re[k]!
+  }
+  yield* fourier.inverse(re, im)
+}

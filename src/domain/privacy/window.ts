@@ -1,0 +1,75 @@
+import { DIRECTIONS } from './loss-grid.ts'
+import { type NoisySteps, stepsOf } from './mechanism.ts'
+import type { Moments } from './moments.ts'
+import type { Work } from './work.ts'
+
+/** The part of the axis of losses that a circular grid covers: `size` points, a power of two, up to `top`. */
+export interface Window {
+  readonly width: number
+  readonly size: number
+  readonly top: number
+  /** How many standard deviations of the noise the steps' outputs are followed. */
+  readonly reach: number
+  /** Probabilities are weighed by e^(tilt * loss). */
+  readonly tilt: number
+}
+
+const SMALLEST_GRID = 2 ** 10
+const LARGEST_GRID = 2 ** 20
+/** What may be cut off at the ends of a grid, as a part of delta; all of it is added to delta again. */
+const CUT = 1e-9
+/** Widths and weights come in steps, so that a sum that is at hand fits again when a round is added. */
+const WIDTHS = 4
+const TILTS = 2
+const REACHES = 4
+
+/** Multiples of the tilt at which E[e^(k loss)] may show best how little lies above the window. */
+export const TOPS = [1.15, 1.3, 1.6, 2, 3]
+const FAR_TOPS = [0.25, 0.5, 1, 2, 4]
+
+/**
+ * A window that holds the tilted total loss but for `CUT` (Chernoff's bound), on a grid that adds about `tolerance` to
+ * epsilon at the order `tilt` + 1.
+ */
+export function* planWindow(
+  kinds: readonly NoisySteps[],
+  wanted: { readonly delta: number; readonly tilt: number; readonly tolerance: number },
+  moments: Moments,
+): Work<Window> {
+  const { delta, tolerance } = wanted
+  const count = stepsOf(kinds)
+  const tilt = 2 ** (Math.round(Math.log2(wanted.tilt) * TILTS) / TILTS)
+  const tops = TOPS.map((times) => tilt * times)
+  const tiltedTops = [...FAR_TOPS, tilt / 2, tilt, 2 * tilt, 4 * tilt]
+  const bottoms = [tilt / 4, tilt / 2, tilt, tilt + 0.5, tilt + 1, 2 * tilt + 1, 4 * tilt + 2]
+  const asked = [tilt, ...tops, ...tiltedTops.map((k) => tilt + k), ...bottoms.map((k) => tilt - k)]
+  let top = Number.NEGATIVE_INFINITY
+  let bottom = Number.POSITIVE_INFINITY
+  for (const direction of DIRECTIONS) {
+    const sums = asked.map(() => 0)
+    for (const kind of kinds) {
+      for (const [at, k] of asked.entries()) sums[at]! += kind.steps * moments.logMoment(kind, direction, k)
+      yield
+    }
+    const [tilted, ...others] = sums
+    const ofTops = tops.map((order, at) => (others[at]! - Math.log(CUT * delta)) / order)
+    // Weighed losses above the window come back at its lower end, where less weight is taken off them again.
+    const above = others.slice(tops.length)
+    const ofTiltedTops = tiltedTops.map((k, at) => (above[at]! - tilted! - Math.log(CUT)) / k)
+    const below = above.slice(tiltedTops.length)
+    const ofBottoms = bottoms.map((k, at) => (Math.log(CUT) + tilted! - below[at]!) / k)
+    top = Math.max(top, Math.min(...ofTops), Math.min(...ofTiltedTops))
+    bottom = Math.min(bottom, Math.max(...ofBottoms))
+  }
+  // Splitting adds width^2 / 6 to the variance of each step's loss, thus so much to ln E[e^(tilt loss)] / tilt.
+  const finest = Math.sqrt((12 * tolerance) / (count * (wanted.tilt + 1)))
+  const fits = (top - bottom) / LARGEST_GRID
+  const width = finest > fits ? onLadder(finest, Math.floor) : onLadder(fits, Math.ceil)
+  let size = SMALLEST_GRID
+  while (size < LARGEST_GRID && size * width < top - bottom) size *= 2
+  const reach = Math.ceil(Math.sqrt(2 * Math.log(count / (CUT * delta))) * REACHES) / REACHES
+  return { width, size, top, reach, tilt }
+}
+
+const onLadder = (width: number, round: (x: number) => number): number =>
+  2 ** (round(Math.log2(width) * WIDTHS) / WIDTHS)

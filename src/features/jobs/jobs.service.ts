@@ -49,16 +49,16 @@ export const createJobsService = (parts: {
     secured: SecurePlan | null,
   ): Promise<StoredRound | null> => {
     const { settings } = job
+    const sizes = roundSizes(settings)
     const scope = await rounds.scopeOf(tx, job)
-    // A secure round with fewer devices than its threshold could only fail.
-    const needed = Math.max(settings.minDevices, secured?.settings.threshold ?? 0)
+    // With fewer devices than the strategy needs, or a secure round its threshold, the round could only fail.
+    const needed = Math.max(sizes.minDevices, secured?.settings.threshold ?? 0)
     const active = await starts.countActive(tx, scope, needed)
     if (active < needed) {
       await waitForDevices(tx, job, { active, needed })
       return null
     }
     const previous = await rounds.latestOfJob(tx, job.id)
-    const sizes = roundSizes(settings)
     const isAsynchronous = STRATEGY_RULES[settings.strategy.name].asynchronous
     const round = await starts.open(tx, {
       orgId: job.orgId,

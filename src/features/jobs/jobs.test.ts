@@ -165,6 +165,17 @@ describe('a training job', () => {
     })
   })
 
+  it('waits for as many devices as its strategy needs', async () => {
+    const { world, key } = await prepared(2)
+    const job = await startOk(world, key, { strategy: 'krum', wait_for_devices_seconds: 60 })
+    expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'pending', history: [] })
+    await world.advance(60)
+    expect(await jobOf(world, key, job.id)).toMatchObject({
+      ended_by: 'no_devices',
+      reason: 'Waited 60 s for at least 5 active devices; there were 2.',
+    })
+  })
+
   it('gives up after three rounds in a row that nobody delivered to', async () => {
     const { world, fleet, key } = await prepared(2)
     const job = await startOk(world, key, { timeout_seconds: 60 })

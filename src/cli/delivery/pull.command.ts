@@ -15,11 +15,10 @@ export const define = (command: Command, session: Session): void => {
     .argument('<name>', 'a model of the catalog, by name or id')
     .option('-v, --version <version>', 'a version of it, or latest', 'latest')
     .addOption(
-      new Option('--format <format>', 'a converted form (default: as it was uploaded)').choices([
-        'onnx',
-        'coreml',
-        'tflite',
-      ]),
+      new Option(
+        '--format <format>',
+        'the form that it must have; none is converted yet (default: as it was uploaded)',
+      ).choices(['onnx', 'coreml', 'tflite']),
     )
     .option('-o, --output <path>', 'a folder, or the path of the file', '.')
     .addOption(jsonOption())

@@ -56,8 +56,12 @@ export const define = (command: Command, session: Session): void => {
     )
     .requiredOption('-v, --version <version>', 'semantic version that it gets, such as 1.4.0', parseVersion)
     .option('-m, --model-id <model>', 'name (or id) of the model in the catalog (default: from the name of the file)')
-    .addOption(new Option('-q, --quantize <method>', 'quantize it first').choices(METHODS))
-    .option('--quality-threshold <share>', 'least quality that quantizing may leave, 0.0 to 1.0', parseThreshold)
+    .addOption(new Option('-q, --quantize <method>', 'quantize it first (not available yet)').choices(METHODS))
+    .option(
+      '--quality-threshold <share>',
+      'least quality that quantizing may leave, 0.0 to 1.0 (not available yet)',
+      parseThreshold,
+    )
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .addHelpText('after', NOTES)

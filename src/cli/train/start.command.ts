@@ -77,7 +77,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--group <group>', 'only devices of this group, by name or id')
     .option('--target-devices <count>', 'updates that a round wants (default: as --min-devices)', whole)
     .option('--over-selection <factor>', 'select so many times the devices that are wanted', numberFrom(1))
-    .option('--federation <id>', 'devices of all active members of a federation')
+    .option('--federation <federation>', 'devices of all active members of a federation, by name or id')
     .option('--name <name>', 'a name for the job')
     .option('--timeout <seconds>', 'how long a round may take', whole)
     .option('--wait-for-devices <seconds>', 'how long a round waits for enough active devices', whole)
@@ -111,6 +111,8 @@ export const define = (command: Command, session: Session): void => {
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { follow } = await import('./follow.ts')
       const { jobById } = await import('./job.ts')
+      const { federationNamed } = await import('../federation/federations.ts')
+      const federation = options.federation === undefined ? null : await federationNamed(connection, options.federation)
       const job = await connection.ask((client) =>
         client.POST('/api/v1/training/jobs', {
           body: {
@@ -123,7 +125,7 @@ export const define = (command: Command, session: Session): void => {
             ...(options.targetDevices !== undefined && { target_devices: options.targetDevices }),
             ...(options.overSelection !== undefined && { over_selection: options.overSelection }),
             ...(options.group !== undefined && { group: options.group }),
-            ...(options.federation !== undefined && { federation: options.federation }),
+            ...(federation !== null && { federation: federation.id }),
             ...(options.name !== undefined && { name: options.name }),
             ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
             ...(options.waitForDevices !== undefined && { wait_for_devices_seconds: options.waitForDevices }),

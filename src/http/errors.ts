@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { knownCallerOf } from './access.ts'
@@ -123,24 +122,4 @@ export const answerErrors = (app: App): void => {
         : `There is no ${request.method} ${shown} here. /docs lists what there is.`
     return sendError(new ServiceError('not_found', message), request, reply as FastifyReply)
   })
-}
-
-const CLIENT_FAULTS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: 'The request line and headers are larger than 16 KiB.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
-  HPE_INVALID_TRANSFER_ENCODING: 'The Transfer-Encoding is not valid.',
-}
-
-/** Requests that are not HTTP have no route and no reply: the answer is written to the socket by hand. */
-export const answerMalformed = (error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable || answering) {
-    socket.destroy()
-    return
-  }
-  const fault = badRequest(CLIENT_FAULTS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.')
-  const body = JSON.stringify(fault.toJSON())
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  )
 }

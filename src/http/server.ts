@@ -2,10 +2,12 @@ import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { badRequest } from '../domain/errors.ts'
 import { type Authenticate, guardAccess } from './access.ts'
 import type { App } from './app.ts'
-import { answerErrors, answerMalformed, sendUnroutable } from './errors.ts'
+import { answerErrors, sendUnroutable } from './errors.ts'
 import { readInput } from './input.ts'
+import { answerMalformed } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { serveDocumentation } from './openapi.ts'
 import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
@@ -102,7 +104,11 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     return503OnClosing: false,
     http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
-    clientErrorHandler: (error, socket) => answerMalformed(error, socket, isAnswering(socket)),
+    clientErrorHandler: (error, socket) =>
+      answerMalformed(error, socket, {
+        isAnswering: isAnswering(socket),
+        bodyOf: (message) => badRequest(message).toJSON(),
+      }),
     frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>()
 

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import type { App } from '../../http/app.ts'
 import { refuseEncodedBodies } from '../../http/input.ts'
+import { answerMalformed } from '../../http/malformed-request.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import { createLogger, type LogOptions } from '../../http/request-log.ts'
 import { closeGracefully } from '../../http/shutdown.ts'
@@ -13,7 +14,7 @@ import { createAdmissions } from './admissions.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
-import { answerErrors, answerMalformed, sendUnroutable } from './error-answers.ts'
+import { answerErrors, sendUnroutable } from './error-answers.ts'
 import { refuseForeignHosts } from './host-guard.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
@@ -76,7 +77,11 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     return503OnClosing: false,
     http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
     routerOptions: { maxParamLength: 4096 },
-    clientErrorHandler: (error, socket) => answerMalformed(error, socket, isAnswering(socket)),
+    clientErrorHandler: (error, socket) =>
+      answerMalformed(error, socket, {
+        isAnswering: isAnswering(socket),
+        bodyOf: (message) => invalid(message).toJSON(),
+      }),
     frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>()
 

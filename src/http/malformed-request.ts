@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net'
+
+const FAULTS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The request line and headers are larger than 16 KiB.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
+  HPE_INVALID_TRANSFER_ENCODING: 'The Transfer-Encoding is not valid.',
+}
+
+interface Answering {
+  /** Whether the answer to an earlier request is being written to this socket: then nothing may come between. */
+  readonly isAnswering: boolean
+  /** The body of the answer, as this server words its refusals. */
+  readonly bodyOf: (message: string) => object
+}
+
+/** Requests that are not HTTP have no route and no reply: the answer is written to the socket by hand. */
+export const answerMalformed = (
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  { isAnswering, bodyOf }: Answering,
+): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
+    socket.destroy()
+    return
+  }
+  const body = JSON.stringify(bodyOf(FAULTS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.'))
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `Connection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Database } from '../src/db/open.ts'
-import { eachDatabase } from './databases.ts'
+import { eachDatabase, shapeOf } from './databases.ts'
 
 /** Which database this is: another one has another cluster or another number in it. */
 const identityOf = async (db: Database): Promise<unknown> => {
@@ -84,18 +84,33 @@ eachDatabase('a test database', (open) => {
   test('is not used again when its tables are no longer what they were, or its session cannot be emptied', async () => {
     let db = await open()
     const spoiled: unknown[] = []
-    for (const statement of [
-      'create table another (n int)',
-      'drop index devices_by_org',
-      'alter table orgs add column extra text',
-      "insert into migrations values ('9999-later', now())",
-      'begin',
-    ]) {
+    for (const statement of ['alter table orgs add column extra text', 'begin']) {
       spoiled.push(await identityOf(db))
       await sql.raw(statement).execute(db.sql)
       await db.close()
       db = await open()
       expect(spoiled).not.toContainEqual(await identityOf(db))
     }
+  })
+
+  test.each([
+    'create table another (n int)',
+    'drop index devices_by_org',
+    'alter table orgs add column extra text',
+    'alter table orgs rename column name to label',
+    'alter table orgs alter column compliance set not null',
+    "alter table orgs alter column name set default 'nobody'",
+    "alter table orgs add check (name <> '')",
+    "insert into migrations values ('9999-later', now())",
+  ])('is no longer what it was after: %s', async (statement) => {
+    const db = await open()
+    const shape = await shapeOf(db.sql)
+    const tried = db.transaction(async (tx) => {
+      await sql.raw(statement).execute(tx)
+      expect(await shapeOf(tx)).not.toBe(shape)
+      throw new Error('enough')
+    })
+    await expect(tried).rejects.toThrow('enough')
+    expect(await shapeOf(db.sql)).toBe(shape)
   })
 })

@@ -90,6 +90,34 @@ const boundedJson = async (response: Response): Promise<unknown> => {
 const nextPage = (response: Response): string | null =>
   /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1] ?? null
 
+interface Listing {
+  readonly repo: string
+  readonly endpoint: URL
+  readonly ownHeaders: Readonly<Record<string, string>>
+  readonly refusal: (response: Response) => Promise<Error>
+  readonly signal: AbortSignal
+}
+
+/** All files of a repository, page after page, as long as the pages are on the same host. */
+const listFiles = async (
+  tree: URL,
+  { repo, endpoint, ownHeaders, refusal, signal }: Listing,
+): Promise<readonly TreeFile[]> => {
+  const files: TreeFile[] = []
+  let page: URL | null = tree
+  for (let pages = 0; page !== null && page.origin === endpoint.origin; pages++) {
+    if (pages === MOST_PAGES) throw new SourceError(`${repo} holds more files than are read.`)
+    const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
+    if (!response.ok) throw await refusal(response)
+    const next = nextPage(response)
+    const listed = await boundedJson(response)
+    if (!Array.isArray(listed)) throw new SourceError(`What answers at ${endpoint.href} is no Hugging Face.`)
+    files.push(...listed.flatMap(fileIn))
+    page = next === null ? null : new URL(next, page)
+  }
+  return files
+}
+
 /**
  * Finds the model file of a repository.
  * @throws SourceError when there is none, several, or it may not be read; Interruption when nothing answers
@@ -104,20 +132,8 @@ export const findOnHuggingFace = async (
   const refusal = refusalOf(source, settings)
   const at = (path: string): URL => new URL(`${endpoint.href.replace(/\/$/, '')}/${path}`)
 
-  const files: TreeFile[] = []
-  let page: URL | null = at(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`)
-  for (let pages = 0; page !== null; pages++) {
-    if (pages === MOST_PAGES) throw new SourceError(`${repo} holds more files than are read.`)
-    const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
-    if (!response.ok) throw await refusal(response)
-    const next = nextPage(response)
-    const listed = await boundedJson(response)
-    if (!Array.isArray(listed)) throw new SourceError(`What answers at ${endpoint.href} is no Hugging Face.`)
-    files.push(...listed.flatMap(fileIn))
-    page = next === null ? null : new URL(next, page)
-    if (page !== null && page.origin !== endpoint.origin) page = null
-  }
-
+  const tree = at(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`)
+  const files = await listFiles(tree, { repo, endpoint, ownHeaders, refusal, signal })
   const { file, note } = chooseFile(repo, files, source.file)
   const { response: head } = await follow(at(`${repo}/resolve/${encodeURIComponent(revision)}/${encoded(file.path)}`), {
     method: 'HEAD',

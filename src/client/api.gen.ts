@@ -10344,6 +10344,8 @@ export interface operations {
                         noise_multiplier: number;
                         clip_norm: number;
                         adaptive_clip?: boolean;
+                        /** @description What epsilon is told at; 1e-5 when absent */
+                        target_delta?: number;
                     };
                     /** @description Ours: the service learns the sum of the updates and nothing of any single one */
                     secure_aggregation?: {
@@ -10410,6 +10412,14 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
+                            target_delta?: number;
+                            /** @description What the round costs by itself; costs do not add up */
+                            epsilon?: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant?: "rdp" | "pld";
                         };
                         secure_aggregation?: {
                             devices: number;
@@ -10541,6 +10551,14 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
+                            target_delta?: number;
+                            /** @description What the round costs by itself; costs do not add up */
+                            epsilon?: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant?: "rdp" | "pld";
                         };
                         secure_aggregation?: {
                             devices: number;
@@ -10667,6 +10685,14 @@ export interface operations {
                                 denominator: number;
                                 sample_rate: number;
                                 adaptive_clip: boolean;
+                                target_delta?: number;
+                                /** @description What the round costs by itself; costs do not add up */
+                                epsilon?: number;
+                                /**
+                                 * @description Which bound is the tighter one
+                                 * @enum {string}
+                                 */
+                                accountant?: "rdp" | "pld";
                             };
                             secure_aggregation?: {
                                 devices: number;
@@ -10795,6 +10821,14 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
+                            target_delta?: number;
+                            /** @description What the round costs by itself; costs do not add up */
+                            epsilon?: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant?: "rdp" | "pld";
                         };
                         secure_aggregation?: {
                             devices: number;
@@ -11285,6 +11319,14 @@ export interface operations {
                             clip_norm: number;
                             denominator: number;
                             adaptive_clip: boolean;
+                            sample_rate?: number;
+                            target_delta?: number;
+                            epsilon?: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant?: "rdp" | "pld";
                             noise_seed_sha256: string;
                         };
                     };
@@ -12156,6 +12198,7 @@ export interface operations {
                         noise_multiplier?: number;
                         /** @description Over all rounds of this job */
                         target_epsilon?: number;
+                        /** @description What epsilon is told at; 1e-5 when absent */
                         target_delta?: number;
                         clip_norm: number;
                         adaptive_clip?: boolean;
@@ -12383,6 +12426,17 @@ export interface operations {
                         created_at: string;
                         started_at: string | null;
                         ended_at: string | null;
+                        /** @description What the noisy rounds completed so far cost together; absent without noise */
+                        privacy_spent?: {
+                            epsilon: number;
+                            target_delta: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant: "rdp" | "pld";
+                            rounds: number;
+                        };
                         /** @description The latest 100 rounds, oldest first */
                         history: {
                             /** Format: uuid */
@@ -12527,6 +12581,14 @@ export interface operations {
                                 denominator: number;
                                 sample_rate: number;
                                 adaptive_clip: boolean;
+                                target_delta?: number;
+                                /** @description What the round costs by itself; costs do not add up */
+                                epsilon?: number;
+                                /**
+                                 * @description Which bound is the tighter one
+                                 * @enum {string}
+                                 */
+                                accountant?: "rdp" | "pld";
                             };
                             secure_aggregation?: {
                                 devices: number;
@@ -14620,6 +14682,14 @@ export interface operations {
                             denominator: number;
                             sample_rate: number;
                             adaptive_clip: boolean;
+                            target_delta?: number;
+                            /** @description What the round costs by itself; costs do not add up */
+                            epsilon?: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant?: "rdp" | "pld";
                         };
                         secure_aggregation?: {
                             devices: number;

@@ -59,6 +59,8 @@ export interface JobPrivacy {
   readonly noiseMultiplier: number
   readonly clipNorm: number
   readonly adaptiveClip: boolean
+  /** What its epsilon is told at; absent in jobs of before it was kept. */
+  readonly delta?: number
 }
 
 /** What was asked for, whole, with defaults filled in. Kept with the job as JSON. */

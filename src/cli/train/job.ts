@@ -43,6 +43,10 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
   return `${name}: ${parts.filter((part) => part !== null).join(', ')}`
 }
 
+/** `epsilon 2.35 spent at delta 0.00001, by 10 rounds` */
+const spending = ({ epsilon, target_delta, rounds }: NonNullable<JobDetail['privacy_spent']>): string =>
+  `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
+
 export const printJob = (out: Output, job: JobDetail): void => {
   out.fields([
     ['Job', job.id],
@@ -51,6 +55,7 @@ export const printJob = (out: Output, job: JobDetail): void => {
     ['Strategy', [job.strategy, ...Object.entries(job.strategy_options).map(([k, v]) => `${k}=${v}`)].join(' ')],
     ...(job.secure_aggregation === null ? [] : [['Secure', 'only sums are seen'] as const]),
     ['Rounds', `${job.rounds_completed} of ${job.rounds}`],
+    ...(job.privacy_spent === undefined ? [] : [['Privacy', spending(job.privacy_spent)] as const]),
     ['Model', job.model_id],
     ['Result', job.latest_model_id],
     ...(job.waiting_until === null ? [] : [['Waits for devices until', job.waiting_until] as const]),

@@ -22,6 +22,9 @@ export const requireDelta = (delta: number): void => {
   if (!(delta > 0 && delta < 1)) throw badRequest('target_delta must be above 0 and below 1.')
 }
 
+/** What epsilon is told at where nobody named a delta: the interface's default for a federation's budget. */
+export const DEFAULT_DELTA = 1e-5
+
 /** What makes two kinds of steps the same. */
 export const nameOfKind = ({ noiseMultiplier, sampleRate }: NoisySteps): string => `${noiseMultiplier} ${sampleRate}`
 

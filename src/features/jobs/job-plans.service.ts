@@ -1,7 +1,7 @@
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
-import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
+import { DEFAULT_DELTA, type NoisySteps } from '../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import {
@@ -62,9 +62,6 @@ export interface PlannedJob {
   readonly reach: Reach
 }
 
-/** What is promised where a target epsilon names no delta. */
-const DELTA = 1e-5
-
 /** Checks what is asked of a job before there is one: names, sizes, strategy, and what its noise would cost. */
 export const createJobPlans = (parts: {
   readonly database: Database
@@ -103,13 +100,19 @@ export const createJobPlans = (parts: {
   }
 
   const privacyOf = async (asked: NonNullable<NewJob['privacy']>, sampleRate: number, steps: number) => {
-    const { noiseMultiplier: given, targetEpsilon: epsilon, targetDelta: delta = DELTA, clipNorm, adaptiveClip } = asked
+    const {
+      noiseMultiplier: given,
+      targetEpsilon: epsilon,
+      targetDelta: delta = DEFAULT_DELTA,
+      clipNorm,
+      adaptiveClip,
+    } = asked
     if ((given === undefined) === (epsilon === undefined)) {
       throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
     }
-    if (given !== undefined) return { noiseMultiplier: given, clipNorm, adaptiveClip }
+    if (given !== undefined) return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
     const noiseMultiplier = await ledger.noiseFor({ epsilon: epsilon!, delta, sampleRate, steps })
-    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip }
+    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta }
     throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)
   }
 

@@ -3,6 +3,7 @@ import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { reachOf } from '../rounds/reach-body.schema.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
+import type { JobSpending } from '../rounds/round-starts.service.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
 import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
 import {
@@ -94,8 +95,12 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { job, history } = await jobs.detail(callerOf(request), request.params.job_id)
-      return { ...present(job), history: history.map(presentInHistory) }
+      const { job, history, spent } = await jobs.detail(callerOf(request), request.params.job_id)
+      return {
+        ...present(job),
+        ...(spent === null ? {} : { privacy_spent: presentSpending(spent) }),
+        history: history.map(presentInHistory),
+      }
     },
   )
 
@@ -179,6 +184,13 @@ const present = (job: StoredJob) => {
     ended_at: job.endedAt?.toISOString() ?? null,
   }
 }
+
+const presentSpending = ({ epsilon, delta, accountant, rounds }: JobSpending) => ({
+  epsilon: Math.min(epsilon, Number.MAX_VALUE),
+  target_delta: delta,
+  accountant,
+  rounds,
+})
 
 const presentInHistory = (round: StoredRound) => ({
   round_id: round.id,

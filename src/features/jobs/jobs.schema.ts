@@ -3,7 +3,7 @@ import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { JOB_ROUNDS, MIN_DEVICES_DEFAULT, OVER_SELECTION, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { ReachFields } from '../rounds/reach-body.schema.ts'
-import { ClipNorm, NoiseMultiplier, Round } from '../rounds/rounds.schema.ts'
+import { AccountantName, ClipNorm, NoiseMultiplier, Round, TargetDelta } from '../rounds/rounds.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
 
@@ -61,7 +61,7 @@ export const StartJobBody = Type.Object({
     Type.Object({
       noise_multiplier: Type.Optional(NoiseMultiplier),
       target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Over all rounds of this job' })),
-      target_delta: Type.Optional(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })),
+      target_delta: Type.Optional(TargetDelta),
       clip_norm: ClipNorm,
       adaptive_clip: Type.Optional(Type.Boolean()),
     }),
@@ -126,6 +126,12 @@ const JobRound = Type.Object({
 
 export const JobDetail = Type.Object({
   ...Job.properties,
+  privacy_spent: Type.Optional(
+    Type.Object(
+      { epsilon: Type.Number(), target_delta: Type.Number(), accountant: AccountantName, rounds: Count },
+      { description: 'What the noisy rounds completed so far cost together; absent without noise' },
+    ),
+  ),
   history: Type.Array(JobRound, { description: 'The latest 100 rounds, oldest first' }),
 })
 

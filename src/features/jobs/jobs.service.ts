@@ -6,7 +6,7 @@ import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import { type JobStatus, nextJobStatus, noDevices, roundSizes } from '../../domain/training-job.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
-import { BudgetRefused, type RoundStarts } from '../rounds/round-starts.service.ts'
+import { BudgetRefused, type JobSpending, type RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
@@ -183,11 +183,16 @@ export const createJobsService = (parts: {
       return store.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
     },
 
-    /** The job with its latest rounds, oldest first. */
-    async detail(caller: Caller, id: string): Promise<{ job: StoredJob; history: StoredRound[] }> {
+    /** The job with its latest rounds, oldest first, and what their noise has cost; null without noise. */
+    async detail(
+      caller: Caller,
+      id: string,
+    ): Promise<{ job: StoredJob; history: StoredRound[]; spent: JobSpending | null }> {
       await rounds.tick()
       const job = await get(caller, id)
-      return { job, history: (await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })).reverse() }
+      const { privacy } = job.settings
+      const spent = privacy === null ? null : await starts.spentBy(database.sql, job.id, privacy.delta)
+      return { job, history: (await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })).reverse(), spent }
     },
 
     async rounds(caller: Caller, id: string, page: { limit: number; offset: number }) {

@@ -8,6 +8,7 @@ import { conflict, ServiceError } from '../../domain/errors.ts'
 import type { SumTotals } from '../../secure-aggregation/fixed-point.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
+import { presentCost } from './round-body.schema.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.store.ts'
 
@@ -172,6 +173,8 @@ const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: Stag
           clip_norm: round.privacy.clipNorm,
           denominator: round.privacy.denominator,
           adaptive_clip: round.privacy.adaptiveClip,
+          sample_rate: round.privacy.sampleRate,
+          ...presentCost(round.privacy),
           noise_seed_sha256: createHash('sha256').update(round.noiseSeed).digest('hex'),
         },
       }),

@@ -27,6 +27,12 @@ export const present = (round: StoredRound) => ({
   ...(round.federationId === null ? {} : { federation_id: round.federationId }),
 })
 
+/** What it costs by itself. JSON has no infinity. */
+export const presentCost = ({ delta, epsilon, accountant }: NonNullable<StoredRound['privacy']>) =>
+  delta === undefined || epsilon === undefined || accountant === undefined
+    ? {}
+    : { target_delta: delta, epsilon: Math.min(epsilon, Number.MAX_VALUE), accountant }
+
 /** What a round with a strategy of its own is besides. */
 const presentTraining = (round: StoredRound) => ({
   strategy: round.plan.strategy,
@@ -45,6 +51,7 @@ const presentTraining = (round: StoredRound) => ({
           denominator: round.privacy.denominator,
           sample_rate: round.privacy.sampleRate,
           adaptive_clip: round.privacy.adaptiveClip,
+          ...presentCost(round.privacy),
         },
       }),
 })

@@ -1,4 +1,6 @@
 import type { Executor } from '../../db/open.ts'
+import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
+import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import { nextStatus } from '../../domain/round.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
@@ -18,6 +20,8 @@ export interface PrivacyLedger {
       readonly clipNorm: number | null
     },
   ): Promise<unknown>
+  /** What rounds cost together, whether they are booked or not. */
+  lossOf(rounds: { readonly spent: readonly NoisySteps[] }, delta: number): Promise<PrivacyLoss>
   /** The aggregate was published. */
   settle(tx: Executor, roundId: string): Promise<unknown>
   /** The round failed before anything was published. */

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Executor } from '../../db/open.ts'
 import { activeSince } from '../../domain/device.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
+import { DEFAULT_DELTA, stepsOf } from '../../domain/privacy/mechanism.ts'
 import { stragglerGraceSeconds } from '../../domain/round.ts'
 import type { Random } from '../../domain/sampling.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
@@ -31,7 +33,7 @@ export interface OpenRound {
   /** Null: what follows from the timeout. */
   readonly graceSeconds: number | null
   readonly version: StoredVersion | null
-  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
+  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'> | null
   /** Null where the service sees every update. */
   readonly secure: SecurePlan | null
   /** The device whose key starts it; it takes part. */
@@ -46,12 +48,18 @@ export interface OpenRound {
   } | null
 }
 
+/** What a job has spent, whether a federation's budget pays for it or nobody's. */
+export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'> {
+  readonly delta: number
+  readonly rounds: number
+}
+
 /** Opens rounds: draws the devices, books what noise costs, hands out the plan. */
 export const createRoundStarts = (parts: {
   readonly store: RoundsStore
   readonly selection: SelectionStore
   readonly participants: ParticipantsStore
-  readonly ledger: Pick<PrivacyLedger, 'reserve'>
+  readonly ledger: Pick<PrivacyLedger, 'reserve' | 'lossOf'>
   readonly secure: Pick<SecureSteps, 'open'>
   readonly random: Random
   /** Overrides the grace that follows from a round's timeout. */
@@ -66,6 +74,14 @@ export const createRoundStarts = (parts: {
     wanted.privacy !== null || wanted.strategy?.name === 'scaffold'
       ? selection.countActive(tx, wanted.scope, activeSince(now()))
       : null
+
+  /** With what the round costs by itself: whoever books nothing in a federation's ledger is told at least that. */
+  const priced = async (privacy: RoundPrivacy | null): Promise<RoundPrivacy | null> => {
+    if (privacy === null) return null
+    const { noiseMultiplier, sampleRate, delta = DEFAULT_DELTA } = privacy
+    const { epsilon, accountant } = await ledger.lossOf({ spent: [{ noiseMultiplier, sampleRate, steps: 1 }] }, delta)
+    return { ...privacy, delta, epsilon, accountant }
+  }
 
   const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
     const { strategy, hyperparameters, job } = wanted
@@ -88,6 +104,13 @@ export const createRoundStarts = (parts: {
     countActive: (db: Executor, scope: Scope, enough: number | null): Promise<number> =>
       selection.countActive(db, scope, activeSince(now()), enough),
 
+    /** What a job's completed rounds cost together: they are composed, and converted once. */
+    async spentBy(db: Executor, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
+      const spent = await store.noisySteps(db, jobId)
+      const { epsilon, accountant } = await ledger.lossOf({ spent }, delta)
+      return { epsilon, accountant, delta, rounds: stepsOf(spent) }
+    },
+
     /**
      * Opens the round in this transaction. Throws conflict while another round of the organisation is in progress, and when
      * the federation's privacy budget would be exceeded.
@@ -109,7 +132,7 @@ export const createRoundStarts = (parts: {
       // An asynchronous round first takes those along who still train, and then draws among the others.
       const early = plan.asynchronous ? [] : await selection.drawActive(tx, draw)
       const selected = early.length + (starter === null ? 0 : 1)
-      const privacy = privacyOf(wanted, selected, population)
+      const privacy = await priced(privacyOf(wanted, selected, population))
       if (privacy !== null && wanted.federationId !== null) {
         const { noiseMultiplier, sampleRate, clipNorm } = privacy
         const entry = { federationId: wanted.federationId, roundId: id, jobId: job?.id ?? null }

@@ -43,6 +43,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
                 noiseMultiplier: body.privacy.noise_multiplier,
                 clipNorm: body.privacy.clip_norm,
                 adaptiveClip: body.privacy.adaptive_clip ?? false,
+                ...(body.privacy.target_delta === undefined ? {} : { delta: body.privacy.target_delta }),
               },
       })
       return reply.code(201).send(present(round))

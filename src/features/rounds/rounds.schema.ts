@@ -10,12 +10,20 @@ const MAX_DEVICES = 10_000_000
 export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: 1000 })
 export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
 
+export const TargetDelta = Type.Number({
+  exclusiveMinimum: 0,
+  exclusiveMaximum: 1,
+  description: 'What epsilon is told at; 1e-5 when absent',
+})
+export const AccountantName = OneOf(['rdp', 'pld'], { description: 'Which bound is the tighter one' })
+
 /** Clipping and noise: what can be said of a round, and of a job. */
 export const RoundPrivacy = Type.Object(
   {
     noise_multiplier: NoiseMultiplier,
     clip_norm: ClipNorm,
     adaptive_clip: Type.Optional(Type.Boolean()),
+    target_delta: Type.Optional(TargetDelta),
   },
   { description: 'Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise' },
 )
@@ -73,6 +81,9 @@ export const Round = Type.Object({
       denominator: Count,
       sample_rate: Type.Number(),
       adaptive_clip: Type.Boolean(),
+      target_delta: Type.Optional(Type.Number()),
+      epsilon: Type.Optional(Type.Number({ description: 'What the round costs by itself; costs do not add up' })),
+      accountant: Type.Optional(AccountantName),
     }),
   ),
   secure_aggregation: Type.Optional(SecureSettings),
@@ -181,6 +192,10 @@ export const Receipt = Type.Object({
       clip_norm: Type.Number(),
       denominator: Count,
       adaptive_clip: Type.Boolean(),
+      sample_rate: Type.Optional(Type.Number()),
+      target_delta: Type.Optional(Type.Number()),
+      epsilon: Type.Optional(Type.Number()),
+      accountant: Type.Optional(AccountantName),
       noise_seed_sha256: Type.String(),
     }),
   ),

@@ -33,7 +33,7 @@ export interface StartRound {
   /** Id or name. */
   readonly group: string | undefined
   readonly federation: string | undefined
-  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip'> | null
+  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'> | null
   readonly secureAggregation: SecureWish | null
 }
 

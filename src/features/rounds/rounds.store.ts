@@ -4,6 +4,7 @@ import type { Executor } from '../../db/open.ts'
 import type { RoundRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
+import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../domain/round.ts'
 import { fromRow, isDueAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
@@ -162,6 +163,20 @@ export const createRoundsStore = () => ({
       .orderBy('round_number')
       .execute()
     return rows.map((row) => row.loss)
+  },
+
+  /** The noisy steps of a job's completed rounds, equal kinds added up. */
+  async noisySteps(db: Executor, jobId: string): Promise<NoisySteps[]> {
+    const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
+      select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
+        count(*)::int as steps
+      from rounds where job_id = ${jobId} and status = 'completed' and privacy is not null
+      group by 1, 2 order by 1, 2`.execute(db)
+    return rows.map((row) => ({
+      noiseMultiplier: row.noise_multiplier,
+      sampleRate: row.sample_rate,
+      steps: row.steps,
+    }))
   },
 
   /** What its aggregation wrote down of each update; null until then. */

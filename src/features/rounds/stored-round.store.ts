@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { RoundRow } from '../../db/rows.ts'
+import type { Accountant } from '../../domain/privacy/accountant.ts'
 import type { RoundStatus } from '../../domain/round.ts'
 import type { StrategyOptions } from '../../domain/strategy-options.ts'
 import type { StrategyName } from '../../domain/strategy-rules.ts'
@@ -76,6 +77,10 @@ export interface RoundPrivacy {
   /** An upper bound of a device's chance to be selected. */
   readonly sampleRate: number
   readonly adaptiveClip: boolean
+  /** What the round costs by itself, at `delta`; absent in rounds of before it was written down. */
+  readonly delta?: number
+  readonly epsilon?: number
+  readonly accountant?: Accountant
 }
 
 /** What a start decides; everything else a round comes to have later. */

@@ -9,8 +9,9 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism()),
     // The files of a process share modules and idle databases: both take longer to load than most files to run.
     isolate: false,
-    // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/threads).
-    execArgv: ['--import', 'tsx'],
+    // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/threads). And
+    // compiling the embedded database a second time, for speed, costs more than it saves in the minutes that a run takes.
+    execArgv: ['--import', 'tsx', '--liftoff-only'],
     globalSetup: ['test/postgres.setup.ts'],
     setupFiles: ['test/after-each-file.ts'],
     testTimeout: 60_000,

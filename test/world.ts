@@ -3,6 +3,7 @@ import { AggregationWorkers } from '../src/aggregation/worker-pool.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { compose, type Service } from '../src/compose.ts'
 import { type Config, readConfig } from '../src/config.ts'
+import type { Database } from '../src/db/open.ts'
 import { emptyFolder, freshDataDir, freshPostgresUrl, openTestDatabase } from './databases.ts'
 
 export interface Answer {
@@ -24,6 +25,8 @@ export interface World {
   readonly service: Service
   readonly baseUrl: string
   readonly dataDir: string
+  /** For what would take thousands of requests; null where it is durable, and has its own. */
+  readonly database: Database | null
   now(): Date
   /** Moves the clock, and lets the service do what has become due. */
   advance(seconds: number): Promise<void>
@@ -64,8 +67,8 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   }
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
-  const start = async () =>
-    compose(config, { now, workers, ...(durable ? {} : { database: await openTestDatabase(kind) }) })
+  const database = durable ? null : await openTestDatabase(kind)
+  const start = () => compose(config, { now, workers, ...(database && { database }) })
   let service = await start()
   let baseUrl = await service.app.listen({ host: config.host, port: 0 })
   onTestFinished(() => service.close())
@@ -98,6 +101,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       return baseUrl
     },
     dataDir,
+    database,
     now,
     request,
     async advance(seconds) {

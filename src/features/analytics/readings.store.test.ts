@@ -7,7 +7,9 @@ import { collectSamples } from './samples.ts'
 import type { Variable } from './variable.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')
-const DEVICES = 11_001
+// Rows fill two pages and more, whatever is read.
+const PAGE = 500
+const DEVICES = 1101
 
 eachDatabase('readings', (open) => {
   it('come page by page, each exactly once: of members, of groups that share devices, and of updates', async () => {
@@ -15,7 +17,7 @@ eachDatabase('readings', (open) => {
     const [all, even, round] = [randomUUID(), randomUUID(), randomUUID()]
     await sql`insert into devices (id, device_id, org_id, platform, capabilities, status, metrics, last_heartbeat, created_at,
         updated_at)
-      select gen_random_uuid(), 'd' || n, case when n <= 6000 then 'acme' else 'beta' end, 'linux', '{}', 'active',
+      select gen_random_uuid(), 'd' || n, case when n <= 600 then 'acme' else 'beta' end, 'linux', '{}', 'active',
         jsonb_build_object('n', n), ${at}, ${at}, ${at} from generate_series(1, ${DEVICES}::int) n`.execute(db)
     for (const id of [all, even]) {
       await sql`insert into device_groups (id, org_id, name, description, group_type, tags, created_at)
@@ -40,7 +42,7 @@ eachDatabase('readings', (open) => {
         filters: { startTime: undefined, endTime: undefined, platforms: undefined },
         activeSince: at,
       }
-      const samples = await collectSamples(createReadingsStore().readings(db, wanted), {
+      const samples = await collectSamples(createReadingsStore(PAGE).readings(db, wanted), {
         minDevices: 5,
         keepValues: true,
       })
@@ -52,10 +54,10 @@ eachDatabase('readings', (open) => {
     }
     const metric = { from: 'metrics', name: 'n' } as const
     const samples = { from: 'update', name: 'num_samples' } as const
-    const members = [false, [6000, 3000.5, 1, 6000, 3000.5], [5001, 8501, 6001, DEVICES, 8501]]
+    const members = [false, [600, 300.5, 1, 600, 300.5], [501, 851, 601, DEVICES, 851]]
     expect(await read(metric, null, ['acme', 'beta'])).toEqual(members)
     expect(await read(samples, null, ['acme', 'beta'])).toEqual(members)
-    const groups = [true, [DEVICES, 5501, 1, DEVICES, 5501], [5500, 5501, 2, 11_000, 5501]]
+    const groups = [true, [DEVICES, 551, 1, DEVICES, 551], [550, 551, 2, 1100, 551]]
     expect(await read(metric, [all, even], [all, even])).toEqual(groups)
     expect(await read(samples, [all, even], [all, even])).toEqual(groups)
   })

@@ -31,7 +31,7 @@ interface ReadingRow {
 
 const PAGE = 5000
 
-export const createReadingsStore = () => ({
+export const createReadingsStore = (pageSize = PAGE) => ({
   /** Page by page, so that a large fleet is never in memory at once. */
   async *readings(db: Executor, wanted: Wanted): AsyncGenerator<readonly Reading[]> {
     const { variables, orgIds, deviceGroupIds, filters } = wanted
@@ -57,7 +57,7 @@ export const createReadingsStore = () => ({
         ${ofUpdates ? sql`join updates u on u.device_id = d.id` : sql``}
         ${deviceGroupIds === null ? sql`` : sql`join device_group_members m on m.device_id = d.id`}
         where ${sql.join([...conditions, ...beyond], sql` and `)}
-        order by ${row}, ${group} limit ${PAGE}`.execute(db)
+        order by ${row}, ${group} limit ${pageSize}`.execute(db)
       if (rows.length > 0) {
         yield rows.map(({ device, group_id, first, second }) => ({
           device,
@@ -65,7 +65,7 @@ export const createReadingsStore = () => ({
           values: second === null ? [first] : [first, second],
         }))
       }
-      if (rows.length < PAGE) return
+      if (rows.length < pageSize) return
       after = rows.at(-1)
     }
   },

@@ -104,10 +104,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
   )
 
   const app = await buildServer({
-    log: {
-      level: config.logLevel,
-      ...(surroundings.logDestination && { destination: surroundings.logDestination }),
-    },
+    log: { level: config.logLevel },
     authenticate: keys.authenticate,
     metrics: createMetrics(),
     rateLimit: {

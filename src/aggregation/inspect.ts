@@ -19,9 +19,8 @@ const COLUMNS = 65_536
  */
 export const inspectFile = async (
   path: string,
-  options: { readonly expected: Layout | null; readonly scanFinite?: boolean },
+  { expected }: { readonly expected: Layout | null },
 ): Promise<Inspection> => {
-  const { expected, scanFinite = true } = options
   const file = openFile(path, 'r')
   try {
     // A zip that is neither .pt nor .npz is a container that cannot be read, not a vector.
@@ -34,7 +33,7 @@ export const inspectFile = async (
     }
     const weights = readWeights(file)
     if (expected !== null) requireSameLayout(expected, weights, 'The update')
-    if (scanFinite) await requireFinite(path, file, weights.tensors)
+    await requireFinite(path, file, weights.tensors)
     return { format: weights.format, layout: layoutOf(weights) }
   } finally {
     file.close()

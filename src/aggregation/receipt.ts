@@ -58,7 +58,7 @@ export interface ReceiptParts {
     readonly baseModelSha256?: string | null
     readonly staleness?: number | null
   }[]
-  /** As `aggregate` returned them: one weight per device id. */
+  /** As `aggregateFiles` returned them: one weight per device id; null where none is to be shown. */
   readonly weights: readonly { readonly id: string; readonly weight: number | null }[]
   readonly outputSha256: string
   /** Absent in a plain round. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { DestinationStream } from 'pino'
 import { AggregationWorkers } from '../aggregation/worker-pool.ts'
 import { openFolderStore } from '../blobs/folder-store.ts'
 import { openPartialFiles } from '../blobs/partial-files.ts'
@@ -11,12 +10,11 @@ import { MIGRATIONS } from '../db/migrations/all.ts'
 import { type Database, openDatabase } from '../db/open.ts'
 import { createLogger } from '../http/request-log.ts'
 
-/** What differs between a real start and a test: the clock, chance, and where the log goes. */
+/** What differs between a real start and a test: the clock, chance, and what is opened already. */
 export interface Surroundings {
   readonly now?: () => Date
   readonly newId?: () => string
   readonly random?: () => number
-  readonly logDestination?: DestinationStream
   /** Called when the service cannot go on: its database has died. */
   readonly onFatal?: (error: Error) => void
   /** An open database to work on, instead of the one that the settings name. */
@@ -33,10 +31,7 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
   const now = surroundings.now ?? (() => new Date())
   const newId = surroundings.newId ?? randomUUID
   const random = surroundings.random ?? Math.random
-  const log = createLogger({
-    level: config.logLevel,
-    ...(surroundings.logDestination && { destination: surroundings.logDestination }),
-  })
+  const log = createLogger({ level: config.logLevel })
 
   const blobsFolder = join(config.dataDir, 'blobs')
   await requireDataFolder(config.dataDir)

@@ -44,7 +44,6 @@ export interface ServerOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly shutdownDeadlineMs?: number
-  readonly maxConnections?: number
   readonly patience?: Patience
 }
 
@@ -112,7 +111,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  app.server.maxConnections = options.maxConnections ?? 10_000
+  app.server.maxConnections = 10_000
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
   answerErrors(app)

@@ -21,11 +21,11 @@ export interface CommandOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly onLine: (line: string) => void
-  /** Between asking the command to stop and ending it. */
-  readonly graceMs?: number
 }
 
 const KEPT_LINES = 20
+/** Between asking the command to stop and ending it. */
+const GRACE_MS = 5000
 const LONGEST_OUTPUT = 64 * 1024
 const LONGEST_LINE = 500
 /** Node fires timers longer than this at once. */
@@ -80,7 +80,7 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
       if (stopped !== null) return
       stopped = reason
       signalGroup(child, 'SIGTERM')
-      killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), options.graceMs ?? 5000)
+      killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS)
     }
     const onAbort = (): void => stop('aborted')
     const timer = setTimeout(() => stop('timeout'), Math.min(options.timeoutMs, LONGEST_TIMER_MS))

@@ -96,7 +96,7 @@ export const createSecureSteps = (parts: {
       await store.insert(tx, { ...opened, words, deadlineAt: deadlineOf('advertising', round) })
     },
 
-    /** Refuses early what `accept` would refuse, and files of another length. */
+    /** Refuses early what `acceptMasked` would refuse, and files of another length. */
     async admitMasked(db: Executor, roundId: string, deviceId: string, bytes: number | null): Promise<void> {
       const round = await store.find(db, roundId)
       requireTurn(round!, 'masking', deviceId, await store.answered(db, roundId, 'masked'))

@@ -6,8 +6,6 @@ export interface BenchmarkOptions {
   readonly iterations: number
   readonly maxTokens: number
   readonly signal: AbortSignal
-  /** Called before each measured answer, with its number from 1. */
-  readonly onIteration?: (number: number) => void
 }
 
 export interface BenchmarkResult {
@@ -51,12 +49,11 @@ const rateOf = ({ completionTokens, firstTokenMs, totalMs }: Generated): number 
 
 /** One answer after the other, greedy, after two that do not count. */
 export const benchmark = async (engine: Engine, options: BenchmarkOptions): Promise<BenchmarkResult> => {
-  const { iterations, maxTokens, signal, onIteration } = options
+  const { iterations, maxTokens, signal } = options
   const ask = (number: number) => generate(engine, [{ role: 'user', content: promptOf(number) }], maxTokens, signal)
   for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await ask(warmUp)
   const runs: Generated[] = []
   for (let number = 0; number < iterations; number++) {
-    onIteration?.(number + 1)
     runs.push(await ask(WARM_UPS + number))
   }
   const of = (pick: (run: Generated) => number) => runs.map(pick)

@@ -13,8 +13,6 @@ export interface Asked {
   /** Whether to go where another host has it. When false, the redirect itself is the answer. */
   readonly leaveHost?: boolean
   readonly signal: AbortSignal
-  /** The head of each answer must have arrived by then. */
-  readonly answerMs?: number
 }
 
 export interface Answered {
@@ -26,9 +24,8 @@ export interface Answered {
 const ask = async (url: URL, headers: Record<string, string>, asked: Asked): Promise<Response> => {
   const stop = new AbortController()
   const giveUp = (): void => stop.abort(asked.signal.reason)
-  const { answerMs = ANSWER_MS } = asked
   asked.signal.addEventListener('abort', giveUp)
-  const timer = setTimeout(() => stop.abort(new Error(`no answer within ${answerMs / 1000} s`)), answerMs)
+  const timer = setTimeout(() => stop.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS)
   try {
     asked.signal.throwIfAborted()
     return await fetch(url, {

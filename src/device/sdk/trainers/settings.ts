@@ -68,8 +68,8 @@ const classesOf = (value: unknown): readonly string[] | number | null => {
 
 /**
  * Reads learning_rate (.01), batch_size (10), local_epochs (20; these three are the FedProx paper's), weight_decay (0),
- * mu (0; also proximal_mu), lambda (0), max_seconds (none), seed (0), hidden_layers ([]) and classes (none); other names are left to other trainers. Throws
- * bad_request naming the one that makes no sense.
+ * mu (0; also proximal_mu), lambda (0), max_seconds (none), seed (0), hidden_layers ([]) and classes (none); other names are
+ * left to other trainers. Throws bad_request naming the one that makes no sense.
  */
 export const settingsFrom = (hyperparameters: Readonly<Record<string, unknown>>): TrainingSettings => ({
   learningRate: number(hyperparameters, 'learning_rate', positive(0.01)),

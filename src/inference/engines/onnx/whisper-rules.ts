@@ -8,7 +8,7 @@ export interface WhisperTokens {
   readonly languages: ReadonlyMap<string, number>
   readonly transcribe: number | null
   readonly noTimestamps: number
-  /** The first timestamp, of second 0; each further one is `secondsPerTimestamp` later. */
+  /** The first timestamp, of second 0; each further one is SECONDS_PER_TIMESTAMP later. */
   readonly firstTimestamp: number
   readonly suppressed: readonly number[]
   readonly suppressedAtBegin: readonly number[]

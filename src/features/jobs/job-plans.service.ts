@@ -67,7 +67,7 @@ export const createJobPlans = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
   readonly rounds: Pick<RoundsService, 'reach'>
-  readonly starts: Pick<RoundStarts, 'countActive'>
+  readonly starts: Pick<RoundStarts, 'sampleRateOf'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   /** Whether a stored file's tensors can be read. */
   readonly isReadable: (sha256: string) => Promise<boolean>
@@ -91,12 +91,6 @@ export const createJobPlans = (parts: {
       if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
       throw badRequest(`model: ${error.message} Name a model of the catalog that has an uploaded version.`)
     }
-  }
-
-  /** The most that a device's chance to be selected comes to, with the devices that are active now. */
-  const sampleRateOf = async (reach: Reach, selected: number): Promise<number> => {
-    const population = await starts.countActive(database.sql, reach.scope, null)
-    return selected >= population ? 1 : selected / population
   }
 
   const privacyOf = async (asked: NonNullable<NewJob['privacy']>, sampleRate: number, steps: number) => {
@@ -143,7 +137,8 @@ export const createJobPlans = (parts: {
         await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version.sha256 })
       }
       const count = wanted.rounds ?? JOB_ROUNDS.default
-      const sampleRate = wanted.privacy === undefined ? 1 : await sampleRateOf(reach, sizes.selected)
+      const sampleRate =
+        wanted.privacy === undefined ? 1 : await starts.sampleRateOf(database.sql, reach.scope, sizes.selected)
       const privacy = wanted.privacy === undefined ? null : await privacyOf(wanted.privacy, sampleRate, count)
       if (privacy !== null && reach.federationId !== null) {
         const { noiseMultiplier } = privacy

@@ -57,6 +57,20 @@ it('a round by itself tells what it costs at the delta it was asked for, 1e-5 un
   }
 })
 
+it('a device’s chance is what the draw gives those that it takes first', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 6)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  await world.advance(1)
+  for (const { device } of fleet.slice(0, 3)) await device.heartbeat()
+  await world.service.settle()
+  const privacy = { noise_multiplier: 2, clip_norm: 1 }
+  const { id } = (await startJob(world, key, { rounds: 1, min_devices: 2, target_devices: 2, privacy })).body as JobBody
+  const { body } = await world.request('GET', `/api/v1/training/jobs/${id}/rounds`, { key })
+  expect(body).toMatchObject({ rounds: [{ target_devices: 2, privacy: { sample_rate: 2 / 3 } }] })
+})
+
 it('a job without noise tells of no privacy spent', async () => {
   const world = await startWorld()
   const fleet = await startFleet(world, 2)

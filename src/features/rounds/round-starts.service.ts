@@ -70,9 +70,9 @@ export const createRoundStarts = (parts: {
   const { store, selection, participants, ledger, secure, random, now, newId } = parts
 
   /** How many devices could be selected, where somebody needs to know: counting reads them all. */
-  const populationOf = async (tx: Executor, wanted: OpenRound): Promise<number | null> =>
+  const populationOf = async (tx: Executor, wanted: OpenRound) =>
     wanted.privacy !== null || wanted.strategy?.name === 'scaffold'
-      ? selection.countActive(tx, wanted.scope, activeSince(now()))
+      ? selection.countHeard(tx, wanted.scope, activeSince(now()))
       : null
 
   /** With what the round costs by itself: whoever books nothing in a federation's ledger is told at least that. */
@@ -104,6 +104,11 @@ export const createRoundStarts = (parts: {
     countActive: (db: Executor, scope: Scope, enough: number | null): Promise<number> =>
       selection.countActive(db, scope, activeSince(now()), enough),
 
+    /** The most that a device's chance comes to when so many are selected among those that are active now. */
+    async sampleRateOf(db: Executor, scope: Scope, selected: number): Promise<number> {
+      return chanceOf(selected, await selection.countHeard(db, scope, activeSince(now())))
+    },
+
     /** What a job's completed rounds cost together: they are composed, and converted once. */
     async spentBy(db: Executor, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
       const spent = await store.noisySteps(db, jobId)
@@ -120,7 +125,7 @@ export const createRoundStarts = (parts: {
       const { timeoutSeconds, starter, scope, job, version } = wanted
       const id = newId()
       const population = await populationOf(tx, wanted)
-      const plan = planOf(wanted, population)
+      const plan = planOf(wanted, population?.active ?? null)
       const draw = {
         scope,
         count: wanted.targetDevices - (starter === null ? 0 : 1),
@@ -199,17 +204,24 @@ const asRefusal = (error: unknown): never => {
   throw error
 }
 
+type Population = Awaited<ReturnType<SelectionStore['countHeard']>>
+
 /**
- * A device's chance to be selected is at most what the draw gives it. Where all that are active are drawn, or one of them
- * chose itself by starting the round, nothing is left to chance.
+ * A device's chance to be selected is at most what the draw gives it. Those that were heard from are drawn first: where they
+ * are too few all of them are taken, and nothing is left to chance.
  */
-const privacyOf = (wanted: OpenRound, selected: number, population: number | null): RoundPrivacy | null => {
+const chanceOf = (selected: number, { active, heard }: Population): number => {
+  const first = heard > 0 ? heard : active
+  return selected >= first ? 1 : selected / first
+}
+
+/** Where a device chose itself by starting the round, nothing is left to chance either. */
+const privacyOf = (wanted: OpenRound, selected: number, population: Population | null): RoundPrivacy | null => {
   if (wanted.privacy === null) return null
-  const everybody = population === null || selected >= population || wanted.starter !== null
   return {
     ...wanted.privacy,
     denominator: wanted.wantedUpdates ?? wanted.targetDevices,
-    sampleRate: everybody ? 1 : selected / population,
+    sampleRate: population === null || wanted.starter !== null ? 1 : chanceOf(selected, population),
   }
 }
 

@@ -10,7 +10,10 @@ const FLEET = 480
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
 /** Devices numbered from 1; `fields` says of each its org and whether it is active. */
-const addFleet = async (db: Database, fields: (n: number) => { orgId: string | null; active: boolean }) => {
+const addFleet = async (
+  db: Database,
+  fields: (n: number) => { orgId: string | null; active: boolean; silent?: boolean },
+) => {
   const numbers = Array.from({ length: FLEET }, (_, index) => index + 1)
   for (const orgId of new Set(numbers.map((n) => fields(n).orgId))) {
     const devices = numbers.filter((n) => fields(n).orgId === orgId).length
@@ -18,9 +21,10 @@ const addFleet = async (db: Database, fields: (n: number) => { orgId: string | n
   }
   await sql`
     insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
-    select id, id::text, org_id, 'linux', '{}', 'active', heard, heard, heard from unnest(
+    select id, id::text, org_id, 'linux', '{}', 'active', heard, registered, registered from unnest(
       ${numbers.map(idOf)}::uuid[], ${numbers.map((n) => fields(n).orgId)}::text[],
-      ${numbers.map((n) => (fields(n).active ? NOW : new Date(0)))}::timestamptz[]) as d (id, org_id, heard)`.execute(
+      ${numbers.map((n) => (fields(n).active ? NOW : new Date(0)))}::timestamptz[],
+      ${numbers.map((n) => (fields(n).silent ? NOW : new Date(-1)))}::timestamptz[]) as d (id, org_id, heard, registered)`.execute(
     db.sql,
   )
 }
@@ -36,7 +40,7 @@ const seeded = () => {
   }
 }
 
-const { drawActive } = createSelectionStore()
+const { drawActive, countHeard } = createSelectionStore()
 const scopeOf = (orgId: string | null) => ({ orgIds: [orgId], groupId: null })
 const usual = { scope: scopeOf(null), activeSince: NOW, except: null, busyIn: null }
 
@@ -84,4 +88,31 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     expect(drawn.sort()).toEqual([160, 320, 480].map(idOf))
     expect(await drawActive(db.sql, { ...usual, count: 20, random })).toEqual([])
   })
+
+  it.each([
+    ['a small organisation', 'small', 0],
+    ['a fleet', null, 1],
+  ])(
+    'from %s takes those first that were heard from since they registered, and then the others',
+    async (_, orgId, own) => {
+      const db = await open()
+      await addFleet(db, (n) => ({
+        orgId: own === 1 || n % 12 === 0 ? orgId : null,
+        active: true,
+        silent: n % 24 !== 0,
+      }))
+      const random = seeded()
+      const scope = scopeOf(orgId)
+      const heard = Array.from({ length: 20 }, (_, index) => idOf(24 * (index + 1)))
+      expect(await countHeard(db.sql, scope, NOW)).toEqual({ active: own === 1 ? 480 : 40, heard: 20 })
+      for (let draw = 0; draw < 10; draw++) {
+        const drawn = await drawActive(db.sql, { ...usual, scope, count: 15, random })
+        expect(new Set(drawn).size).toBe(15)
+        expect(drawn.filter((id) => !heard.includes(id))).toEqual([])
+      }
+      const drawn = await drawActive(db.sql, { ...usual, scope, count: 30, random })
+      expect(new Set(drawn).size).toBe(30)
+      expect(drawn.filter((id) => heard.includes(id)).sort()).toEqual(heard)
+    },
+  )
 })

@@ -26,7 +26,8 @@ const WORTH_DRAWING = 1 / 16
 /** Which devices a round may select, and which it does. */
 export const createSelectionStore = () => ({
   /**
-   * Active devices of the scope, drawn uniformly without replacement. Numbers are drawn at random and looked up, so that a
+   * Active devices of the scope, drawn uniformly without replacement: first among those that were heard from since they
+   * registered, and only where these are too few among the others, of which some may never come. Numbers are drawn at random and looked up, so that a
    * draw among one organisation's devices does not scan the fleet; where few devices are active, all of them are read instead.
    */
   async drawActive(db: Executor, draw: Draw): Promise<string[]> {
@@ -49,7 +50,7 @@ export const createSelectionStore = () => ({
           const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
           const { rows } = await sql<{ id: string }>`
             select id from devices d where ordinal = any(${ordinals}::bigint[]) and org_id is not distinct from ${orgId}
-              and ${eligible}`.execute(db)
+              and ${eligible} and ${WAS_HEARD}`.execute(db)
           for (const id of sample(rows, rows.length, draw.random)) if (drawn.size < draw.count) drawn.add(id.id)
           share = rows.length / ordinals.length
         }
@@ -57,8 +58,17 @@ export const createSelectionStore = () => ({
       }
     }
     const { rows } = await sql<{ id: string }>`
-      select id from devices d where ${within(scope)} and ${eligible} order by random() limit ${draw.count}`.execute(db)
+      select id from devices d where ${within(scope)} and ${eligible} order by ${WAS_HEARD} desc, random()
+      limit ${draw.count}`.execute(db)
     return rows.map((row) => row.id)
+  },
+
+  /** How many devices of the scope are active, and how many of these were heard from since they registered. */
+  async countHeard(db: Executor, scope: Scope, activeSince: Date): Promise<{ active: number; heard: number }> {
+    const { rows } = await sql<{ active: number; heard: number }>`
+      select count(*)::int as active, (count(*) filter (where ${WAS_HEARD}))::int as heard from devices d
+      where ${within(scope)} and d.status = 'active' and d.last_heartbeat >= ${activeSince}`.execute(db)
+    return rows[0]!
   },
 
   /** How many devices of the scope are active; counting stops at `enough`. */
@@ -70,6 +80,9 @@ export const createSelectionStore = () => ({
     return rows[0]!.count
   },
 })
+
+/** Registration counts as the first sign of life; a heartbeat came later. */
+const WAS_HEARD = sql<boolean>`(d.last_heartbeat > d.created_at)`
 
 const eligibleFor = (draw: Draw): RawBuilder<boolean> => sql<boolean>`
   d.status = 'active' and d.last_heartbeat >= ${draw.activeSince} and d.id is distinct from ${draw.except}

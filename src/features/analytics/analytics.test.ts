@@ -278,6 +278,26 @@ describe('statistics over what devices report', () => {
     })
   })
 
+  it('withhold a group with which the few other devices of a larger one could be computed', async () => {
+    const { add, group, ask } = await openClinic()
+    const ids: string[] = []
+    for (const x of [1, 2, 3, 4, 5, 6, 7, 90]) ids.push(await add({ org_id: 'acme' }, { x }))
+    const all = await group('all', 'acme', ids)
+    const most = await group('most', 'acme', ids.slice(0, 7))
+    const withheld = `Group '${most}' is withheld: with it, the figures of fewer than 5 devices of '${all}' could be computed.`
+    const described = await ask('descriptive', { variable: 'x' })
+    expect(described.body).toMatchObject({ groups: [{ group_id: all, count: 8 }], warnings: [withheld] })
+    expect((await ask('t-test', { variable: 'x', group_a: most, group_b: all })).body).toMatchObject({
+      t_statistic: null,
+      groups: [{ group_id: all }],
+      warnings: ['Some devices are in more than one of the groups; the test takes groups as independent.', withheld],
+    })
+    expect((await ask('descriptive', { variable: 'x', group_ids: [most] })).body).toMatchObject({
+      groups: [{ group_id: most, count: 7 }],
+      warnings: [],
+    })
+  })
+
   it('say when nothing varies, when values are no numbers, and when groups share devices', async () => {
     const { add, group, groupOf, ask } = await openClinic()
     const [a, b] = [await groupOf('a', 'x', [1, 1, 1, 1, 1, 'warm']), await groupOf('b', 'x', [1, 1, 1, 1, 1])]

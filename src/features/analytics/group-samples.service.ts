@@ -4,6 +4,7 @@ import { badRequest } from '../../domain/errors.ts'
 import type { Group } from './analyses.ts'
 import type { Filters, ReadingsStore } from './readings.store.ts'
 import { collectSamples } from './samples.ts'
+import { withheldAgainstSubtraction } from './subtraction.ts'
 import { variableOf } from './variable.ts'
 
 export type GroupBy = 'device_group' | 'federation_member'
@@ -87,12 +88,20 @@ export const createGroupSamples = (parts: {
     if (samples.overlap && !wanted.keepValues) {
       warnings.push('Some devices are in more than one of the groups; the test takes groups as independent.')
     }
-    return groupIds.flatMap((id) => {
+    const large = groupIds.flatMap((id) => {
       const sample = samples.of(id)
       if (sample?.isLargeEnough) return [{ id, sample }]
       warnings.push(`Group '${id}' is withheld: fewer than ${minDevices} devices report '${wanted.variable}'.`)
       return []
     })
+    const ids = large.map(({ id }) => id)
+    const telling = withheldAgainstSubtraction(samples.cells, ids, minDevices)
+    for (const { id, of } of telling) {
+      warnings.push(
+        `Group '${id}' is withheld: with it, the figures of fewer than ${minDevices} devices of '${of}' could be computed.`,
+      )
+    }
+    return large.filter(({ id }) => !telling.some((withheld) => withheld.id === id))
   }
 
   return { idsOf, read }

@@ -1,5 +1,6 @@
 import { type Moments, mergeMoments, momentsOf, NO_MOMENTS, quantileOf } from '../../domain/statistics/moments.ts'
 import type { Reading } from './reading.ts'
+import type { Cell } from './subtraction.ts'
 
 /** What is known of one group's values of a numeric variable. */
 export interface Sample {
@@ -28,6 +29,8 @@ export interface Samples {
   readonly skipped: number
   /** Whether a device is in more than one of the groups. */
   readonly overlap: boolean
+  /** How many devices report to which groups; none where no device is in more than one. */
+  readonly cells: readonly Cell[]
 }
 
 /** Reads values group by group: each page as its moments, merged with those before (Chan, Golub, LeVeque 1979). */
@@ -40,6 +43,8 @@ export const collectSamples = async (
   let skipped = 0
   let overlap = false
   let before: Reading | undefined
+  // Each device's groups: the only one, or all of them in the order of the first readings.
+  const groupsOf = new Map<number, string | readonly string[]>()
   for await (const page of pages) {
     const byGroup = new Map<string, number[]>()
     for (const reading of page) {
@@ -55,6 +60,7 @@ export const collectSamples = async (
       shift ??= value
       const group = groups.get(groupId) ?? newGroup()
       groups.set(groupId, group)
+      groupsOf.set(device, withGroup(groupsOf.get(device), groupId))
       if (group.devices.size < options.minDevices) group.devices.add(device)
       const others = byGroup.get(groupId)
       if (others === undefined) byGroup.set(groupId, [value])
@@ -65,11 +71,30 @@ export const collectSamples = async (
   return {
     skipped,
     overlap,
+    cells: overlap ? cellsOf(groupsOf.values()) : [],
     of: (groupId) => {
       const group = groups.get(groupId)
       return group === undefined ? null : sampleOf(group, shift!, options.minDevices)
     },
   }
+}
+
+const withGroup = (known: string | readonly string[] | undefined, groupId: string): string | readonly string[] => {
+  if (known === undefined || known === groupId) return groupId
+  if (typeof known === 'string') return [known, groupId]
+  return known.includes(groupId) ? known : [...known, groupId]
+}
+
+const cellsOf = (memberships: Iterable<string | readonly string[]>): Cell[] => {
+  const counts = new Map<string, { readonly groupIds: ReadonlySet<string>; devices: number }>()
+  for (const groups of memberships) {
+    const groupIds = typeof groups === 'string' ? [groups] : [...groups].sort()
+    const name = groupIds.join(' ')
+    const cell = counts.get(name) ?? { groupIds: new Set(groupIds), devices: 0 }
+    cell.devices++
+    counts.set(name, cell)
+  }
+  return [...counts.values()]
 }
 
 const newGroup = (): Growing => ({

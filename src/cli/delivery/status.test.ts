@@ -87,6 +87,7 @@ it('watching tells every change, and ends with 1 when the version comes back by 
   ])
   expect(stdout).toMatch(/01:00:00 {2}rollout of 2\.0\.0: rolled_back at 90 of 100 %; devices: failed \d+\n/)
   expect(new Set(Object.values(await given()))).toEqual(new Set(['1.0.0']))
+  expect(await svc('status', 'm', '--watch')).toMatchObject({ exitCode, stderr })
 })
 
 it('an unknown model is told', async () => {

@@ -16,6 +16,11 @@ const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.
 const mayPass = (error: unknown): error is Failure =>
   error instanceof Failure && (!(error.cause instanceof ApiError) || error.cause.code === 'rate_limited')
 
+const requireGoodEnd = (plan: Plan): void => {
+  const trouble = troubleOf(plan)
+  if (trouble !== null) throw trouble
+}
+
 /**
  * A line for each change, until the newest plan moves no more by itself: an older one may still be counting its last hour
  * under it. Outlives a restart of the service.
@@ -24,7 +29,8 @@ const mayPass = (error: unknown): error is Failure =>
 export const watch = async (connection: Connection, first: ModelStatus, session: Session): Promise<void> => {
   const { name, model, plans: shown } = first
   const [newest] = shown
-  if (newest === undefined || !isUnderWay(newest)) return
+  if (newest === undefined) return
+  if (!isUnderWay(newest)) return requireGoodEnd(newest)
   const modelId = model?.id ?? null
 
   const look = async () => {
@@ -57,9 +63,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
       if (isFollowed) saidCounts = countWords(counts)
       if (isNews) session.out.line(`${time}  ${lineOf(plan)}${isFollowed ? `; devices: ${saidCounts}` : ''}`)
     }
-    if (followed !== undefined && isUnderWay(followed)) continue
-    const trouble = followed === undefined ? null : troubleOf(followed)
-    if (trouble !== null) throw trouble
-    return
+    if (followed === undefined) return
+    if (!isUnderWay(followed)) return requireGoodEnd(followed)
   }
 }

@@ -160,7 +160,7 @@ test('a hook is told what runs; one that fails is a failed activation, and what 
   await unit.line('version 1.0.0 is active (accuracy 0.5).')
   const bad = await rollOut('2.0.0')
   await unit.pull()
-  await unit.line('version 2.0.0 failed: does not fit here Version 1.0.0 stays.')
+  await unit.line('version 2.0.0 failed: does not fit here. Version 1.0.0 stays.')
   const notes = async () => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n')
   expect(await notes()).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first second'])
   expect(await unit.running(model)).toBe('first')

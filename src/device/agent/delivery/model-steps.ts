@@ -169,7 +169,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
 
     sayFailed: async (wanted, reason) => {
       const stays = state.current === null ? 'Nothing runs.' : `Version ${state.current.version} stays.`
-      log(`version ${wanted.version} failed: ${reason} ${stays}`)
+      log(`version ${wanted.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${stays}`)
       await report(wanted, { state: 'failed', reason })
     },
   }

@@ -26,12 +26,11 @@ export interface LossOptions {
 }
 
 /** Each kind of step costs a Fourier transform; beyond so many, similar ones are counted as the worst of them. */
-const MOST_KINDS = 1024
+const MOST_KINDS = 256
 const FINEST_MERGE = 1 / 2048
 /** More kinds than these get a coarser grid, still within a thousandth. */
 const KINDS_AT_EASE = 16
 const HASTY_TOLERANCE = 4e-4
-const KINDS_A_TURN = 4
 
 /** What rounds cost together. It remembers what it computed about kinds of rounds, and sums of them. */
 export const createAccounting = () => {
@@ -40,10 +39,9 @@ export const createAccounting = () => {
 
   function* composedRdp(kinds: readonly NoisySteps[]): Work<number[]> {
     const sums = ORDERS.map(() => 0)
-    for (const [at, kind] of kinds.entries()) {
-      const rdp = moments.rdp(kind)
+    for (const kind of kinds) {
+      const rdp = yield* moments.rdp(kind)
       for (let n = 0; n < sums.length; n++) sums[n]! += kind.steps * rdp[n]!
-      if (at % KINDS_A_TURN === KINDS_A_TURN - 1) yield
     }
     return sums
   }

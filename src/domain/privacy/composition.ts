@@ -4,7 +4,7 @@ import { type NoisySteps, nameOfKind } from './mechanism.ts'
 import { copyOf, multiplyPowers, ones, type Pair, type Spectrum, transformBack } from './spectrum.ts'
 import { type TotalLoss, totalLossOn } from './total-loss.ts'
 import { TOPS, type Window } from './window.ts'
-import type { Work } from './work.ts'
+import { isTurnOver, type Work } from './work.ts'
 
 /** One direction's steps, put together. */
 interface Sum {
@@ -26,6 +26,8 @@ interface Remembered {
   readonly sums: Sums
 }
 
+/** A grid of so many points takes a millisecond or more to look at. */
+const LARGE = 2 ** 16
 const MOST_REMEMBERED = 8
 /** Two such sums take 2 MB. */
 const LARGEST_REMEMBERED = 2 ** 16
@@ -78,16 +80,18 @@ export const createCompositions = () => {
     window: Window,
   ): Work<readonly TotalLoss[]> {
     const { size, top, tilt } = window
-    const fourier = fourierOf(size)
+    const fourier = yield* fourierOf(size)
     const parts: Pair = [new Float64Array(size), new Float64Array(size)]
     const sums = yield* sumsOf(spent, window, fourier, parts)
     yield* addTo(sums, more, window, fourier, parts)
     yield* transformBack(fourier, sums[0].spectrum, sums[1].spectrum, parts)
-    return sums.map(({ logScale, infinite, logMoments }, at) => {
+    const totals: TotalLoss[] = []
+    for (const [at, { logScale, infinite, logMoments }] of sums.entries()) {
       // Losses beyond the window were wrapped around to its other end; Chernoff's bound says how many at most.
       const cut = Math.min(...TOPS.map((times, n) => logMoments[n]! - times * tilt * top))
-      return totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) })
-    })
+      totals.push(yield* totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) }))
+    }
+    return totals
   }
 }
 
@@ -109,8 +113,11 @@ function* addTo(sums: Sums, kinds: readonly NoisySteps[], window: Window, fourie
       const grid = yield* lossGrid(noiseMultiplier, sampleRate, direction, window)
       const sum = sums[at]!
       sum.infinite += steps * grid.infinite
-      sum.logScale += steps * placeTilted(grid, window.tilt, parts[at]!)
-      for (const [n, times] of TOPS.entries()) sum.logMoments[n]! += steps * logMomentOn(grid, times * window.tilt)
+      sum.logScale += steps * (yield* placeTilted(grid, window.tilt, parts[at]!))
+      for (const [n, times] of TOPS.entries()) {
+        sum.logMoments[n]! += steps * logMomentOn(grid, times * window.tilt)
+        if (grid.masses.length > LARGE) yield
+      }
       yield
     }
     yield* fourier.forward(...parts)
@@ -127,7 +134,7 @@ const lastOf = ({ masses }: LossGrid): number => {
 }
 
 /** Puts e^(tilt loss) P(loss), divided so that it sums to 1, on a circular grid; returns the logarithm of the divisor. */
-const placeTilted = (grid: LossGrid, tilt: number, into: Float64Array): number => {
+function* placeTilted(grid: LossGrid, tilt: number, into: Float64Array): Work<number> {
   const { width, first, masses } = grid
   const last = lastOf(grid)
   const mask = into.length - 1
@@ -138,6 +145,7 @@ const placeTilted = (grid: LossGrid, tilt: number, into: Float64Array): number =
     const at = (first + bin) & mask
     into[at] = into[at]! + weighed
     sum += weighed
+    if (isTurnOver(bin)) yield
   }
   // A grid that is wider than the circle lies on it more than once.
   const count = Math.min(into.length, last + 1)

@@ -1,4 +1,4 @@
-import type { Work } from './work.ts'
+import { isTurnOver, type Work } from './work.ts'
 
 /** A discrete Fourier transform of one fixed length, a power of two, in place, on real and imaginary parts apart. */
 export interface Fourier {
@@ -17,17 +17,18 @@ interface Twiddles {
 const LARGE = 2 ** 16
 
 /** Cooley and Tukey's (1965) transform, two radix-2 passes at once, with every twiddle factor computed for itself. */
-export const fourierOf = (size: number): Fourier => {
+export function* fourierOf(size: number): Work<Fourier> {
   const half = size / 2
   const cos = new Float64Array(half)
   const sin = new Float64Array(half)
   for (let k = 0; k < half; k++) {
     cos[k] = Math.cos((2 * Math.PI * k) / size)
     sin[k] = -Math.sin((2 * Math.PI * k) / size)
+    if (isTurnOver(k)) yield
   }
 
   function* forward(re: Float64Array, im: Float64Array): Work<void> {
-    reverseBits(re, im)
+    yield* reverseBits(re, im)
     const isOdd = Math.log2(size) % 2 === 1
     if (isOdd) pairs(re, im)
     for (let length = isOdd ? 2 : 1; length < size; length *= 4) {
@@ -44,6 +45,7 @@ export const fourierOf = (size: number): Fourier => {
       for (let k = 0; k < size; k++) {
         re[k] = re[k]! / size
         im[k] = im[k]! / size
+        if (isTurnOver(k)) yield
       }
     },
   }
@@ -106,12 +108,13 @@ const quarters = (re: Float64Array, im: Float64Array, length: number, { cos, sin
   }
 }
 
-const reverseBits = (re: Float64Array, im: Float64Array): void => {
+function* reverseBits(re: Float64Array, im: Float64Array): Work<void> {
   const size = re.length
   for (let k = 1, reversed = 0; k < size; k++) {
     let bit = size >> 1
     for (; reversed & bit; bit >>= 1) reversed ^= bit
     reversed ^= bit
+    if (isTurnOver(k)) yield
     if (k >= reversed) continue
     const x = re[k]!
     const y = im[k]!

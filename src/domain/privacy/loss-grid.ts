@@ -14,7 +14,7 @@ export interface LossGrid {
   readonly infinite: number
 }
 
-const BINS_A_TURN = 4096
+const PANELS_A_TURN = 4096
 
 // Gauss and Legendre's rules on [-1, 1]: two points where panels are narrow, four where they are not.
 const NARROW = { at: [-1 / Math.sqrt(3), 1 / Math.sqrt(3)], weight: [1, 1] }
@@ -54,10 +54,12 @@ export function* lossGrid(
   const perBin = Math.expm1(-width)
   const narrow = sigma / 50
   const widest = Math.min(sigma / 4, (sigma * sigma) / 2)
+  let panelsInTurn = 0
   const place = (from: number, to: number, bin: number): void => {
     if (!(to > from)) return
     const panels = Math.ceil((to - from) / widest)
     const half = (to - from) / panels / 2
+    panelsInTurn += panels
     const rule = 2 * half < narrow && 2 * half < widest / 8 ? NARROW : WIDE
     const base = (first + bin) * width
     const shift = Math.expm1(base)
@@ -94,7 +96,11 @@ export function* lossGrid(
     const to = isLast ? (isRemove ? right : left) : bounded
     place(Math.min(edge, to), Math.max(edge, to), bin)
     edge = to
-    if (bin % BINS_A_TURN === BINS_A_TURN - 1) yield
+    panelsInTurn++
+    if (panelsInTurn >= PANELS_A_TURN) {
+      panelsInTurn = 0
+      yield
+    }
   }
 
   const infinite = isRemove ? upper(right) : lower(left)

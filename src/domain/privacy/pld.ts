@@ -49,8 +49,7 @@ export function* epsilonOfPld(
     const totals = yield* compose(spent, more, window)
     const bounds: EpsilonBound[] = []
     for (const total of totals) {
-      bounds.push(total.epsilonAt(delta * (1 - ROUNDING)))
-      yield
+      bounds.push(yield* total.epsilonAt(delta * (1 - ROUNDING)))
     }
     if (!bounds.every(({ epsilon }) => Number.isFinite(epsilon))) break
     const worse = bounds.reduce((one, other) => (other.epsilon > one.epsilon ? other : one))

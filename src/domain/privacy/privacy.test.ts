@@ -226,7 +226,7 @@ it.each([
 })
 
 it('a Fourier transform turns a shifted impulse into a turning phase, and back', () => {
-  const fourier = fourierOf(64)
+  const fourier = finish(fourierOf(64))
   const re = new Float64Array(64)
   const im = new Float64Array(64)
   re[3] = 2

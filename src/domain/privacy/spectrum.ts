@@ -1,5 +1,5 @@
 import type { Fourier } from './fft.ts'
-import type { Work } from './work.ts'
+import { isTurnOver, type Work } from './work.ts'
 
 /** The transform of a real sequence: its frequencies from 0 to half its length. */
 export interface Spectrum {
@@ -9,8 +9,6 @@ export interface Spectrum {
 
 /** Two real sequences of one length, or what a transform of both at once makes of them. */
 export type Pair = readonly [Float64Array, Float64Array]
-
-const POINTS_A_TURN = 2 ** 15
 
 /** The transform of a single impulse at 0, which a product begins with. */
 export const ones = (length: number): Spectrum => ({
@@ -27,7 +25,7 @@ export function* multiplyPowers(a: Spectrum, b: Spectrum, [re, im]: Pair, power:
     const other = (size - k) % size
     multiplyByPower(a, k, (re[k]! + re[other]!) / 2, (im[k]! - im[other]!) / 2, power)
     multiplyByPower(b, k, (im[k]! + im[other]!) / 2, (re[other]! - re[k]!) / 2, power)
-    if (k % POINTS_A_TURN === POINTS_A_TURN - 1) yield
+    if (isTurnOver(k)) yield
   }
 }
 
@@ -58,6 +56,7 @@ export function* transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, 
     im[k] = a.im[k]! + b.re[k]!
     re[other] = a.re[k]! + b.im[k]!
     im[other] = b.re[k]! - a.im[k]!
+    if (isTurnOver(k)) yield
   }
   // At the two frequencies that are their own mirror images both spectra are real.
   for (const k of [0, size / 2]) {

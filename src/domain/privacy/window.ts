@@ -25,6 +25,8 @@ const REACHES = 4
 
 /** Multiples of the tilt at which E[e^(k loss)] may show best how little lies above the window. */
 export const TOPS = [1.15, 1.3, 1.6, 2, 3]
+/** A moment takes a millisecond where noise is small. */
+const MOMENTS_A_TURN = 8
 const FAR_TOPS = [0.25, 0.5, 1, 2, 4]
 
 /**
@@ -48,8 +50,10 @@ export function* planWindow(
   for (const direction of DIRECTIONS) {
     const sums = asked.map(() => 0)
     for (const kind of kinds) {
-      for (const [at, k] of asked.entries()) sums[at]! += kind.steps * moments.logMoment(kind, direction, k)
-      yield
+      for (const [at, k] of asked.entries()) {
+        sums[at]! += kind.steps * moments.logMoment(kind, direction, k)
+        if (at % MOMENTS_A_TURN === MOMENTS_A_TURN - 1) yield
+      }
     }
     const [tilted, ...others] = sums
     const ofTops = tops.map((order, at) => (others[at]! - Math.log(CUT * delta)) / order)

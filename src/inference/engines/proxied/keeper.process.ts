@@ -31,9 +31,12 @@ child.once('exit', (code, signal) => {
   if (process.connected) process.send!({ code, signal }, () => process.exit(0))
   else process.exit(0)
 })
-process.once('disconnect', () => {
+const end = (): void => {
   signalGroup('SIGTERM')
   setTimeout(() => signalGroup('SIGKILL'), GRACE_MS)
-})
+}
+// The channel may have closed while this file was loading: then the event has been, and nobody heard it.
+if (process.connected) process.once('disconnect', end)
+else end()
 // Ctrl-C reaches everybody in the terminal's group; svc decides what it means.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)

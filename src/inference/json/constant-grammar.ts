@@ -3,7 +3,11 @@ import { below, type Schema, schemaFault } from './schema-fault.ts'
 import { typeOf, typesOf } from './schema-types.ts'
 
 /** The value of 'const' or one of 'enum', or of both where both stand, of a type that stands beside. */
-export const constantNode = (schema: Schema, place: string): GrammarNode => {
+export const constantNode = (schema: Schema, place: string): GrammarNode =>
+  choice(...constantsOf(schema, place).map(text))
+
+/** The values that 'const', 'enum' and 'type' leave, each as JSON and once. At least one of 'const' and 'enum' is there. */
+export const constantsOf = (schema: Schema, place: string): readonly string[] => {
   const listed = schema.enum ?? [schema.const]
   if (!Array.isArray(listed) || listed.length === 0)
     throw schemaFault(below(place, 'enum'), 'stands no list of values.')
@@ -14,8 +18,8 @@ export const constantNode = (schema: Schema, place: string): GrammarNode => {
     return types === null || types.includes(type) || (type === 'integer' && types.includes('number'))
   })
   if (ofType.length === 0) throw schemaFault(place, `no value is of the 'type' that stands beside.`)
-  if (schema.const === undefined) return choice(...ofType.map(text))
+  if (schema.const === undefined) return ofType
   const constant = JSON.stringify(schema.const)
   if (!ofType.includes(constant)) throw schemaFault(below(place, 'const'), `stands none of the values of 'enum'.`)
-  return text(constant)
+  return [constant]
 }

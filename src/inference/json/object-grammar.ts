@@ -1,6 +1,6 @@
 import { choice, type GrammarNode, rule, sequence, text } from './grammar.ts'
 import { anyValue, bracketed, space } from './json-nodes.ts'
-import { below, isSchema, type Schema, schemaFault } from './schema-fault.ts'
+import { below, countAt, isSchema, type Schema, schemaFault } from './schema-fault.ts'
 
 /**
  * An object with named properties, in the order of the schema: required ones always, the others at will, and never those
@@ -15,6 +15,7 @@ export const objectNode = (
 ): GrammarNode => {
   const properties = propertiesOf(schema, place)
   const required = requiredOf(schema, place)
+  checkPatterns(schema, place, [...properties.keys(), ...required])
   for (const [name, value] of properties) if (value === false && !required.has(name)) properties.delete(name)
   for (const name of required)
     if (!properties.has(name)) {
@@ -22,6 +23,7 @@ export const objectNode = (
         throw schemaFault(below(place, 'required'), `stands '${name}', which 'additionalProperties': false forbids.`)
       properties.set(name, schema.additionalProperties ?? true)
     }
+  checkCount(schema, place, required.size, properties.size)
   const prefix = `object-${rules.size}`
   rules.set(prefix, text(''))
   let first: GrammarNode = text('')
@@ -46,6 +48,20 @@ export const objectNode = (
 const named = (rules: Map<string, GrammarNode>, name: string, node: GrammarNode): GrammarNode => {
   rules.set(name, node)
   return rule(name)
+}
+
+/** Names that a pattern finds would have to do for its schema, too; beside the named ones no others are written. */
+const checkPatterns = (schema: Schema, place: string, names: readonly string[]): void => {
+  for (const keyword of ['patternProperties', 'propertyNames'])
+    if (schema[keyword] !== undefined && (keyword === 'propertyNames' || names.length > 0))
+      throw schemaFault(below(place, keyword), `'properties' or 'required' stand beside it: say all with one of them.`)
+}
+
+const checkCount = (schema: Schema, place: string, needed: number, possible: number): void => {
+  if ((countAt(schema, 'minProperties', place) ?? 0) > needed)
+    throw schemaFault(below(place, 'minProperties'), `stands more than the properties that are 'required'.`)
+  if ((countAt(schema, 'maxProperties', place) ?? possible) < possible)
+    throw schemaFault(below(place, 'maxProperties'), `stands less than the properties that there are.`)
 }
 
 const propertiesOf = (schema: Schema, place: string): Map<string, unknown> => {

@@ -1,32 +1,25 @@
 import { arrayNode } from './array-grammar.ts'
 import { constantNode } from './constant-grammar.ts'
-import { choice, type Grammar, type GrammarNode, rule, sequence, text } from './grammar.ts'
-import {
-  anyInteger,
-  anyNumber,
-  anyObject,
-  anyString,
-  anyValue,
-  bracketed,
-  JSON_RULES,
-  list,
-  space,
-} from './json-nodes.ts'
+import { choice, type Grammar, type GrammarNode, rule, text } from './grammar.ts'
+import { anyInteger, anyNumber, anyValue, JSON_RULES } from './json-nodes.ts'
+import { mapNode } from './map-grammar.ts'
+import { multiplesNode } from './multiple-of.ts'
 import { numbersWithin, wholeNumbers } from './number-range.ts'
 import { objectNode } from './object-grammar.ts'
+import { type StringPatterns, stringPatterns } from './pattern/string-patterns.ts'
 import { boundsOf } from './schema-bounds.ts'
 import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
+import { alternativesOf, merged, saysMore } from './schema-merge.ts'
 import { mayOverlap } from './schema-overlap.ts'
 import { type References, referencesOf } from './schema-references.ts'
-import { possibleTypes, type SchemaType, typesOf } from './schema-types.ts'
+import { type SchemaType, typesOf } from './schema-types.ts'
 import { stringNode } from './string-grammar.ts'
 import { canEnd } from './walk.ts'
 
 /** Longer ones make the sampling of each token slow and the schema is not one of an answer. */
 const MOST_SCHEMAS = 2000
 const DEEPEST = 100
-const CONSTANTS: readonly string[] = ['enum', 'const']
 
 /**
  * The grammar of JSON texts that are valid under the schema. Not each valid text is in it: properties come in the order of the
@@ -43,11 +36,14 @@ export const schemaGrammar = (schema: Schema): Grammar => {
 class SchemaCompiler {
   readonly rules = new Map(JSON_RULES)
   readonly #references: References
+  readonly #patterns: StringPatterns
   readonly #places = new Map<string, GrammarNode>()
+  readonly #wholes = new Map<string, GrammarNode>()
   #schemas = 0
 
   constructor(root: Schema) {
     this.#references = referencesOf(root)
+    this.#patterns = stringPatterns(this.rules)
   }
 
   /** Compiled once for each place, so that references may form circles. */
@@ -66,38 +62,52 @@ class SchemaCompiler {
     if (++this.#schemas > MOST_SCHEMAS) throw schemaFault('', `there are more than ${MOST_SCHEMAS} schemas.`)
     if (place.split('/').length > DEEPEST) throw schemaFault(place, 'it is nested too deeply.')
     checkKeywords(schema, place)
-    for (const [keyword, compile] of [
-      ['$ref', () => this.#reference(schema, place)],
-      ['enum', () => constantNode(schema, place)],
-      ['const', () => constantNode(schema, place)],
-      ['anyOf', () => this.#alternatives(schema, 'anyOf', place)],
-      ['oneOf', () => this.#alternatives(schema, 'oneOf', place)],
-      ['allOf', () => this.#only(schema, place)],
-    ] as const) {
-      if (schema[keyword] === undefined) continue
-      checkAlone(schema, keyword, place)
-      this.#checkTypes(schema, keyword, place)
-      return compile()
+    if (saysMore(schema)) return this.#together(schema, place)
+    if (schema.$ref !== undefined) return this.#reference(schema, place)
+    if (schema.anyOf !== undefined) return this.#alternatives(schema, 'anyOf', place)
+    if (schema.oneOf !== undefined) return this.#alternatives(schema, 'oneOf', place)
+    if (schema.enum !== undefined || schema.const !== undefined) {
+      checkConstants(schema, place)
+      return constantNode(schema, place)
     }
     const types = typesOf(schema, place)
     return types === null ? anyValue : choice(...types.map((type) => this.#ofType(type, schema, place)))
+  }
+
+  /** The same schemas together are compiled once, so that they may form circles, too. */
+  #together(schema: Schema, place: string): GrammarNode {
+    const whole = merged(schema, place, this.#references)
+    const key = JSON.stringify(whole)
+    const known = this.#wholes.get(key)
+    if (known !== undefined) return known
+    const name = `whole-${this.#wholes.size}`
+    this.#wholes.set(key, rule(name))
+    this.rules.set(name, this.#node(whole, below(place, 'allOf')))
+    return rule(name)
+  }
+
+  readonly #whole = (schema: unknown, place: string): unknown => {
+    const resolved = this.#references.resolved(schema)
+    return isSchema(resolved) && saysMore(resolved) ? merged(resolved, place, this.#references) : resolved
   }
 
   #ofType(type: SchemaType, schema: Schema, place: string): GrammarNode {
     switch (type) {
       case 'object':
         return schema.properties === undefined && schema.required === undefined
-          ? this.#map(schema, place)
+          ? mapNode(schema, place, this.named, this.#patterns)
           : objectNode(schema, place, this.rules, this.#node)
       case 'array':
-        return arrayNode(schema, place, this.named)
+        return arrayNode(schema, place, { rules: this.rules, named: this.named, whole: this.#whole })
       case 'string':
-        return stringNode(schema, place)
+        return stringNode(schema, place, this.#patterns)
       case 'integer': {
+        if (schema.multipleOf !== undefined) return this.#multiples(schema, place)
         const bounds = boundsOf(schema, place, true)
         return bounds === null ? anyInteger : wholeNumbers(bounds.min, bounds.max)
       }
       case 'number': {
+        if (schema.multipleOf !== undefined) return this.#multiples(schema, place)
         const bounds = boundsOf(schema, place, false)
         const numbers = bounds === null ? anyNumber : numbersWithin(bounds)
         if (numbers === null) throw schemaFault(place, 'no number lies between its bounds.')
@@ -110,51 +120,34 @@ class SchemaCompiler {
     }
   }
 
-  #map(schema: Schema, place: string): GrammarNode {
-    const values = schema.additionalProperties
-    if (values === undefined || values === true) return anyObject
-    if (values === false) return text('{}')
-    const value = this.named(values, below(place, 'additionalProperties'))
-    const member = sequence(anyString, text(':'), space, value)
-    return bracketed('{', choice(text(''), sequence(list(member, 1, null), space)), '}')
+  #multiples(schema: Schema, place: string): GrammarNode {
+    const at = below(place, 'multipleOf')
+    const factor = schema.multipleOf
+    if (!Number.isSafeInteger(factor) || (factor as number) < 1)
+      throw schemaFault(at, `stands ${shown(factor)}; supported are whole numbers from 1.`)
+    const bounds = boundsOf(schema, place, true)
+    const multiples = multiplesNode(factor as number, bounds?.min ?? null, bounds?.max ?? null, this.rules)
+    if (multiples === 'too many') throw schemaFault(at, `stands ${factor}, for which the grammar would be too large.`)
+    if (multiples === null) throw schemaFault(at, `stands ${factor}, and no multiple lies between the bounds.`)
+    return multiples
   }
 
   #alternatives(schema: Schema, keyword: 'anyOf' | 'oneOf', place: string): GrammarNode {
-    const schemas = schema[keyword]
+    const schemas = alternativesOf(schema, keyword, place)
     const at = below(place, keyword)
-    if (!Array.isArray(schemas) || schemas.length === 0) throw schemaFault(at, 'stands no list of schemas.')
     if (keyword === 'oneOf') this.#checkApart(schemas, at)
     return choice(...schemas.map((part, i) => this.named(part, below(at, i))))
   }
 
   #checkApart(schemas: readonly unknown[], at: string): void {
-    const { resolved } = this.#references
+    const whole = (schema: unknown) => this.#whole(schema, at)
     for (const [i, one] of schemas.entries())
       for (const other of schemas.slice(i + 1))
-        if (mayOverlap(resolved(one), resolved(other), resolved))
+        if (mayOverlap(whole(one), whole(other), whole))
           throw schemaFault(
             at,
             `two alternatives may hold at once, which 'oneOf' forbids: tell them apart by 'type', a 'const' in a required property, or say 'anyOf'.`,
           )
-  }
-
-  /** A type beside alternatives narrows them, which is not done: it has to say what they say. */
-  #checkTypes(schema: Schema, keyword: string, place: string): void {
-    if (schema.type === undefined || CONSTANTS.includes(keyword)) return
-    const allowed = typesOf({ type: schema.type }, place)!
-    const possible = possibleTypes({ [keyword]: schema[keyword] }, place, this.#references.resolved)
-    const fits = (type: SchemaType) => allowed.includes(type) || (type === 'integer' && allowed.includes('number'))
-    if (possible !== null && [...possible].every(fits)) return
-    throw schemaFault(
-      below(place, 'type'),
-      `stands another type than '${keyword}' allows; leave it out or write both as one.`,
-    )
-  }
-
-  #only(schema: Schema, place: string): GrammarNode {
-    if (Array.isArray(schema.allOf) && schema.allOf.length === 1)
-      return this.named(schema.allOf[0], below(below(place, 'allOf'), 0))
-    throw schemaFault(below(place, 'allOf'), 'stand several schemas; only one is supported. Write them as one.')
   }
 
   #reference(schema: Schema, place: string): GrammarNode {
@@ -163,9 +156,7 @@ class SchemaCompiler {
   }
 }
 
-const checkAlone = (schema: Schema, keyword: string, place: string): void => {
-  const borne = ['type', keyword, ...(keyword === 'enum' ? ['const'] : [])]
-  const beside = constraintsOf(schema).filter((other) => !borne.includes(other))
-  if (beside.length > 0)
-    throw schemaFault(place, `'${beside[0]}' stands beside '${keyword}'; write both as one schema.`)
+const checkConstants = (schema: Schema, place: string): void => {
+  const beside = constraintsOf(schema).find((keyword) => !['type', 'enum', 'const'].includes(keyword))
+  if (beside !== undefined) throw schemaFault(place, `'${beside}' stands beside constants: leave out those it forbids.`)
 }

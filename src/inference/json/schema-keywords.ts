@@ -8,17 +8,15 @@ const DESCRIPTIONS = words(
 )
 const KEPT = words(
   `type const enum oneOf anyOf allOf $ref properties required additionalProperties items prefixItems minItems maxItems
-  minLength maxLength format minimum maximum exclusiveMinimum exclusiveMaximum`,
+  uniqueItems patternProperties propertyNames minProperties maxProperties
+  minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf`,
 )
 /** Keywords that can hold for everything, as people write them: the value that asks for nothing. */
 const WITHOUT_EFFECT: Readonly<Record<string, unknown>> = {
-  uniqueItems: false,
   nullable: false,
-  minProperties: 0,
   strict: true,
 }
 const HINTS: Readonly<Record<string, string>> = {
-  pattern: "'minLength', 'maxLength', 'format' and 'enum' can be used instead.",
   nullable: "Say 'type': ['...', 'null'] instead.",
   not: "Say what is allowed, with 'anyOf' or 'enum'.",
   unevaluatedProperties: "Say 'additionalProperties' instead.",

@@ -1,4 +1,4 @@
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const
 export type SchemaType = (typeof TYPES)[number]
@@ -14,40 +14,12 @@ export const typesOf = (schema: Schema, place: string): readonly SchemaType[] | 
 
 const impliedType = (schema: Schema): readonly SchemaType[] | null => {
   const has = (...keywords: readonly string[]) => keywords.some((keyword) => schema[keyword] !== undefined)
-  if (has('properties', 'required', 'additionalProperties')) return ['object']
-  if (has('items', 'prefixItems', 'minItems', 'maxItems')) return ['array']
-  if (has('minLength', 'maxLength', 'format')) return ['string']
-  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum')) return ['number']
+  if (has('properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames')) return ['object']
+  if (has('minProperties', 'maxProperties')) return ['object']
+  if (has('items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems')) return ['array']
+  if (has('minLength', 'maxLength', 'pattern', 'format')) return ['string']
+  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) return ['number']
   return null
-}
-
-/**
- * The types that a value under the schema may have, through references and alternatives; null where that cannot be told.
- * `resolved` follows references; `depth` ends circles of them.
- */
-export const possibleTypes = (
-  schema: unknown,
-  place: string,
-  resolved: (schema: unknown) => unknown,
-  depth = 8,
-): ReadonlySet<SchemaType> | null => {
-  if (schema === undefined || depth === 0) return null
-  const at = resolved(schema)
-  if (!isSchema(at)) return null
-  const values = at.const === undefined ? at.enum : [at.const]
-  if (Array.isArray(values)) return new Set(values.map(typeOf))
-  const parts = at.anyOf ?? at.oneOf ?? at.allOf
-  if (!Array.isArray(parts)) {
-    const types = typesOf(at, place)
-    return types === null ? null : new Set(types)
-  }
-  const types = new Set<SchemaType>()
-  for (const part of parts) {
-    const its = possibleTypes(part, place, resolved, depth - 1)
-    if (its === null) return null
-    for (const type of its) types.add(type)
-  }
-  return types
 }
 
 /** The narrowest. */

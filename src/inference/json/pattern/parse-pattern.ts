@@ -1,0 +1,99 @@
+import { createRequire } from 'node:module'
+import type { CharSet, Concatenation, Element, NoParent } from 'refa'
+
+/** A tenth of a second to load, so only for a schema that has a pattern; Node keeps it from then on. */
+export const library = () => createRequire(import.meta.url)('refa') as typeof import('refa')
+
+/** Says why a pattern cannot be kept, as the end of a sentence about it. */
+export class PatternFault extends Error {}
+
+const MOST_PARTS = 1000
+
+/**
+ * Where a string begins and ends, as characters (of those that no text has): so `^` and `$` are characters, and a pattern
+ * that is searched for is one that anything may stand around.
+ */
+export const BEGINNING = 0xfffe
+export const END = 0xffff
+
+export type Alternatives = readonly NoParent<Concatenation>[]
+
+/** The pattern's parts. Throws PatternFault. */
+export const parsed = (pattern: string): { readonly alternatives: Alternatives; readonly maxCharacter: number } => {
+  // As JSON Schema asks, and else as many write them: with escapes that Unicode mode does not know.
+  const flags = ['u', ''].find((flags) => isExpression(pattern, flags)) ?? 'u'
+  try {
+    const parser = library().JS.Parser.fromLiteral({ source: pattern, flags })
+    const { expression, maxCharacter } = parser.parse({ backreferences: 'unknown', maxNodes: MOST_PARTS })
+    return { alternatives: expression.alternatives, maxCharacter }
+  } catch (error) {
+    if (error instanceof library().TooManyNodesError) throw error
+    throw new PatternFault(`is no regular expression: ${(error as Error).message}.`)
+  }
+}
+
+const isExpression = (pattern: string, flags: string): boolean => {
+  try {
+    return new RegExp(pattern, flags) instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+/** ^(?=a)(?!b)c is c at the beginning, and a there too, and not b. */
+export const leadingLookaheads = (alternatives: Alternatives) => {
+  const conditions: { readonly negate: boolean; readonly parts: Alternatives }[] = []
+  const [first, ...following] = alternatives.length === 1 ? alternatives[0]!.elements : []
+  if (first === undefined || !isEdge(first)) return { conditions, rest: alternatives }
+  for (
+    let [next] = following;
+    next?.type === 'Assertion' && next.kind === 'ahead' && !isEdge(next);
+    [next] = following
+  ) {
+    const { negate, alternatives: inner } = next
+    conditions.push({ negate, parts: [concatenation([first, { type: 'Alternation', alternatives: inner }])] })
+    following.shift()
+  }
+  return { conditions, rest: [concatenation([first, ...following])] }
+}
+
+/** ^ or $: nothing behind, or nothing ahead. */
+const isEdge = (element: NoParent<Element>): boolean => {
+  if (element.type !== 'Assertion' || !element.negate || element.alternatives.length !== 1) return false
+  const [only, ...others] = element.alternatives[0]!.elements
+  return others.length === 0 && only?.type === 'CharacterClass' && only.characters.isAll
+}
+
+/** The pattern with ^ and $ as marks, and no class that holds a mark. */
+export const withMarks = (
+  parts: Alternatives,
+  any: CharSet,
+  mark: (character: number) => NoParent<Element>,
+): NoParent<Concatenation>[] => {
+  const texts = any.without({ min: BEGINNING, max: END })
+  const marked = (element: NoParent<Element>): NoParent<Element> => {
+    if (element.type === 'CharacterClass') return classOf(element.characters.intersect(texts))
+    if (element.type === 'Unknown') throw new PatternFault(`refers back with '${element.id}', which no grammar can.`)
+    if (element.type !== 'Assertion') return { ...element, alternatives: withMarks(element.alternatives, any, mark) }
+    if (isEdge(element)) return mark(element.kind === 'behind' ? BEGINNING : END)
+    throw new PatternFault(
+      "looks ahead or behind (or has a \\b) where that cannot be kept: only right behind a leading '^'.",
+    )
+  }
+  return parts.map(({ elements }) => concatenation(elements.map(marked)))
+}
+
+export const concatenation = (elements: readonly NoParent<Element>[]): NoParent<Concatenation> => ({
+  type: 'Concatenation',
+  elements: [...elements],
+})
+
+export const classOf = (characters: CharSet): NoParent<Element> => ({ type: 'CharacterClass', characters })
+
+export const repeated = (element: NoParent<Element>, min: number, max: number | null): NoParent<Element> => ({
+  type: 'Quantifier',
+  min,
+  max: max ?? Number.POSITIVE_INFINITY,
+  lazy: false,
+  alternatives: [concatenation([element])],
+})

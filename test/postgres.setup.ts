@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -12,6 +11,7 @@ import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/db/migrate.ts'
 import { MIGRATIONS } from '../src/db/migrations/all.ts'
 import { openDatabase } from '../src/db/open.ts'
+import { freePort, postgresBinaries, unprivilegedUser } from './postgres-program.ts'
 
 // Before all tests: a PostgreSQL server of our own (or the one SERVICE_TEST_DATABASE_URL names) with a migrated
 // database to copy, and the folder of a migrated embedded database to copy.
@@ -96,19 +96,8 @@ const preparePostgres = async (): Promise<{ url: string | null; template: string
   return { url, template }
 }
 
-/** The folder with initdb and postgres: on the PATH, or where Debian puts them, which is not on the PATH. */
-const findBinaries = (): string | undefined => {
-  const debian = '/usr/lib/postgresql'
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    ...versions.map((version) => join(debian, version, 'bin')),
-  ]
-  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
-}
-
 const startServer = async (): Promise<string | null> => {
-  const binaries = findBinaries()
+  const binaries = postgresBinaries()
   if (binaries === undefined) {
     const message = 'no PostgreSQL binaries (initdb, postgres) on the PATH or under /usr/lib/postgresql'
     if (process.env.CI === 'true') throw new Error(`CI runs the tests on PostgreSQL too, but there are ${message}.`)
@@ -142,26 +131,6 @@ const startServer = async (): Promise<string | null> => {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   await untilReady(url, server)
   return url
-}
-
-/** PostgreSQL refuses to run as root: then as `postgres`, or whoever is there to be nobody. */
-const unprivilegedUser = (): { uid: number; gid: number } | undefined => {
-  if (process.getuid?.() !== 0) return undefined
-  const users = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'))
-  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
-  if (user === undefined) throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody.')
-  return { uid: Number(user[2]), gid: Number(user[3]) }
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('The system gave no port.')
-  return address.port
 }
 
 const untilReady = async (url: string, server: ChildProcess): Promise<void> => {

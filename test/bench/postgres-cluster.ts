@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { chownSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort, postgresBinaries, unprivilegedUser } from '../postgres-program.ts'
 import type { CleanUps } from './clean-ups.ts'
 
 export interface PostgresCluster {
@@ -14,7 +14,7 @@ export interface PostgresCluster {
 
 /** A throw-away server as its package sets it up, fsync and all; null where there are no binaries. */
 export const startCluster = async (cleanUps: CleanUps): Promise<PostgresCluster | null> => {
-  const binaries = binariesFolder()
+  const binaries = postgresBinaries()
   if (binaries === undefined) {
     console.log('(no PostgreSQL binaries on the PATH or under /usr/lib/postgresql: that half is left out)')
     return null
@@ -50,35 +50,6 @@ export const startCluster = async (cleanUps: CleanUps): Promise<PostgresCluster 
       return url(name)
     },
   }
-}
-
-const binariesFolder = (): string | undefined => {
-  const debian = '/usr/lib/postgresql'
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  return [
-    ...(process.env.PATH ?? '').split(delimiter),
-    ...versions.map((version) => join(debian, version, 'bin')),
-  ].find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
-}
-
-/** PostgreSQL refuses to run as root. */
-const unprivilegedUser = (): { uid: number; gid: number } | undefined => {
-  if (process.getuid?.() !== 0) return undefined
-  const users = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'))
-  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
-  if (user === undefined) throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody.')
-  return { uid: Number(user[2]), gid: Number(user[3]) }
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('The system gave no port.')
-  return address.port
 }
 
 const connect = async (url: string): Promise<pg.Client> => {

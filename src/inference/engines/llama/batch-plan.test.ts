@@ -75,6 +75,19 @@ test('beside streams a prompt takes only its share, and stands apart from them',
   expect(plan(next).map(([slot]) => slot)).toEqual([2, 0, 1])
 })
 
+test('beside streams a prompt is read in whole fours, and what is left of it token by token among them', () => {
+  const stream = { slot: 0, choice: choice(1, 5, 4) }
+  expect(plan([stream, { slot: 1, choice: choice(2, 7, 0) }])).toEqual([
+    [1, 0, 4, []],
+    [0, 4, 1, [0]],
+  ])
+  expect(plan([stream, { slot: 1, choice: choice(2, 7, 4) }])).toEqual([
+    [0, 4, 1, [0]],
+    [1, 4, 1, []],
+  ])
+  expect(plan([{ slot: 1, choice: choice(2, 7, 4) }])).toEqual([[1, 4, 3, [2]]])
+})
+
 test('the oldest prompt is read first, whatever its slot', () => {
   const occupied = [
     { slot: 0, choice: choice(9, 20, 0) },

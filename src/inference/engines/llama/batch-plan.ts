@@ -72,6 +72,15 @@ const evenShare = (tokens: number, room: number): number => {
   return Math.ceil(tokens / Math.ceil(tokens / whole) / grain) * grain
 }
 
+/** Who gets one token of its own; the few left over of a prompt, too, which cost less among others than by themselves. */
+const oneByOne = (occupied: readonly Occupied[]): Occupied[] => {
+  const few = occupied.filter((each) => missing(each) < ROWS)
+  return (few.length > 1 ? few : few.filter(isWriting)).sort((a, b) => a.slot - b.slot)
+}
+
+/** Beside others, a prompt's part has no rows that are left over. */
+const wholeRows = (tokens: number): number => (tokens > ROWS ? tokens - (tokens % ROWS) : tokens)
+
 /**
  * What the next batch computes: the next token of every choice that is writing, with the guesses at those that follow; then as
  * much of the prompts as still fits, the oldest first.
@@ -79,19 +88,21 @@ const evenShare = (tokens: number, room: number): number => {
 export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): PlannedPart[] => {
   const parts: PlannedPart[] = []
   let room = limits.batchTokens
-  const writing = occupied.filter(isWriting).sort((a, b) => a.slot - b.slot)
-  for (const [index, each] of writing.entries()) {
-    const part = next(each, room - (writing.length - index - 1))
+  const inStep = oneByOne(occupied)
+  for (const [index, each] of inStep.entries()) {
+    const part = isWriting(each) ? next(each, room - (inStep.length - index - 1)) : chunk(each, 1)
     room -= part.tokens.length
     parts.push(part)
   }
   if (limits.apart(parts.length)) parts.reverse()
-  const reading = occupied.filter((each) => !isWriting(each)).sort((a, b) => a.choice.id - b.choice.id)
-  if (parts.length > 0) room = Math.min(room, limits.promptTokens(parts.length, reading.length))
+  const reading = occupied.filter((each) => !inStep.includes(each)).sort((a, b) => a.choice.id - b.choice.id)
+  const writing = inStep.filter(isWriting).length
+  if (writing > 0) room = Math.min(room, limits.promptTokens(writing, reading.length))
   const whole = room
   const prompts: PlannedPart[] = []
   for (const each of reading) {
-    const count = evenShare(missing(each), whole)
+    const share = evenShare(missing(each), whole)
+    const count = inStep.length > 0 ? wholeRows(share) : share
     // A part that is squeezed in makes the next one shorter; it waits for a batch of its own.
     if (count === 0 || count > room) break
     prompts.push(chunk(each, count))

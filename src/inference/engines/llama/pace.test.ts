@@ -7,24 +7,24 @@ const pace = (millisecondsPerToken: number) => {
   return created
 }
 
-test('before anything was measured a prompt gets what two short ones take', () => {
+test('before anything was measured a prompt gets what is read whole', () => {
   expect(createPace(256).promptTokens(1, 1)).toBe(128)
   expect(createPace(100).promptTokens(1, 1)).toBe(100)
 })
 
 test('a stream pauses a tenth of a second for a prompt, and longer the more of them wait', () => {
-  expect(pace(1).promptTokens(1, 1)).toBe(96)
-  expect(pace(1).promptTokens(8, 1)).toBe(96)
-  expect(pace(1).promptTokens(2, 4)).toBe(192)
-  expect(pace(1).promptTokens(1, 31)).toBe(256)
+  expect(pace(0.6).promptTokens(1, 1)).toBe(160)
+  expect(pace(0.6).promptTokens(8, 1)).toBe(160)
+  expect(pace(0.6).promptTokens(4, 5)).toBe(192)
+  expect(pace(0.6).promptTokens(1, 31)).toBe(256)
 })
 
 test('on a slow machine short prompts are still read whole', () => {
-  expect(pace(10).promptTokens(8, 1)).toBe(64)
+  expect(pace(10).promptTokens(8, 1)).toBe(128)
 })
 
 test('batches with hardly any prompt in them say nothing about the speed', () => {
-  const created = pace(1)
+  const created = pace(0.6)
   created.measured(31, 31_000)
-  expect(created.promptTokens(1, 1)).toBe(96)
+  expect(created.promptTokens(1, 1)).toBe(160)
 })

@@ -8,8 +8,8 @@ export interface Pace {
 
 // A stream may pause this long for the prompt of another.
 const PAUSE_MS = 100
-// Prompts as short as this are read whole: in pieces they cost a fifth more.
-const FEWEST_TOKENS = 64
+// Prompts as short as this are read whole, and short ones several at a time: one by one, each step computes few streams.
+const FEWEST_TOKENS = 128
 const GRAIN = 32
 // Batches with fewer tokens say little about the speed of prompts.
 const TELLING_TOKENS = 32
@@ -19,7 +19,7 @@ export const createPace = (batchTokens: number): Pace => {
   let perToken: number | null = null
   return {
     promptTokens: (writing, reading) => {
-      if (perToken === null) return Math.min(batchTokens, 2 * FEWEST_TOKENS)
+      if (perToken === null) return Math.min(batchTokens, FEWEST_TOKENS)
       const pause = PAUSE_MS * Math.max(1, reading / writing)
       const tokens = Math.floor(pause / perToken / GRAIN) * GRAIN
       return Math.min(batchTokens, Math.max(FEWEST_TOKENS, tokens))

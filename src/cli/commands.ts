@@ -118,6 +118,16 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   { name: 'agent', summary: 'run a training device in the foreground', load: () => import('./agent/agent.command.ts') },
   {
+    name: 'add',
+    summary: 'copy a model into the models folder of this machine',
+    load: () => import('./models/add.command.ts'),
+  },
+  {
+    name: 'remove',
+    summary: 'delete a model from that folder',
+    load: () => import('./models/remove.command.ts'),
+  },
+  {
     name: 'calibrate',
     summary: 'find out which of your prompts a smaller model can answer',
     load: () => import('./inference/calibrate.command.ts'),

@@ -42,6 +42,29 @@ const beginningOfHash = async (path: string): Promise<string> =>
     .digest('hex')
     .slice(0, 12)
 
+it('add copies a model in under its name, says what it is, and remove takes it out again', async () => {
+  const home = await emptyFolder()
+  const svc = (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home } })
+  const path = await gguf()
+  const sha256 = createHash('sha256').update('GGUF and more').digest('hex')
+  expect(await svc('add', 'mine', path)).toEqual({
+    exitCode: 0,
+    stderr: '',
+    stdout: `Added mine:q8_0 (gguf, 1 kB, sha256 ${sha256}).\nAsk it: svc run mine:q8_0 "..."\n`,
+  })
+  expect(await readFile(join(home, 'models', 'mine', 'q8_0', 'tiny-q8_0.gguf'), 'utf8')).toBe('GGUF and more')
+  expect(await svc('remove', 'mine')).toEqual({ exitCode: 0, stderr: '', stdout: 'Removed mine.\n' })
+  expect(await svc('remove', 'mine')).toEqual({
+    exitCode: 1,
+    stderr: `svc: There is no model 'mine' in ${join(home, 'models')}.\n`,
+    stdout: '',
+  })
+  expect((await svc('add', 'starter', path)).stderr).toContain(
+    "The name 'starter' belongs to the model of the package.",
+  )
+  expect((await svc('add', 'text', 'README.md')).stderr).toContain('README.md is no model')
+})
+
 it('list models shows models with their variants, damaged ones with the reason, and engines', async () => {
   const home = await emptyFolder()
   await addModel(home, { name: 'mine', path: await gguf(), source: 'here' })

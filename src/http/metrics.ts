@@ -9,9 +9,16 @@ export interface Metrics {
   countRequest(method: string, route: string, status: number, seconds: number): void
 }
 
-export const createMetrics = (): Metrics => {
+/** Of a monitor that wakes the process every so often; they include that interval. */
+const DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+  (part) => `nodejs_eventloop_lag_${part}_seconds`,
+)
+
+/** @param monitors false where waking up 100 times a second costs more than it tells: without percentiles of the lag then */
+export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean } = {}): Metrics => {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, ...(!monitors && { eventLoopMonitoringPrecision: 1000 }) })
+  if (!monitors) for (const name of DELAYS) registry.removeSingleMetric(name)
   const requests = createRequestCounts()
   for (const metric of requests.metrics) {
     // The registry only ever asks a metric for `name` and `get()`; its type demands prom-client's own classes.

@@ -27,8 +27,9 @@ const WORTH_DRAWING = 1 / 16
 export const createSelectionStore = () => ({
   /**
    * Active devices of the scope, drawn uniformly without replacement: first among those that were heard from since they
-   * registered, and only where these are too few among the others, of which some may never come. Numbers are drawn at random and looked up, so that a
-   * draw among one organisation's devices does not scan the fleet; where few devices are active, all of them are read instead.
+   * registered, and only where these are too few among the others, of which some may never come. Numbers are drawn at
+   * random and looked up, so that a draw among one organisation's devices does not scan the fleet; where few devices are
+   * active, all of them are read instead.
    */
   async drawActive(db: Executor, draw: Draw): Promise<string[]> {
     if (draw.count <= 0) return []

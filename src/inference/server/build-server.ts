@@ -87,7 +87,8 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
 
   app.server.maxConnections = 4096
   answerErrors(app)
-  const metrics = createMetrics()
+  // The computing thread may share its core with us.
+  const metrics = createMetrics({ monitors: false })
   const patience = options.patience ?? PATIENCE
   inFlight = watchTraffic(app, metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)

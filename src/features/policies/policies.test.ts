@@ -52,14 +52,17 @@ const given = async (world: World, device: TestDevice): Promise<Given> => {
   return (body as { assignments: Given[] }).assignments[0]!
 }
 
-/** Every device reports what it runs, with an accuracy that depends on the version. */
+/** Every device reports what it runs, with an accuracy that depends on the version and on how many came before with it. */
 const measure = async (
   world: World,
   fleet: readonly TestDevice[],
   accuracyOf: (version: string, n: number) => number,
 ) => {
-  for (const [n, device] of fleet.entries()) {
+  const reported = new Map<string, number>()
+  for (const device of fleet) {
     const { plan_id, version } = await given(world, device)
+    const n = reported.get(version) ?? 0
+    reported.set(version, n + 1)
     const metrics = { accuracy: accuracyOf(version, n) }
     const body = { state: 'active', version, metrics }
     const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`

@@ -17,7 +17,7 @@ export interface SharePair {
   readonly selfMask: Uint8Array
 }
 
-/** Shamir's scheme over GF(256): any `threshold` of the `count` shares give the secret, fewer say nothing about it. */
+/** Shamir's scheme over GF(256): every `threshold` of the `count` shares give the secret, fewer say nothing about it. */
 export const splitSecret = (secret: Uint8Array, count: number, threshold: number): Promise<Uint8Array[]> =>
   split(secret, count, threshold)
 

@@ -56,6 +56,8 @@ const partsOf = (root: Schema, place: string, references: References): Schema[] 
 }
 
 const both = (one: Schema, other: Schema, place: string): Schema => {
+  checkRest(one, other, place)
+  checkRest(other, one, place)
   const result: Record<string, unknown> = { ...one, ...other }
   for (const keyword of Object.keys(one)) {
     const [mine, its] = [one[keyword], other[keyword]]
@@ -65,6 +67,19 @@ const both = (one: Schema, other: Schema, place: string): Schema => {
   const properties = propertiesOf(one, other, place)
   if (properties !== undefined) result.properties = properties
   return result
+}
+
+/** What holds for the rest of one schema holds for all that the other one names apart, by pattern or place. */
+const checkRest = (one: Schema, other: Schema, place: string): void => {
+  for (const [apart, rest] of [
+    ['patternProperties', 'additionalProperties'],
+    ['prefixItems', 'items'],
+  ] as const)
+    if (one[apart] !== undefined && other[apart] === undefined && (other[rest] ?? true) !== true)
+      throw schemaFault(
+        below(place, rest),
+        `another schema has '${apart}', which it would hold for, too. Write both as one.`,
+      )
 }
 
 const together = (keyword: string, mine: unknown, its: unknown, place: string): unknown => {

@@ -18,6 +18,7 @@ import { closeGracefully } from './shutdown.ts'
 import { dropSlowClients, type InFlight, PATIENCE, type Patience } from './slow-clients.ts'
 import { requestId, watchTraffic } from './traffic.ts'
 import { compileValidator } from './validation.ts'
+import { sendWarnings, WARNING_HEADER } from './warnings.ts'
 
 const JSON_LIMIT = 1024 * 1024
 /** Public routes and keys that are not valid are counted per address, behind which many devices may share one. */
@@ -57,6 +58,7 @@ const EXPOSED = [
   'ETag',
   'Content-Disposition',
   'Content-Range',
+  WARNING_HEADER,
 ]
 
 const limitRates = (app: App, { rateLimit, authenticate, now }: ServerOptions): void => {
@@ -115,6 +117,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
   answerErrors(app)
+  sendWarnings(app)
   const patience = options.patience ?? PATIENCE
   inFlight = watchTraffic(app, options.metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)

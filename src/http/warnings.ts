@@ -1,0 +1,28 @@
+import type { FastifyRequest } from 'fastify'
+import type { App } from './app.ts'
+
+export const WARNING_HEADER = 'X-Service-Warning'
+
+const MAX_LENGTH = 2000
+const NOT_IN_A_HEADER = /[^\x20-\x7e]/gu
+
+const warnings = new WeakMap<object, string[]>()
+
+/**
+ * Says something about a request that was accepted all the same: an unknown field, a number out of range. All of a
+ * request's warnings travel in one `X-Service-Warning` header, separated by `; `.
+ */
+export const warn = (request: FastifyRequest, message: string): void => {
+  const known = warnings.get(request)
+  if (known === undefined) warnings.set(request, [message])
+  else if (!known.includes(message)) known.push(message)
+}
+
+export const sendWarnings = (app: App): void => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const text = warnings.get(request)?.join('; ').replace(NOT_IN_A_HEADER, '?')
+    if (text !== undefined)
+      reply.header(WARNING_HEADER, text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}...` : text)
+    done(null, payload)
+  })
+}

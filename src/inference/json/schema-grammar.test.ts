@@ -131,6 +131,15 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
     'a choice of at most two, listed elsewhere',
     { type: 'array', items: { $ref: '#/$defs/l' }, uniqueItems: true, maxItems: 2, $defs: { l: { enum: [1, 2, 3] } } },
   ],
+  [
+    'a choice of what is listed elsewhere and narrowed here',
+    {
+      type: 'array',
+      items: { $ref: '#/$defs/l', type: 'integer' },
+      uniqueItems: true,
+      $defs: { l: { enum: [1, 'a', 2] } },
+    },
+  ],
   ['an array of one is without equals', { type: 'array', items: { type: 'string' }, uniqueItems: true, maxItems: 1 }],
   [
     'two schemas at once',
@@ -230,6 +239,17 @@ it.each([
   ['/patternProperties/(', { patternProperties: { '(': {} } }],
   ['/additionalProperties', { allOf: [{ patternProperties: { '^x': {} } }, { additionalProperties: false }] }],
   ['/items', { allOf: [{ items: { type: 'integer' } }, { prefixItems: [{ type: 'number' }] }] }],
+  ['/items', { items: { $ref: '#/$defs/l', pattern: 'a' }, uniqueItems: true, $defs: { l: { enum: ['a', 'b'] } } }],
+  [
+    '/oneOf',
+    {
+      oneOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }],
+      $defs: {
+        a: { type: 'object', properties: { n: { $ref: '#/$defs/a' } }, required: ['n'] },
+        b: { type: 'object', properties: { n: { $ref: '#/$defs/b' } }, required: ['n'] },
+      },
+    },
+  ],
   ['/propertyNames/pattern', { type: 'object', propertyNames: { enum: ['a', 'b'], pattern: 'a' } }],
   ['/propertyNames/type', { type: 'object', propertyNames: { type: 'integer' } }],
   ['/propertyNames/not', { type: 'object', propertyNames: { not: {} } }],

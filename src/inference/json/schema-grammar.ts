@@ -9,7 +9,7 @@ import { objectNode } from './object-grammar.ts'
 import { type StringPatterns, stringPatterns } from './pattern/string-patterns.ts'
 import { boundsOf } from './schema-bounds.ts'
 import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
-import { checkKeywords, constraintsOf } from './schema-keywords.ts'
+import { checkKeywords } from './schema-keywords.ts'
 import { alternativesOf, merged, saysMore } from './schema-merge.ts'
 import { mayOverlap } from './schema-overlap.ts'
 import { type References, referencesOf } from './schema-references.ts'
@@ -66,10 +66,7 @@ class SchemaCompiler {
     if (schema.$ref !== undefined) return this.#reference(schema, place)
     if (schema.anyOf !== undefined) return this.#alternatives(schema, 'anyOf', place)
     if (schema.oneOf !== undefined) return this.#alternatives(schema, 'oneOf', place)
-    if (schema.enum !== undefined || schema.const !== undefined) {
-      checkConstants(schema, place)
-      return constantNode(schema, place)
-    }
+    if (schema.enum !== undefined || schema.const !== undefined) return constantNode(schema, place)
     const types = typesOf(schema, place)
     return types === null ? anyValue : choice(...types.map((type) => this.#ofType(type, schema, place)))
   }
@@ -86,10 +83,11 @@ class SchemaCompiler {
     return rule(name)
   }
 
-  readonly #whole = (schema: unknown, place: string): unknown => {
-    const resolved = this.#references.resolved(schema)
-    return isSchema(resolved) && saysMore(resolved) ? merged(resolved, place, this.#references) : resolved
-  }
+  /** The schema without references and 'allOf', for looking into it. */
+  readonly #whole = (schema: unknown, place: string): unknown =>
+    isSchema(schema) && (schema.$ref !== undefined || saysMore(schema))
+      ? merged(schema, place, this.#references)
+      : schema
 
   #ofType(type: SchemaType, schema: Schema, place: string): GrammarNode {
     switch (type) {
@@ -154,9 +152,4 @@ class SchemaCompiler {
     const target = this.#references.follow(schema.$ref, place)
     return this.named(target.schema, target.place)
   }
-}
-
-const checkConstants = (schema: Schema, place: string): void => {
-  const beside = constraintsOf(schema).find((keyword) => !['type', 'enum', 'const'].includes(keyword))
-  if (beside !== undefined) throw schemaFault(place, `'${beside}' stands beside constants: leave out those it forbids.`)
 }

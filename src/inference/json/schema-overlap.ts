@@ -1,11 +1,19 @@
 import { isSchema, type Schema } from './schema-fault.ts'
 import { typeOf } from './schema-types.ts'
 
+const DEEPEST = 20
+
 /**
  * Whether a value may be valid under both schemas, as far as can be told: apart are those of different types, with different
- * constants, and objects that a required property tells apart. Doubt counts as overlap.
+ * constants, and objects that a required property tells apart. Doubt counts as overlap, and so do circles.
  */
-export const mayOverlap = (one: unknown, other: unknown, resolve: (schema: unknown) => unknown): boolean => {
+export const mayOverlap = (
+  one: unknown,
+  other: unknown,
+  resolve: (schema: unknown) => unknown,
+  depth = DEEPEST,
+): boolean => {
+  if (depth === 0) return true
   if (!isSchema(one) || !isSchema(other)) return true
   const constants = constantsOf(one)
   const others = constantsOf(other)
@@ -15,10 +23,10 @@ export const mayOverlap = (one: unknown, other: unknown, resolve: (schema: unkno
   if (types === null || otherTypes === null) return true
   const shared = types.filter((type) => otherTypes.includes(type))
   if (shared.length === 0) return false
-  return shared.join() !== 'object' || !objectsApart(one, other, resolve)
+  return shared.join() !== 'object' || !objectsApart(one, other, resolve, depth)
 }
 
-const objectsApart = (one: Schema, other: Schema, resolve: (schema: unknown) => unknown): boolean => {
+const objectsApart = (one: Schema, other: Schema, resolve: (schema: unknown) => unknown, depth: number): boolean => {
   for (const [from, to] of [
     [one, other],
     [other, one],
@@ -27,7 +35,11 @@ const objectsApart = (one: Schema, other: Schema, resolve: (schema: unknown) => 
       const mine = propertyOf(from, name)
       const its = propertyOf(to, name)
       if (its === undefined && to.additionalProperties === false) return true
-      if (its !== undefined && requiredOf(to).includes(name) && !mayOverlap(resolve(mine), resolve(its), resolve))
+      if (
+        its !== undefined &&
+        requiredOf(to).includes(name) &&
+        !mayOverlap(resolve(mine), resolve(its), resolve, depth - 1)
+      )
         return true
     }
   return false

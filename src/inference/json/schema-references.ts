@@ -1,15 +1,10 @@
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 
 /** What `$ref` points at inside one schema. */
 export interface References {
   /** Where the reference at `place` leads. */
   follow(reference: unknown, place: string): { readonly schema: unknown; readonly place: string }
-  /** The schema that a chain of references ends at, for comparing schemas. */
-  resolved(schema: unknown): unknown
 }
-
-/** More than that is a circle. */
-const LONGEST_CHAIN = 100
 
 export const referencesOf = (root: Schema): References => {
   const follow: References['follow'] = (reference, place) => {
@@ -23,15 +18,7 @@ export const referencesOf = (root: Schema): References => {
     }
     return { schema: at, place: pointer }
   }
-  return {
-    follow,
-    resolved: (schema) => {
-      let at = schema
-      for (let steps = 0; steps < LONGEST_CHAIN && isSchema(at) && at.$ref !== undefined; steps++)
-        at = follow(at.$ref, '').schema
-      return at
-    },
-  }
+  return { follow }
 }
 
 /** A JSON pointer as it stands in a fragment of a URL (RFC 6901, section 6). */

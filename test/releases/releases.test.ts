@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { gunzipSync } from 'node:zlib'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { compose } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import { unpackFolder } from '../../src/db/embedded/template.ts'
+import { emptyFolder, freshPostgresUrl, hasPostgres } from '../databases.ts'
+
+// Data written by released versions, as record.ts kept it: everything in it must still be there. Answers may have gained fields.
+
+interface Recorded {
+  readonly key: string
+  readonly device_key: string
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
+const fixture = (release: string, name: string) =>
+  readFile(new URL(`../fixtures/releases/${release}/${name}`, import.meta.url))
+
+/** Using a key writes down when. */
+const exceptUse = (name: string, value: unknown): unknown => (name === 'last_used_at' ? undefined : value)
+
+const recorded = async (release: string, name: string): Promise<Recorded> =>
+  JSON.parse((await fixture(release, name)).toString(), exceptUse)
+
+/** When the answers were recorded: later, what is due would move on. */
+const timeOf = ({ answers }: Recorded): Date => {
+  const times = JSON.stringify(answers).match(/"(last_seen_at|created_at)":"[^"]+/g) ?? []
+  return new Date(
+    times
+      .map((text) => text.split('":"')[1]!)
+      .sort()
+      .at(-1)!,
+  )
+}
+
+const expectEverything = async (
+  settings: { readonly dataDir: string; readonly databaseUrl: string | null; readonly enrollment: 'open' | 'token' },
+  was: Recorded,
+): Promise<void> => {
+  const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), ...settings, port: 0 }
+  const service = await compose(config, { now: () => timeOf(was) })
+  onTestFinished(() => service.close())
+  const get = async (path: string, key: string) => {
+    const answer = await service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
+    return { path, status: answer.statusCode, body: answer.json() }
+  }
+  for (const [path, body] of Object.entries(was.answers)) {
+    if (path === '/models' || path === '/training/rounds') continue
+    expect(await get(path, was.key)).toMatchObject({ path, status: 200, body })
+  }
+  // After these answers a round was added whose loss version 1.0.0 stored as Infinity, and could not list.
+  const known = was.answers['/models'] as { models: { id: string }[]; total: number }
+  const { status, body } = await get('/models?limit=100', was.key)
+  expect(status).toBe(200)
+  expect(body.total).toBe(known.total + 1)
+  expect(body.models).toEqual(
+    expect.arrayContaining(known.models.map((model) => expect.objectContaining({ id: model.id }))),
+  )
+  expect(body.models.map((model: { loss: number | null }) => model.loss)).toContain(null)
+  const rounds = await get('/training/rounds', was.key)
+  expect(rounds).toMatchObject({ status: 200, body: { total: 4 } })
+  expect((await get('/devices/d2', was.device_key)).status).toBe(200)
+}
+
+test('a data folder written by version 1.0.0 opens with everything in it', async () => {
+  const was = await recorded('1.0.0', 'data-folder.json')
+  const dataDir = `${await emptyFolder()}/data`
+  await unpackFolder(await fixture('1.0.0', 'data-folder.br'), dataDir)
+  await expectEverything({ dataDir, databaseUrl: null, enrollment: 'open' }, was)
+})
+
+test.skipIf(!hasPostgres())('a PostgreSQL dump of version 1.0.0 opens with everything in it', async () => {
+  const was = await recorded('1.0.0', 'postgres-dump.json')
+  const databaseUrl = await freshPostgresUrl('template1')
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  await client.query(gunzipSync(await fixture('1.0.0', 'postgres-dump.sql.gz')).toString())
+  await client.end()
+  // The weight files are not in the dump; no answer but a download needs them.
+  await expectEverything({ dataDir: await emptyFolder(), databaseUrl, enrollment: 'token' }, was)
+})

@@ -49,6 +49,8 @@ export interface ConnectionSettings {
   readonly signal?: AbortSignal | undefined
   /** A whole answer must have arrived by then. 30 s by default. */
   readonly patienceMs?: number | undefined
+  /** Told what the service says of a request that it accepted all the same. */
+  readonly warn?: ((warning: string) => void) | undefined
 }
 
 type Answer<Data> = Parameters<typeof unwrap<Data>>[0]
@@ -71,7 +73,7 @@ export const toFailure = (
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, patienceMs = PATIENCE_MS } = settings
+  const { baseUrl, apiKey, signal, patienceMs = PATIENCE_MS, warn } = settings
 
   /** Waits for the whole answer, so that a connection that breaks half-way is told here too. */
   const fetchWhole = async (request: Request): Promise<Response> => {
@@ -84,6 +86,8 @@ export const connect = (settings: ConnectionSettings): Connection => {
       // A redirect would carry the key to somewhere nobody named.
       const response = await fetch(request, { signal: stop.signal, redirect: 'error' })
       const { status, headers } = response
+      const warning = headers.get('x-service-warning')
+      if (warning !== null) warn?.(warning)
       const body = await response.arrayBuffer()
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {

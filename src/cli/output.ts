@@ -11,6 +11,8 @@ export interface Output {
   table(header: readonly string[], rows: readonly (readonly (string | null)[])[]): void
   /** A line about what is going on. */
   note(text: string): void
+  /** What the service says of a request that it accepted all the same. */
+  warn(text: string): void
 }
 
 /** A key is printed where it was made and nowhere else, however it got into a message. */
@@ -39,6 +41,7 @@ const usesColour = (sink: TextSink, env: Io['env']): boolean =>
 export const createOutput = ({ stdout, stderr, env }: Io): Output => {
   const bold = (text: string): string => (usesColour(stdout, env) ? `\u001b[1m${text}\u001b[22m` : text)
   const line = (text: string): void => void stdout.write(`${text}\n`)
+  const note = (text: string): void => void stderr.write(`${withoutKeys(harmless(text))}\n`)
   return {
     line: (text) => line(harmless(text)),
     json: (value) => line(JSON.stringify(value, null, 2)),
@@ -48,6 +51,7 @@ export const createOutput = ({ stdout, stderr, env }: Io): Output => {
       line(bold(head!))
       body.forEach(line)
     },
-    note: (text) => void stderr.write(`${withoutKeys(harmless(text))}\n`),
+    note,
+    warn: (text) => note(`Warning: ${text}`),
   }
 }

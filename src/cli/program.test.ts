@@ -139,6 +139,21 @@ it('says so when something else answers, cuts the answer off, or sends the key e
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection cut off).\n${ADVICE}`)
 })
 
+it('shows what the service says of a request that it accepted all the same', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'x-service-warning': 'unknown field `x` was ignored',
+    })
+    response.end(JSON.stringify({ keys: [], total: 0, limit: 100, offset: 0 }))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { exitCode, stderr } = await svc('keys list', { SERVICE_API_KEY: 'k', SERVICE_API_BASE: base })
+  expect([exitCode, stderr]).toEqual([0, 'Warning: unknown field `x` was ignored\n'])
+})
+
 it('names the file that it cannot use, and why', async () => {
   const folder = await emptyFolder()
   await mkdir(join(folder, 'credentials.json'))

@@ -26,6 +26,7 @@ export interface ConnectOptions {
 
 export const createSession = (io: Io): Session => {
   const home = openHome(io)
+  const out = createOutput(io)
   const { env } = io
 
   const apiBase: Session['apiBase'] = async (option) => {
@@ -45,7 +46,7 @@ export const createSession = (io: Io): Session => {
 
   return {
     io,
-    out: createOutput(io),
+    out,
     home,
     now: io.now ?? (() => new Date()),
     apiBase,
@@ -66,6 +67,7 @@ export const createSession = (io: Io): Session => {
         keySource: found.source,
         signal: io.signal,
         patienceMs: options.patienceMs,
+        warn: out.warn,
       })
     },
   }

@@ -17,6 +17,7 @@ import { compileSerializer } from './serialization.ts'
 import { closeGracefully } from './shutdown.ts'
 import { dropSlowClients, type InFlight, PATIENCE, type Patience } from './slow-clients.ts'
 import { requestId, watchTraffic } from './traffic.ts'
+import { checkFieldNames } from './unknown-fields.ts'
 import { compileValidator } from './validation.ts'
 import { sendWarnings, WARNING_HEADER } from './warnings.ts'
 
@@ -122,6 +123,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   inFlight = watchTraffic(app, options.metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)
   readInput(app)
+  checkFieldNames(app)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
   if (options.corsOrigins.length > 0) {
     const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins]

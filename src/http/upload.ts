@@ -2,6 +2,8 @@ import multipart from '@fastify/multipart'
 import type { FastifyError, FastifyRequest } from 'fastify'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import type { App } from './app.ts'
+import { routeConfigOf } from './route-config.ts'
+import { checkFormFieldNames } from './unknown-fields.ts'
 
 const FILE_PART = 'file'
 const MOST_FIELDS = 50
@@ -136,6 +138,8 @@ export const readUpload = async <Staged extends Discardable>(
       fileName = safeName(part.filename)
       staged = await blobs.stage(part.file, { maxBytes })
     }
+    const { form } = routeConfigOf(request)
+    if (form !== undefined) checkFormFieldNames(request, form, Object.fromEntries(fields))
     if (instead !== undefined && fields.has(instead.field)) {
       if (staged !== undefined)
         throw badRequest(`The form has a file and the field '${instead.field}'. Send one of them.`)

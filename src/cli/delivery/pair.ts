@@ -28,7 +28,12 @@ export const pair = async (options: PairOptions, session: Session): Promise<void
   const signal = io.signal ?? new AbortController().signal
   const state = await openAgentState(home.folder, baseUrl, options.deviceId)
   const known = await state.load()
-  const connection = connect({ baseUrl, signal, ...(known && { apiKey: known.apiKey, keySource: home.folder }) })
+  const connection = connect({
+    baseUrl,
+    signal,
+    warn: out.warn,
+    ...(known && { apiKey: known.apiKey, keySource: home.folder }),
+  })
   const claimed = await connection.ask((client) =>
     client.POST('/api/v1/pairings/claim', {
       body: {

@@ -132,7 +132,8 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       let failure: Failure
       let waitMs: number | null = null
       try {
-        const { status, body, retryAfterMs } = await send()
+        const { status, body, retryAfterMs, warning } = await send()
+        if (warning !== null) out.warn(warning)
         if (status === 201) {
           const { warnings, ...version } = body as ListedVersion & { readonly warnings: readonly string[] }
           if (version.model_hash === `sha256:${sha256}`) return outcome(version, false, warnings)

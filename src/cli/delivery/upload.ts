@@ -35,6 +35,8 @@ export interface Answer {
   readonly retryAfterMs: number | null
   /** Bytes that the service has of an upload. */
   readonly uploadOffset: number | null
+  /** The answer's X-Service-Warning. */
+  readonly warning: string | null
   readonly body: unknown
 }
 
@@ -92,6 +94,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
           status: response.statusCode ?? 0,
           retryAfterMs: seconds === null ? null : seconds * 1000,
           uploadOffset: numberIn(response.headers['upload-offset']),
+          warning: [response.headers['x-service-warning'] ?? null].flat().join('; ') || null,
           body: parsed(text),
         })
       })

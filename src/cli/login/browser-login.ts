@@ -38,7 +38,7 @@ const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | unde
  */
 export const loginWithBrowser = async (session: Session, apiBase: string): Promise<Credentials> => {
   const { io, out } = session
-  const connection = connect({ baseUrl: apiBase, signal: io.signal })
+  const connection = connect({ baseUrl: apiBase, signal: io.signal, warn: out.warn })
   await connection.ask((client) => client.GET('/api/v1/health'))
 
   const state = randomBytes(32).toString('base64url')

@@ -344,3 +344,12 @@ test('something else than the service at that address is noticed', async () => {
   await expect(service.device().register({ until: 0 })).rejects.toThrow('Is the service running and the address right?')
   await expect(service.device().register({ until: 0 })).rejects.toThrow('answered without a key. Is it the service?')
 })
+
+test('a warning of the service is logged once, however often it comes', async () => {
+  const warning = { 'x-service-warning': 'metrics.x is out of range and was recorded as null' }
+  const { device } = await scripted(json(200, beat, warning), json(200, beat, warning), json(200, beat))
+  const logged: string[] = []
+  const warned = device({ log: (message) => logged.push(message) })
+  for (let i = 0; i < 3; i++) await warned.heartbeat()
+  expect(logged).toEqual(['The service warns: metrics.x is out of range and was recorded as null'])
+})

@@ -22,7 +22,7 @@ export interface DeviceOptions {
   readonly sleep?: Sleep
   readonly now?: () => number
   readonly random?: () => number
-  /** Told about every try that is repeated. */
+  /** Told about every try that is repeated, and once of each warning that the service answers with. */
   readonly log?: (message: string) => void
 }
 

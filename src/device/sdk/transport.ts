@@ -32,6 +32,9 @@ export interface TransportOptions {
   readonly world: Surroundings
 }
 
+/** A heartbeat repeats the warning of the one before: each is told once, and not endlessly many. */
+const MAX_WARNINGS = 100
+
 /** fetch says only "fetch failed"; the reason is one or two causes down. */
 const reasonOf = (error: unknown): string => {
   let current = error
@@ -49,13 +52,21 @@ export const policyOf = ({ until }: Patience, { now }: Surroundings): RetryPolic
 
 /** Requests to one service, with the key added and every wait bounded. */
 export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOptions): Transport => {
+  const shown = new Set<string>()
+  const showWarning = (warning: string | null): void => {
+    if (warning === null || shown.has(warning) || shown.size >= MAX_WARNINGS) return
+    shown.add(warning)
+    world.log(`The service warns: ${warning}`)
+  }
   const api = createClient({
     baseUrl,
     fetch: async (request) => {
       const key = bearer()
       if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
       // A redirect would resend the key and the weights to somewhere nobody named.
-      return fetch(request, { redirect: 'error' })
+      const response = await fetch(request, { redirect: 'error' })
+      showWarning(response.headers.get('x-service-warning'))
+      return response
     },
   })
 

@@ -36,6 +36,28 @@ const get = async (world: World, key: string, path: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>
 
 describe('a training job', () => {
+  it('is not started with a misspelled field, and says which was meant', async () => {
+    const { world, key, modelId } = await prepared(1)
+    const refused = async (fields: object) => {
+      const { status, body } = await world.request('POST', '/api/v1/training/jobs', {
+        key,
+        body: { model: modelId, ...fields },
+      })
+      return [status, (body as { message: string }).message]
+    }
+    expect(await refused({ round: 3 })).toEqual([400, 'unknown field `round`; did you mean `rounds`?'])
+    expect(await refused({ timout_seconds: 60 })).toEqual([
+      400,
+      'unknown field `timout_seconds`; did you mean `timeout_seconds`?',
+    ])
+    expect(await refused({ privacy: { clipnorm: 1, noise_multiplier: 1 } })).toEqual([
+      400,
+      'unknown field `privacy.clipnorm`; did you mean `privacy.clip_norm`?',
+    ])
+    const jobs = await world.request('GET', '/api/v1/training/jobs', { key })
+    expect(jobs.body).toMatchObject({ total: 0 })
+  })
+
   it('says what it is, with every default', async () => {
     const { world, key, modelId } = await prepared(1)
     const answer = await startJob(world, key, { rounds: undefined, hyperparameters: undefined, name: 'first' })

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { meantBy } from './misspelling.ts'
+
+const KNOWN = ['timeout_seconds', 'rounds', 'min_devices', 'target_devices', 'model', 'mu', 'group_a', 'group_b']
+
+it.each([
+  ['timout_seconds', 'timeout_seconds'],
+  ['timeout_secnods', 'timeout_seconds'],
+  ['timeoutSeconds', 'timeout_seconds'],
+  ['TIMEOUT-SECONDS', 'timeout_seconds'],
+  ['round', 'rounds'],
+  ['ruonds', 'rounds'],
+  ['mindevices', 'min_devices'],
+  ['min_device', 'min_devices'],
+  ['modle', 'model'],
+  ['MU', 'mu'],
+  ['group_c', 'group_a'],
+])('%s is taken for a misspelling of %s', (name, known) => {
+  expect(meantBy(name, KNOWN)).toBe(known)
+})
+
+it.each(['nu', 'm', 'mod', 'seconds', 'devices', 'timeout', '', 'x'.repeat(100_000), 'rounds_left'])(
+  'a name that is not near a known one, like %.20s, is a misspelling of none',
+  (name) => {
+    expect(meantBy(name, KNOWN)).toBeNull()
+  },
+)

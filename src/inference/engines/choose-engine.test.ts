@@ -3,6 +3,7 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
 import { InferenceError } from '../errors.ts'
 import type { ModelFile, ModelFormat } from '../models/model-file.ts'
+import { LLAMA_VERSION, llamaBuild } from '../parts/part.ts'
 import { chooseEngine } from './choose-engine.ts'
 import { allEngines } from './installed-engines.ts'
 
@@ -73,7 +74,12 @@ it('every engine is listed, with where it is or how to get it', async () => {
   await putDouble(folder, 'mnncli')
   const engines = await allEngines({ PATH: folder })
   expect(engines.filter(({ name }) => name !== 'onnxruntime')).toEqual([
-    { name: 'llama.cpp', installed: true, where: 'node-llama-cpp', install: 'npm install node-llama-cpp' },
+    {
+      name: 'llama.cpp',
+      installed: true,
+      where: llamaBuild(),
+      install: `npm install ${llamaBuild()}@${LLAMA_VERSION}`,
+    },
     { name: 'mlx-lm', installed: false, where: null, install: 'pip install mlx-lm' },
     {
       name: 'mlc-llm',

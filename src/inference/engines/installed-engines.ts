@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { ENGINE_NAMES, type EngineName } from '../engine.ts'
 import { partState } from '../parts/installed-part.ts'
-import { enginesFolder, installLine, ONNXRUNTIME } from '../parts/part.ts'
+import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from '../parts/part.ts'
 import { type Environment, findProgram } from './find-program.ts'
 import { PROGRAMS } from './proxied/programs.ts'
 
@@ -14,24 +14,22 @@ export interface EngineStatus {
   readonly install: string
 }
 
-/** Comes with the package, unless it was installed without optional packages. */
-const LLAMA = 'node-llama-cpp'
-
 /** Found without loading it: loading takes long, and may crash where a binary does not fit. */
 const isResolvable = (name: string): boolean => {
   try {
     createRequire(import.meta.url).resolve(name)
     return true
-  } catch (error) {
-    // There, but for `import` only.
-    return (error as NodeJS.ErrnoException).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED'
+  } catch {
+    return false
   }
 }
 
 export const engineStatus = async (name: EngineName, env: Environment): Promise<EngineStatus> => {
   if (name === 'llama.cpp') {
-    const installed = isResolvable(LLAMA)
-    return { name, installed, where: installed ? LLAMA : null, install: `npm install ${LLAMA}` }
+    // Comes with the package, unless that was installed without optional packages.
+    const build = llamaBuild()
+    const installed = build !== null && isResolvable(build)
+    return { name, installed, where: installed ? build : null, install: `npm install ${build}@${LLAMA_VERSION}` }
   }
   if (name === 'onnxruntime') {
     const part = await partState(ONNXRUNTIME, enginesFolder(env))

@@ -1,6 +1,6 @@
 import type { Engine, EngineName } from '../engine.ts'
 import type { ModelFile } from '../models/model-file.ts'
-import { llamaModule } from '../parts/installed-part.ts'
+import { llamaGpuModule } from '../parts/installed-part.ts'
 import { enginesFolder } from '../parts/part.ts'
 import type { Environment } from './find-program.ts'
 import type { LlamaOptions } from './llama/settings.ts'
@@ -18,7 +18,7 @@ export interface OpenOptions extends Omit<LlamaOptions, 'name' | 'path' | 'gpuMo
 export const openEngine = async ({ model, engine, env, ...settings }: OpenOptions): Promise<Engine> => {
   if (engine === 'llama.cpp') {
     const { openLlamaEngine } = await import('./llama/open-engine.ts')
-    const gpuModule = await llamaModule(enginesFolder(env))
+    const gpuModule = await llamaGpuModule(enginesFolder(env))
     return openLlamaEngine({ name: model.name, path: model.path, ...settings, gpuModule })
   }
   if (engine === 'onnxruntime') {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { installPart, removePart } from './install-part.ts'
-import { llamaModule, partState, requirePart } from './installed-part.ts'
-import { enginesFolder, LLAMA_GPU, type Part } from './part.ts'
+import { llamaGpuModule, partState, requirePart } from './installed-part.ts'
+import { enginesFolder, LLAMA_VERSION, type Part, VULKAN } from './part.ts'
 
 const PART: Part = {
   folder: 'thing',
@@ -156,15 +156,16 @@ test('a damaged part says so, and is replaced by installing it again; removing i
   expect(await readdir(engines)).toEqual([])
 })
 
-test('llama.cpp for graphics cards is taken where it is installed, in the version of this program', async () => {
+test('a build of llama.cpp for graphics cards is taken where it is installed, in the version of this program', async () => {
   const { engines } = await start()
-  expect(await llamaModule(engines)).toBe(null)
-  const place = join(engines, LLAMA_GPU.folder, 'node_modules')
-  await mkdir(place, { recursive: true })
-  await symlink(join(process.cwd(), 'node_modules', 'node-llama-cpp'), join(place, 'node-llama-cpp'))
-  expect(await llamaModule(engines)).toBe(join(place, 'node-llama-cpp', 'dist', 'index.js'))
-  const { dependencies } = JSON.parse(await readFile('package.json', 'utf8'))
-  expect(LLAMA_GPU.packages).toEqual({ 'node-llama-cpp': dependencies['node-llama-cpp'] })
+  expect(await llamaGpuModule(engines)).toBe(null)
+  const folder = join(engines, VULKAN.folder, 'node_modules', VULKAN.module.name)
+  await mkdir(join(folder, 'dist'), { recursive: true })
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ version: LLAMA_VERSION }))
+  await writeFile(join(folder, 'dist', 'index.js'), '')
+  expect(await llamaGpuModule(engines)).toBe(join(folder, 'dist', 'index.js'))
+  const { optionalDependencies } = JSON.parse(await readFile('package.json', 'utf8'))
+  expect(new Set(Object.values(optionalDependencies))).toEqual(new Set([LLAMA_VERSION]))
 })
 
 test('parts are in the folder of the user', () => {

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InferenceError } from '../errors.ts'
-import { installLine, LLAMA_GPU, type Part } from './part.ts'
+import { CUDA, installLine, type Part, VULKAN } from './part.ts'
 
 /** What is there of a part. */
 export type PartState =
@@ -62,8 +63,13 @@ export const requirePart = async (part: Part, engines: string): Promise<string> 
   )
 }
 
-/** node-llama-cpp with builds for graphics cards where those are installed; null: the one of this package. */
-export const llamaModule = async (engines: string): Promise<string | null> => {
-  const found = await partState(LLAMA_GPU, engines)
-  return found.state === 'installed' ? found.modulePath : null
+const NVIDIA_DRIVERS = ['/proc/driver/nvidia/version', 'C:\\Windows\\System32\\nvcuda.dll']
+
+/** The file of an installed build of llama.cpp for graphics cards: CUDA where NVIDIA's driver is, else Vulkan; null: none. */
+export const llamaGpuModule = async (engines: string): Promise<string | null> => {
+  for (const part of NVIDIA_DRIVERS.some((path) => existsSync(path)) ? [CUDA, VULKAN] : [VULKAN]) {
+    const found = await partState(part, engines)
+    if (found.state === 'installed') return found.modulePath
+  }
+  return null
 }

@@ -41,21 +41,49 @@ export const ONNXRUNTIME: Part = {
   unused: ['onnxruntime-web', ...OTHER_PLATFORMS],
 }
 
-/** The version of node-llama-cpp that this program was made for, here and in package.json. */
-const NODE_LLAMA_CPP = '3.22.1'
+/** Of llama.cpp's builds, which node-llama-cpp publishes: the version in package.json too. */
+export const LLAMA_VERSION = '3.22.1'
 
-export const LLAMA_GPU: Part = {
-  folder: 'llama.cpp-gpu',
-  names: ['llama.cpp-cuda', 'llama.cpp-vulkan'],
-  summary: 'llama.cpp on graphics cards: the CUDA and Vulkan builds',
-  packages: { 'node-llama-cpp': NODE_LLAMA_CPP },
-  module: { name: 'node-llama-cpp', file: 'dist/index.js' },
-  megabytes: 725,
-  npmrc: [],
-  unused: [],
+const CPU_BUILDS: Readonly<Record<string, string>> = {
+  'linux-x64': 'linux-x64',
+  'linux-arm64': 'linux-arm64',
+  'linux-arm': 'linux-armv7l',
+  'linux-riscv64': 'linux-riscv64',
+  'darwin-arm64': 'mac-arm64-metal',
+  'darwin-x64': 'mac-x64',
+  'win32-x64': 'win-x64',
+  'win32-arm64': 'win-arm64',
 }
 
-export const PARTS: readonly Part[] = [ONNXRUNTIME, LLAMA_GPU]
+/** The package with llama.cpp for this system's processor; null where there is none. */
+export const llamaBuild = (): string | null => {
+  const system = CPU_BUILDS[`${process.platform}-${process.arch}`]
+  return system === undefined ? null : `@node-llama-cpp/${system}`
+}
+
+/** Where there are builds of llama.cpp for graphics cards: the name of their system. */
+const GPU_SYSTEMS: Readonly<Record<string, string>> = { 'linux-x64': 'linux-x64', 'win32-x64': 'win-x64' }
+const GPU_SYSTEM = GPU_SYSTEMS[`${process.platform}-${process.arch}`]
+
+const gpuBuild = (kind: 'cuda' | 'vulkan', megabytes: number): Part => {
+  const name = `@node-llama-cpp/${GPU_SYSTEM ?? 'linux-x64'}-${kind}`
+  const names = kind === 'cuda' ? [name, `${name}-ext`] : [name]
+  return {
+    folder: `llama.cpp-${kind}`,
+    names: [kind, `llama.cpp-${kind}`],
+    summary: `llama.cpp on graphics cards: the ${kind === 'cuda' ? 'CUDA' : 'Vulkan'} build`,
+    packages: Object.fromEntries(names.map((each) => [each, LLAMA_VERSION])),
+    module: { name, file: 'dist/index.js' },
+    megabytes,
+    npmrc: [],
+    unused: [],
+  }
+}
+
+export const CUDA = gpuBuild('cuda', 560)
+export const VULKAN = gpuBuild('vulkan', 110)
+
+export const PARTS: readonly Part[] = [ONNXRUNTIME, ...(GPU_SYSTEM === undefined ? [] : [CUDA, VULKAN])]
 
 export const partNamed = (name: string): Part | null => PARTS.find(({ names }) => names.includes(name)) ?? null
 

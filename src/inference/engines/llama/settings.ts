@@ -21,7 +21,7 @@ export interface LlamaOptions {
   /** For states of prompts that are no longer running; 0 switches the reuse of prompts off. */
   readonly cacheMegabytes: number
   readonly draft?: DraftOptions | null
-  /** An installed node-llama-cpp with builds for graphics cards; null: the processor. */
+  /** The file of an installed build for graphics cards; null: the processor. */
   readonly gpuModule?: string | null
   readonly log: (line: string) => void
 }

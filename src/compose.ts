@@ -141,6 +141,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     async close() {
       changes.close()
       await app.close()
+      await foundation.closeAccounting()
       await clockwork.stop()
       await keys.flushUses()
       await foundation.close()

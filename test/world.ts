@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import { Accounting } from '../src/accounting/accounting.ts'
 import { AggregationWorkers } from '../src/aggregation/worker-pool.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { compose, type Service } from '../src/compose.ts'
@@ -53,6 +54,7 @@ export interface WorldOptions {
 
 // Starting a thread from .ts files takes a second: all services of a process share these, which end with it.
 const workers = new AggregationWorkers()
+const accounting = new Accounting()
 
 /** Closed when the test ends. */
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
@@ -68,7 +70,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
   const database = durable ? null : await openTestDatabase(kind)
-  const start = () => compose(config, { now, workers, ...(database && { database }) })
+  const start = () => compose(config, { now, workers, accounting, ...(database && { database }) })
   let service = await start()
   let baseUrl = await service.app.listen({ host: config.host, port: 0 })
   onTestFinished(() => service.close())

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { Accounting } from '../accounting/accounting.ts'
 import { AggregationWorkers } from '../aggregation/worker-pool.ts'
 import { openFolderStore } from '../blobs/folder-store.ts'
 import { openPartialFiles } from '../blobs/partial-files.ts'
@@ -21,6 +22,7 @@ export interface Surroundings {
   readonly database?: Database
   /** Threads to work with, instead of its own; `close` leaves them running. */
   readonly workers?: AggregationWorkers
+  readonly accounting?: Accounting
 }
 
 /** What every feature stands on: the log, the database, the files, the threads, time and chance. */
@@ -48,9 +50,14 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
   const blobs = await openFolderStore(blobsFolder)
   const partials = await openPartialFiles(blobsFolder)
   const workers = surroundings.workers ?? new AggregationWorkers()
+  const accounting = surroundings.accounting ?? new Accounting()
+  /** Whoever waits for an answer is told that the service is shutting down. */
+  const closeAccounting = async (): Promise<void> => {
+    if (surroundings.accounting === undefined) await accounting.close()
+  }
   const close = async (): Promise<void> => {
     if (surroundings.workers === undefined) await workers.close()
     await database.close()
   }
-  return { config, database, blobs, partials, workers, log, now, newId, random, close }
+  return { config, database, blobs, partials, workers, accounting, log, now, newId, random, closeAccounting, close }
 }

@@ -44,11 +44,11 @@ export const composeTraining = (
   catalogue: Catalogue,
   parts: { readonly observations: Delivery['observations']; readonly changes: RoundSignal; readonly wake: Wake },
 ) => {
-  const { config, database, blobs, workers, log, random, now, newId } = foundation
+  const { config, database, blobs, workers, accounting, log, random, now, newId } = foundation
   const { files, devices, groups, models, sharedModels } = catalogue
   const { observations, changes, wake } = parts
   const ledgerStore = createLedgerStore()
-  const ledger = createLedger({ store: ledgerStore, now, newId })
+  const ledger = createLedger({ database, store: ledgerStore, accounting, now, newId })
   const federations = createFederationsService({
     database,
     store: createFederationsStore(),
@@ -82,6 +82,7 @@ export const composeTraining = (
   const secureStore = createSecureRoundsStore()
   const secureSteps = createSecureSteps({ store: secureStore, blobs, workers, now })
   const starts = createRoundStarts({
+    database,
     store: roundsStore,
     selection: createSelectionStore(),
     participants,

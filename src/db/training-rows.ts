@@ -35,6 +35,7 @@ export interface PrivacyBudgetRow {
   total_epsilon: number
   total_delta: number
   updated_at: Date
+  revision: Generated<number>
 }
 
 export interface PrivacyLedgerRow {

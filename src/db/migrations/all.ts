@@ -2,6 +2,7 @@ import { foundation } from './0001-foundation.ts'
 import { benchmarks } from './0002-benchmarks.ts'
 import { delivery } from './0003-delivery.ts'
 import { training } from './0004-training.ts'
+import { ledgerRevision } from './0006-ledger-revision.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
-export const MIGRATIONS = [foundation, benchmarks, delivery, training] as const
+export const MIGRATIONS = [foundation, benchmarks, delivery, training, ledgerRevision] as const

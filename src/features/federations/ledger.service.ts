@@ -1,66 +1,76 @@
+import type { Accounting, Asker } from '../../accounting/accounting.ts'
 import type { Database, Executor } from '../../db/open.ts'
-import { conflict } from '../../domain/errors.ts'
-import { createAccounting, type PrivacyLoss } from '../../domain/privacy/accountant.ts'
-import { grouped, type NoisySteps, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
-import { noiseForEpsilon, roundsLeft } from '../../domain/privacy/planning.ts'
-import type { Budget, LedgerStore } from './ledger.store.ts'
-import { createTurns } from './turns.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
+import { grouped, type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
+import type { LedgerStore } from './ledger.store.ts'
 
-/** What a private round costs, before it starts. */
-export interface Reservation extends NoisySteps {
+/** Steps that fit a federation's budget, on top of all that was booked at this revision of its ledger. */
+export interface Quote extends NoisySteps {
   readonly federationId: string
+  readonly revision: number
+}
+
+/** What a reservation is for. */
+export interface Booked {
   readonly roundId: string
   readonly jobId: string | null
   readonly clipNorm: number | null
 }
 
-/** Computed losses are kept: the same sums are asked for again and again. */
-const MOST_KEPT = 200
+/** The federation's budget does not allow it. */
+export class BudgetRefused extends ServiceError {
+  override readonly name = 'BudgetRefused'
+}
+
+/** Something else was booked since the quote was made: it may not fit any more. */
+export class LedgerMoved extends ServiceError {
+  override readonly name = 'LedgerMoved'
+}
+
+/** Of those that book at once one is always first: this many others are waited for. */
+const MAX_ATTEMPTS = 20
 
 /**
  * The privacy ledger: rounds reserve what they will cost before they start, and it is spent when their result is out.
- * Reserving locks the federation's budget until the transaction ends, so that concurrent rounds cannot overdraw it.
+ * What a round costs is computed before its transaction, which only compares revisions: nothing booked in between goes
+ * unnoticed, and no lock is held while anything is computed.
  */
 export const createLedger = (parts: {
+  readonly database: Database
   readonly store: LedgerStore
+  readonly accounting: Pick<Accounting, 'ask'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { store, now, newId } = parts
-  const accounting = createAccounting()
-  const inTurns = createTurns()
-  const kept = new Map<string, Promise<PrivacyLoss>>()
-
-  const keep = (key: string, loss: Promise<PrivacyLoss>): void => {
-    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
-    kept.set(key, loss)
-  }
+  const { database, store, accounting, now, newId } = parts
 
   /** What `more` rounds on top of the `spent` ones cost together; with `enough`, whether that fits is all that is told. */
-  const lossOf = async (
+  const lossOf = (
+    asker: Asker,
     { spent, more = [] }: { readonly spent: readonly NoisySteps[]; readonly more?: readonly NoisySteps[] },
     delta: number,
-    enough?: number,
+    enough: number | null = null,
   ): Promise<PrivacyLoss> => {
-    const key = JSON.stringify([grouped([...spent, ...more]).map((kind) => Object.values(kind)), delta])
-    const known = kept.get(key)
-    if (known !== undefined) return known
-    const computed = inTurns(accounting.loss(more, delta, enough === undefined ? { spent } : { spent, enough }))
-    if (enough === undefined) keep(key, computed)
-    // What ended early is not the tightest that can be said.
-    else if ((await computed).pld !== null) keep(key, computed)
-    return computed
+    requireDelta(delta)
+    for (const steps of more) requireNoisySteps(steps)
+    return accounting.ask<'loss'>(asker, { kind: 'loss', spent: grouped(spent), more: grouped(more), delta, enough })
   }
 
-  /** Throws conflict, with the numbers, where `more` on top of what is spent and reserved would exceed the budget. */
-  const requireRoom = async (db: Executor, federationId: string, budget: Budget | null, more: NoisySteps) => {
-    requireNoisySteps(more)
+  /** Throws conflict, with the numbers, where the steps on top of what is spent and reserved would exceed the budget. */
+  const quote = async (asker: Asker, federationId: string, more: NoisySteps): Promise<Quote> => {
+    const { noiseMultiplier, sampleRate, steps } = more
+    // The budget first: what is booked after it has been read makes another revision of it.
+    const budget = await store.budget(database.sql, federationId)
     if (budget === null) throw noBudget(federationId)
-    const committed = await store.steps(db, federationId, ['settled', 'reserved'])
-    const after = await lossOf({ spent: committed, more: [more] }, budget.delta, budget.epsilon)
-    if (after.epsilon <= budget.epsilon) return
-    const before = await lossOf({ spent: committed }, budget.delta)
-    throw conflict(
+    const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
+    const after = await lossOf(asker, { spent: committed, more: [more] }, budget.delta, budget.epsilon)
+    if (after.epsilon <= budget.epsilon) {
+      return { noiseMultiplier, sampleRate, steps, federationId, revision: budget.revision }
+    }
+    const before = await lossOf(asker, { spent: committed }, budget.delta)
+    throw new BudgetRefused(
+      'conflict',
       `The privacy budget does not allow this: epsilon ${show(before.epsilon)} of ${show(budget.epsilon)} is spent or ` +
         `reserved, and with it would be ${show(after.epsilon)} (delta ${budget.delta}, by ${after.accountant.toUpperCase()} ` +
         'accounting). Use more noise, sample fewer devices, run fewer rounds, or raise the budget.',
@@ -69,18 +79,72 @@ export const createLedger = (parts: {
 
   return {
     lossOf,
+    quote,
 
-    /** The least noise for a plan; null when none is enough. */
-    noiseFor: (wanted: Parameters<typeof noiseForEpsilon>[0]): Promise<number | null> =>
-      inTurns(noiseForEpsilon(wanted, accounting)),
+    /** The least noise with which so many steps fit an epsilon; null when none is enough. */
+    noiseFor: (
+      asker: Asker,
+      wanted: {
+        readonly epsilon: number
+        readonly delta: number
+        readonly sampleRate: number
+        readonly steps: number
+        readonly spent?: readonly NoisySteps[]
+      },
+    ): Promise<number | null> => {
+      const { epsilon, delta, sampleRate, steps, spent = [] } = wanted
+      requireDelta(delta)
+      requireNoisySteps({ noiseMultiplier: 1, sampleRate, steps })
+      return accounting.ask<'noise'>(asker, { kind: 'noise', spent: grouped(spent), epsilon, delta, sampleRate, steps })
+    },
 
     /** How many more such rounds fit an epsilon. */
-    roundsLeft: (wanted: Parameters<typeof roundsLeft>[0]): Promise<number> => inTurns(roundsLeft(wanted, accounting)),
+    roundsLeft: (
+      asker: Asker,
+      wanted: {
+        readonly epsilon: number
+        readonly delta: number
+        readonly round: NoisySteps
+        readonly spent: readonly NoisySteps[]
+      },
+    ): Promise<number> => {
+      const { epsilon, delta, round, spent } = wanted
+      requireDelta(delta)
+      requireNoisySteps(round)
+      return accounting.ask<'rounds'>(asker, { kind: 'rounds', spent: grouped(spent), epsilon, delta, round })
+    },
 
-    /** Books what a round will cost. Call it in the transaction that starts the round. @throws conflict when too much */
-    async reserve(tx: Executor, wanted: Reservation): Promise<void> {
-      await requireRoom(tx, wanted.federationId, await store.lockBudget(tx, wanted.federationId), wanted)
-      await store.insert(tx, { ...wanted, id: newId(), reservedAt: now() })
+    /**
+     * Books what was quoted, in the transaction that starts the round.
+     * @throws LedgerMoved when something else was booked since the quote: make another one and try again
+     */
+    async reserve(tx: Executor, { federationId, revision, ...steps }: Quote, booked: Booked): Promise<void> {
+      if (!(await store.advance(tx, federationId, revision))) {
+        throw new LedgerMoved(
+          'conflict',
+          'Other private rounds of this federation started at the same moment. Try again.',
+        )
+      }
+      await store.insert(tx, { ...steps, ...booked, federationId, id: newId(), reservedAt: now() })
+    },
+
+    /**
+     * Runs `work`, a transaction that reserves what it is given, and runs it again with a new quote where something else
+     * was booked in between. Throws conflict, with the numbers, when the budget does not allow it.
+     */
+    async withQuote<T>(
+      asker: Asker,
+      federationId: string,
+      more: NoisySteps,
+      work: (quote: Quote) => Promise<T>,
+    ): Promise<T> {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await work(await quote(asker, federationId, more))
+        } catch (error) {
+          if (!(error instanceof LedgerMoved) || attempt === MAX_ATTEMPTS) throw error
+        }
+      }
     },
 
     /** The round's noised result is out: what it reserved is spent. Does nothing for a round that reserved nothing. */
@@ -92,16 +156,12 @@ export const createLedger = (parts: {
     release: async (tx: Executor, roundId: string): Promise<void> => {
       await store.end(tx, roundId, 'released', now())
     },
-
-    /** For a job that plans several rounds: throws conflict, with the numbers, where they would exceed the budget. */
-    async requireRoomFor(database: Database, federationId: string, planned: NoisySteps): Promise<void> {
-      await requireRoom(database.sql, federationId, await store.budget(database.sql, federationId), planned)
-    },
   }
 }
 
 const noBudget = (federationId: string) =>
-  conflict(
+  new BudgetRefused(
+    'conflict',
     `Federation ${federationId} has no privacy budget, so no private round can be booked. Set one first: ` +
       `PUT /api/v1/federations/${federationId}/privacy/budget.`,
   )

@@ -11,6 +11,11 @@ export interface Budget {
   readonly delta: number
 }
 
+/** A budget as it stands: whatever is booked against it makes another revision of it. */
+export interface StoredBudget extends Budget {
+  readonly revision: number
+}
+
 export type EntryStatus = 'reserved' | 'settled' | 'released'
 
 export interface LedgerEntry extends NoisySteps {
@@ -33,16 +38,16 @@ export type NewEntry = Omit<LedgerEntry, 'status' | 'epsilonAfter' | 'accountant
 const inOrder = sql`settled_at nulls last, ordinal`
 
 export const createLedgerStore = () => ({
-  async budget(db: Executor, federationId: string): Promise<Budget | null> {
+  async budget(db: Executor, federationId: string): Promise<StoredBudget | null> {
     const row = await db
       .selectFrom('privacy_budgets')
       .selectAll()
       .where('federation_id', '=', federationId)
       .executeTakeFirst()
-    return row === undefined ? null : { epsilon: row.total_epsilon, delta: row.total_delta }
+    return row === undefined ? null : { epsilon: row.total_epsilon, delta: row.total_delta, revision: row.revision }
   },
 
-  /** The budget, locked until the transaction ends: of two that reserve, the second waits for the first. */
+  /** The budget, locked until the transaction ends. */
   async lockBudget(tx: Executor, federationId: string): Promise<Budget | null> {
     const row = await tx
       .selectFrom('privacy_budgets')
@@ -53,13 +58,26 @@ export const createLedgerStore = () => ({
     return row === undefined ? null : { epsilon: row.total_epsilon, delta: row.total_delta }
   },
 
+  /**
+   * Says that the ledger has changed. False where it has done so before, after `revision`: then nothing happens. Of two
+   * that call it with one revision, the second waits for the first one's transaction, and gets false.
+   */
+  async advance(tx: Executor, federationId: string, revision: number): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('privacy_budgets')
+      .set({ revision: revision + 1 })
+      .where('federation_id', '=', federationId)
+      .where('revision', '=', revision)
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows > 0n
+  },
+
   async setBudget(tx: Executor, federationId: string, { epsilon, delta }: Budget, at: Date): Promise<void> {
     await sql`
       insert into privacy_budgets as b (federation_id, total_epsilon, total_delta, updated_at)
       values (${federationId}, ${epsilon}, ${delta}, ${at})
-      on conflict (federation_id) do update set total_epsilon = ${epsilon}, total_delta = ${delta}, updated_at = ${at}`.execute(
-      tx,
-    )
+      on conflict (federation_id) do update set total_epsilon = ${epsilon}, total_delta = ${delta}, updated_at = ${at},
+        revision = b.revision + 1`.execute(tx)
   },
 
   /** Forgets what entries were computed to cost: it was for another delta. */
@@ -145,16 +163,18 @@ export const createLedgerStore = () => ({
     return rows.map(toSteps)
   },
 
+  /** Keeps what an entry was computed to cost at a delta, unless the budget has got another one since. */
   async keepCost(
     db: Executor,
-    id: string,
-    cost: { readonly epsilon: number; readonly accountant: Accountant },
+    entry: Pick<LedgerEntry, 'id' | 'federationId'>,
+    cost: { readonly epsilon: number; readonly accountant: Accountant; readonly delta: number },
   ): Promise<void> {
-    await db
-      .updateTable('privacy_ledger')
-      .set({ epsilon_after: cost.epsilon, accountant: cost.accountant })
-      .where('id', '=', id)
-      .execute()
+    await sql`
+      update privacy_ledger set epsilon_after = ${cost.epsilon}, accountant = ${cost.accountant}
+      where id = ${entry.id} and exists (
+        select from privacy_budgets where federation_id = ${entry.federationId} and total_delta = ${cost.delta})`.execute(
+      db,
+    )
   },
 })
 

@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { eachDatabase } from '../../../test/databases.ts'
+import { Accounting } from '../../accounting/accounting.ts'
 import type { Database } from '../../db/open.ts'
 import { createFederationsStore } from './federations.store.ts'
 import { createLedger } from './ledger.service.ts'
 import { createLedgerStore } from './ledger.store.ts'
 
 const now = () => new Date('2026-01-01T00:00:00Z')
+const accounting = new Accounting()
+afterAll(() => accounting.close())
+
+/** Who asks. */
+const acme = { orgId: 'acme' }
 
 const openLedger = async (database: Database, budget: { epsilon: number; delta: number } | null) => {
   const federationId = randomUUID()
@@ -24,19 +30,21 @@ const openLedger = async (database: Database, budget: { epsilon: number; delta: 
   const store = createLedgerStore()
   if (budget !== null) await store.setBudget(database.sql, federationId, budget, now())
   const round = (noiseMultiplier = 1.1, sampleRate = 0.1) => ({
-    federationId,
     roundId: randomUUID(),
     jobId: null,
+    clipNorm: 1,
     noiseMultiplier,
     sampleRate,
     steps: 1,
-    clipNorm: 1,
   })
   // Each caller has a ledger of its own, as processes have.
-  const ledger = () => createLedger({ store, now, newId: randomUUID })
-  const reserve = async (wanted = round()) => {
-    await database.transaction((tx) => ledger().reserve(tx, wanted))
-    return wanted.roundId
+  const ledger = () => createLedger({ database, store, accounting, now, newId: randomUUID })
+  const reserve = async ({ noiseMultiplier, sampleRate, steps, ...booked } = round()) => {
+    const own = ledger()
+    await own.withQuote(acme, federationId, { noiseMultiplier, sampleRate, steps }, (quote) =>
+      database.transaction((tx) => own.reserve(tx, quote, booked)),
+    )
+    return booked.roundId
   }
   const statuses = async () =>
     (await database.sql.selectFrom('privacy_ledger').select('status').orderBy('ordinal').execute()).map((r) => r.status)
@@ -84,13 +92,18 @@ eachDatabase('the privacy ledger', (open) => {
 
   it('undoes a reservation with the transaction that it was made in', async () => {
     const database = await open()
-    const { ledger, round, statuses } = await openLedger(database, TEN)
+    const { federationId, ledger, round, reserve, statuses } = await openLedger(database, TEN)
+    const quote = await ledger().quote(acme, federationId, round())
     const failing = database.transaction(async (tx) => {
-      await ledger().reserve(tx, round())
+      await ledger().reserve(tx, quote, round())
       throw new Error('the round could not start')
     })
     await expect(failing).rejects.toThrow('the round could not start')
     expect(await statuses()).toEqual([])
+    // The ledger has not moved either: the quote still holds.
+    await database.transaction((tx) => ledger().reserve(tx, quote, round()))
+    await reserve()
+    expect(await statuses()).toEqual(['reserved', 'reserved'])
   })
 
   it('adds up rounds with different noise and sampling', async () => {
@@ -118,11 +131,10 @@ eachDatabase('the privacy ledger', (open) => {
   })
 
   it('tells a job whether all of its rounds would fit, and books nothing', async () => {
-    const database = await open()
-    const { federationId, ledger, statuses } = await openLedger(database, TEN)
+    const { federationId, ledger, statuses } = await openLedger(await open(), TEN)
     const planned = { noiseMultiplier: 1.1, sampleRate: 0.1 }
-    await ledger().requireRoomFor(database, federationId, { ...planned, steps: 10 })
-    await expect(ledger().requireRoomFor(database, federationId, { ...planned, steps: 11 })).rejects.toMatchObject({
+    await ledger().quote(acme, federationId, { ...planned, steps: 10 })
+    await expect(ledger().quote(acme, federationId, { ...planned, steps: 11 })).rejects.toMatchObject({
       code: 'conflict',
     })
     expect(await statuses()).toEqual([])

@@ -1,5 +1,7 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
+import { hangUpOn } from '../../http/hang-up.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { FederationParams } from './federations.schema.ts'
 import type { Checks } from './members.routes.ts'
@@ -32,7 +34,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: reads,
     },
-    async (request) => present(await privacy.state(callerOf(request), request.params.federation_id)),
+    async (request, reply) => present(await privacy.state(askingCaller(request, reply), request.params.federation_id)),
   )
 
   app.put(
@@ -48,10 +50,10 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: { access: 'training:write', errors: ['not_found'], beforeInvalid: owned } satisfies RouteConfig,
     },
-    async (request) => {
+    async (request, reply) => {
       const { total_epsilon_budget, total_delta_budget } = request.body
       const budget = { epsilon: total_epsilon_budget, delta: total_delta_budget ?? 1e-5 }
-      return present(await privacy.setBudget(callerOf(request), request.params.federation_id, budget))
+      return present(await privacy.setBudget(askingCaller(request, reply), request.params.federation_id, budget))
     },
   )
 
@@ -68,10 +70,15 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: reads,
     },
-    async (request) => {
+    async (request, reply) => {
       const { federation_id } = request.params
       const { target_delta } = request.query
-      const found = await privacy.estimate(callerOf(request), federation_id, stepsOf(request.query), target_delta)
+      const found = await privacy.estimate(
+        askingCaller(request, reply),
+        federation_id,
+        stepsOf(request.query),
+        target_delta,
+      )
       return {
         current_epsilon: finite(found.currentEpsilon),
         projected_epsilon: finite(found.projectedEpsilon),
@@ -99,10 +106,10 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: reads,
     },
-    async (request) => {
+    async (request, reply) => {
       const { limit, offset } = request.query
       const { federation_id } = request.params
-      const found = await privacy.history(callerOf(request), federation_id, { limit, offset })
+      const found = await privacy.history(askingCaller(request, reply), federation_id, { limit, offset })
       return {
         federation_id,
         history: found.entries.map(presentEntry),
@@ -127,10 +134,10 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: reads,
     },
-    async (request) => {
+    async (request, reply) => {
       const { federation_id } = request.params
       const { sample_rate, num_steps, target_epsilon, target_delta } = request.query
-      const found = await privacy.noiseFor(callerOf(request), federation_id, {
+      const found = await privacy.noiseFor(askingCaller(request, reply), federation_id, {
         sampleRate: sample_rate,
         steps: num_steps,
         epsilon: target_epsilon,
@@ -161,10 +168,15 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: reads,
     },
-    async (request) => {
+    async (request, reply) => {
       const { federation_id } = request.params
       const { target_delta } = request.query
-      const found = await privacy.roundsLeft(callerOf(request), federation_id, stepsOf(request.query), target_delta)
+      const found = await privacy.roundsLeft(
+        askingCaller(request, reply),
+        federation_id,
+        stepsOf(request.query),
+        target_delta,
+      )
       return {
         federation_id,
         rounds_left: found.rounds,
@@ -175,6 +187,12 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     },
   )
 }
+
+/** The caller, until nobody waits for the answer any more. */
+const askingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
+  ...callerOf(request),
+  signal: hangUpOn(reply.raw),
+})
 
 const stepsOf = (query: { noise_multiplier: number; sample_rate: number; num_steps: number }) => ({
   noiseMultiplier: query.noise_multiplier,

@@ -1,7 +1,8 @@
+import type { Asker } from '../../accounting/accounting.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
-import { type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
+import { type NoisySteps, requireDelta } from '../../domain/privacy/mechanism.ts'
 import type { FederationsService } from './federations.service.ts'
 import type { Ledger } from './ledger.service.ts'
 import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
@@ -37,6 +38,9 @@ export interface HistoryEntry extends LedgerEntry {
   readonly epsilonCost: number | null
 }
 
+/** A caller; the signal withdraws what is being computed for it. */
+type AskingCaller = Caller & Asker
+
 /** Questions about a federation's privacy budget. Only `setBudget` changes anything. */
 export const createPrivacyService = (parts: {
   readonly database: Database
@@ -57,19 +61,19 @@ export const createPrivacyService = (parts: {
     return { federation, budget, delta, committed }
   }
 
-  const stateOf = async (federationId: string): Promise<BudgetState> => {
+  const stateOf = async (asker: Asker, federationId: string): Promise<BudgetState> => {
     const budget = await store.budget(database.sql, federationId)
     const { delta } = budget ?? NO_BUDGET
     const settled = await store.steps(database.sql, federationId, ['settled'])
     const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
-    const spent = await ledger.lossOf({ spent: settled }, delta)
+    const spent = await ledger.lossOf(asker, { spent: settled }, delta)
     return {
       federationId,
       budget,
       delta,
       epsilonSpent: spent.epsilon,
       // Two bounds, each of them within a thousandth: the one of more may come out a little below the other.
-      epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf({ spent: committed }, delta)).epsilon),
+      epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf(asker, { spent: committed }, delta)).epsilon),
       accountant: spent.accountant,
       roundsTracked: await store.count(database.sql, federationId, 'settled'),
     }
@@ -77,12 +81,13 @@ export const createPrivacyService = (parts: {
 
   /** Computes what was never asked for, entry by entry, and keeps it. */
   const withCosts = async (
+    asker: Asker,
     federationId: string,
     entries: readonly LedgerEntry[],
     { delta, offset }: { readonly delta: number; readonly offset: number },
   ): Promise<HistoryEntry[]> => {
     const before = async (count: number) => store.firstSteps(database.sql, federationId, count)
-    let previous = (await ledger.lossOf({ spent: await before(offset) }, delta)).epsilon
+    let previous = (await ledger.lossOf(asker, { spent: await before(offset) }, delta)).epsilon
     const priced: HistoryEntry[] = []
     for (const [at, entry] of entries.entries()) {
       if (entry.status !== 'settled') {
@@ -91,10 +96,10 @@ export const createPrivacyService = (parts: {
       }
       let { epsilonAfter, accountant } = entry
       if (epsilonAfter === null) {
-        const loss = await ledger.lossOf({ spent: await before(offset + at + 1) }, delta)
+        const loss = await ledger.lossOf(asker, { spent: await before(offset + at + 1) }, delta)
         epsilonAfter = Math.max(previous, loss.epsilon)
         accountant = loss.accountant
-        await store.keepCost(database.sql, entry.id, { epsilon: epsilonAfter, accountant })
+        await store.keepCost(database.sql, entry, { epsilon: epsilonAfter, accountant, delta })
       }
       priced.push({ ...entry, epsilonAfter, accountant, epsilonCost: Math.max(0, epsilonAfter - previous) })
       previous = epsilonAfter
@@ -103,12 +108,12 @@ export const createPrivacyService = (parts: {
   }
 
   return {
-    async state(caller: Caller, federationId: string): Promise<BudgetState> {
-      return stateOf((await federations.getAsMember(caller, federationId)).id)
+    async state(caller: AskingCaller, federationId: string): Promise<BudgetState> {
+      return stateOf(caller, (await federations.getAsMember(caller, federationId)).id)
     },
 
     /** May be below what is spent: then nothing more can be. What rounds cost is computed anew for another delta. */
-    async setBudget(caller: Caller, federationId: string, budget: Budget): Promise<BudgetState> {
+    async setBudget(caller: AskingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
       const federation = await federations.getAsOwner(caller, federationId)
       requireDelta(budget.delta)
       await database.transaction(async (tx) => {
@@ -116,20 +121,19 @@ export const createPrivacyService = (parts: {
         await store.setBudget(tx, federation.id, budget, now())
         if (before !== null && before.delta !== budget.delta) await store.forgetCosts(tx, federation.id)
       })
-      return stateOf(federation.id)
+      return stateOf(caller, federation.id)
     },
 
     /** What a round would cost on top of what is spent and reserved. */
     async estimate(
-      caller: Caller,
+      caller: AskingCaller,
       federationId: string,
       round: NoisySteps,
       wantedDelta: number | undefined,
     ): Promise<Estimate> {
       const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
-      requireNoisySteps(round)
-      const current = await ledger.lossOf({ spent: committed }, delta)
-      const projected = await ledger.lossOf({ spent: committed, more: [round] }, delta)
+      const current = await ledger.lossOf(caller, { spent: committed }, delta)
+      const projected = await ledger.lossOf(caller, { spent: committed, more: [round] }, delta)
       return {
         currentEpsilon: current.epsilon,
         projectedEpsilon: Math.max(current.epsilon, projected.epsilon),
@@ -142,22 +146,21 @@ export const createPrivacyService = (parts: {
       }
     },
 
-    async history(caller: Caller, federationId: string, page: { limit: number; offset: number }) {
+    async history(caller: AskingCaller, federationId: string, page: { limit: number; offset: number }) {
       const { federation, delta } = await standing(caller, federationId)
       const { entries, total } = await store.history(database.sql, federation.id, page)
-      return { entries: await withCosts(federation.id, entries, { delta, offset: page.offset }), total, delta }
+      return { entries: await withCosts(caller, federation.id, entries, { delta, offset: page.offset }), total, delta }
     },
 
     /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. */
     async noiseFor(
-      caller: Caller,
+      caller: AskingCaller,
       federationId: string,
       wanted: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
     ) {
       const { budget, delta, committed } = await standing(caller, federationId, wanted.delta)
       const epsilon = wanted.epsilon ?? budget.epsilon
-      requireNoisySteps({ noiseMultiplier: 1, sampleRate: wanted.sampleRate, steps: wanted.steps })
-      const noiseMultiplier = await ledger.noiseFor({
+      const noiseMultiplier = await ledger.noiseFor(caller, {
         epsilon,
         delta,
         sampleRate: wanted.sampleRate,
@@ -168,20 +171,19 @@ export const createPrivacyService = (parts: {
         noiseMultiplier,
         epsilon,
         delta,
-        currentEpsilon: (await ledger.lossOf({ spent: committed }, delta)).epsilon,
+        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
       }
     },
 
     /** How many more such rounds fit the budget. */
-    async roundsLeft(caller: Caller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
+    async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
       const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
-      requireNoisySteps(round)
-      const rounds = await ledger.roundsLeft({ epsilon: budget.epsilon, delta, round, spent: committed })
+      const rounds = await ledger.roundsLeft(caller, { epsilon: budget.epsilon, delta, round, spent: committed })
       return {
         rounds,
         epsilon: budget.epsilon,
         delta,
-        currentEpsilon: (await ledger.lossOf({ spent: committed }, delta)).epsilon,
+        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
       }
     },
   }

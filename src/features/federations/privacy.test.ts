@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { openTestDatabase } from '../../../test/databases.ts'
+import { Accounting } from '../../accounting/accounting.ts'
 import type { Caller } from '../../domain/access.ts'
 import { openLeague } from './federation.fixture.ts'
 import { createFederationsService } from './federations.service.ts'
@@ -12,6 +13,8 @@ import { createPrivacyService } from './privacy.service.ts'
 import { createSharedModelsStore } from './shared-models.store.ts'
 
 const start = new Date('2026-01-01T00:00:00Z')
+const accounting = new Accounting()
+afterAll(() => accounting.close())
 
 describe('a privacy budget over HTTP', () => {
   it('is empty until the owner sets it, and may be set again', async () => {
@@ -149,7 +152,7 @@ describe('the history of a privacy budget', () => {
     const now = () => at
     const parts = { database, now, newId: randomUUID }
     const store = createLedgerStore()
-    const ledger = createLedger({ store, now, newId: randomUUID })
+    const ledger = createLedger({ database, store, accounting, now, newId: randomUUID })
     const federations = createFederationsService({
       ...parts,
       store: createFederationsStore(),
@@ -163,16 +166,9 @@ describe('the history of a privacy budget', () => {
     await privacy.setBudget(owner, federation.id, { epsilon: 8, delta: 1e-5 })
     const reserve = async (noiseMultiplier: number, sampleRate: number) => {
       const roundId = randomUUID()
-      const wanted = {
-        federationId: federation.id,
-        roundId,
-        jobId: null,
-        noiseMultiplier,
-        sampleRate,
-        steps: 1,
-        clipNorm: 1,
-      }
-      await database.transaction((tx) => ledger.reserve(tx, wanted))
+      await ledger.withQuote(owner, federation.id, { noiseMultiplier, sampleRate, steps: 1 }, (quote) =>
+        database.transaction((tx) => ledger.reserve(tx, quote, { roundId, jobId: null, clipNorm: 1 })),
+      )
       return roundId
     }
     const settle = async (roundId: string) => {

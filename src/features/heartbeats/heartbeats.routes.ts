@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http'
 import { tagOfAll } from '../../domain/assignment.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
+import { hangUpOn } from '../../http/hang-up.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { optionalBody } from '../../http/validation.ts'
 import { presentAssignment } from '../assignments/assignments.schema.ts'
@@ -58,12 +58,3 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
 
 // Aborting makes an error with a stack, a sixth of a heartbeat's CPU time: only those that wait have a signal of their own.
 const NEVER = new AbortController().signal
-
-/** Aborts when nobody waits for the answer any more. The request's own 'close' comes as soon as its body is read. */
-const hangUpOn = (answer: ServerResponse): AbortSignal => {
-  const gone = new AbortController()
-  answer.once('close', () => {
-    if (!answer.writableFinished) gone.abort()
-  })
-  return gone.signal
-}

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
-import { DEFAULT_DELTA, type NoisySteps } from '../../domain/privacy/mechanism.ts'
+import { DEFAULT_DELTA } from '../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import {
@@ -19,6 +19,7 @@ import {
   type StopRule,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../domain/training-job.ts'
+import type { Ledger } from '../federations/ledger.service.ts'
 import type { ModelsService } from '../models/models.service.ts'
 import type { Reach } from '../rounds/round-reach.service.ts'
 import type { RoundStarts } from '../rounds/round-starts.service.ts'
@@ -71,16 +72,7 @@ export const createJobPlans = (parts: {
   readonly secure: Pick<SecureSteps, 'prepare'>
   /** Whether a stored file's tensors can be read. */
   readonly isReadable: (sha256: string) => Promise<boolean>
-  readonly ledger: {
-    requireRoomFor(database: Database, federationId: string, planned: NoisySteps): Promise<void>
-    /** The least noise with which so many steps cost no more than epsilon; null where there is none. */
-    noiseFor(plan: {
-      readonly epsilon: number
-      readonly delta: number
-      readonly sampleRate: number
-      readonly steps: number
-    }): Promise<number | null>
-  }
+  readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
 }) => {
   const { database, models, rounds, starts, secure, isReadable, ledger } = parts
 
@@ -93,7 +85,11 @@ export const createJobPlans = (parts: {
     }
   }
 
-  const privacyOf = async (asked: NonNullable<NewJob['privacy']>, sampleRate: number, steps: number) => {
+  const privacyOf = async (
+    caller: Caller,
+    asked: NonNullable<NewJob['privacy']>,
+    { sampleRate, steps }: { readonly sampleRate: number; readonly steps: number },
+  ) => {
     const {
       noiseMultiplier: given,
       targetEpsilon: epsilon,
@@ -105,7 +101,7 @@ export const createJobPlans = (parts: {
       throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
     }
     if (given !== undefined) return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
-    const noiseMultiplier = await ledger.noiseFor({ epsilon: epsilon!, delta, sampleRate, steps })
+    const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
     if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta }
     throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)
   }
@@ -139,10 +135,11 @@ export const createJobPlans = (parts: {
       const count = wanted.rounds ?? JOB_ROUNDS.default
       const sampleRate =
         wanted.privacy === undefined ? 1 : await starts.sampleRateOf(database.sql, reach.scope, sizes.selected)
-      const privacy = wanted.privacy === undefined ? null : await privacyOf(wanted.privacy, sampleRate, count)
+      const privacy =
+        wanted.privacy === undefined ? null : await privacyOf(caller, wanted.privacy, { sampleRate, steps: count })
       if (privacy !== null && reach.federationId !== null) {
         const { noiseMultiplier } = privacy
-        await ledger.requireRoomFor(database, reach.federationId, { noiseMultiplier, sampleRate, steps: count })
+        await ledger.quote(caller, reach.federationId, { noiseMultiplier, sampleRate, steps: count })
       }
       return {
         modelId: version.modelId,

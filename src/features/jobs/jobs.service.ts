@@ -4,9 +4,10 @@ import { notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import { type JobStatus, nextJobStatus, noDevices, roundSizes } from '../../domain/training-job.ts'
+import { BudgetRefused } from '../federations/ledger.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
-import { BudgetRefused, type JobSpending, type RoundStarts } from '../rounds/round-starts.service.ts'
+import type { JobSpending, OpenRound, Price, RoundStarts, ToPrice } from '../rounds/round-starts.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
@@ -41,43 +42,55 @@ export const createJobsService = (parts: {
     return job
   }
 
+  /** What its price depends on: the same outside the transaction that starts the round, and inside. */
+  const toPrice = async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
+    const { settings, orgId, federationId } = job
+    const sizes = roundSizes(settings)
+    return {
+      orgId,
+      federationId,
+      scope: await rounds.scopeOf(db, job),
+      privacy:
+        settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
+      targetDevices: sizes.selected,
+      wantedUpdates: sizes.wanted,
+      starter: null,
+    }
+  }
+
   /** Starts the job's next round in this transaction, or says why there is none yet. */
   const openRound = async (
     tx: Database['sql'],
     job: StoredJob,
     version: StoredVersion,
     secured: SecurePlan | null,
+    price: Price | null,
   ): Promise<StoredRound | null> => {
     const { settings } = job
     const sizes = roundSizes(settings)
-    const scope = await rounds.scopeOf(tx, job)
+    const priced = await toPrice(tx, job)
     // With fewer devices than the strategy needs, or a secure round its threshold, the round could only fail.
     const needed = Math.max(sizes.minDevices, secured?.settings.threshold ?? 0)
-    const active = await starts.countActive(tx, scope, needed)
+    const active = await starts.countActive(tx, priced.scope, needed)
     if (active < needed) {
       await waitForDevices(tx, job, { active, needed })
       return null
     }
+    // The devices that it needs have come since it was looked at: its noise is priced at its next turn.
+    if (priced.privacy !== null && price === null) return null
     const previous = await rounds.latestOfJob(tx, job.id)
     const isAsynchronous = STRATEGY_RULES[settings.strategy.name].asynchronous
-    const round = await starts.open(tx, {
-      orgId: job.orgId,
+    const wanted: OpenRound = {
+      ...priced,
       groupId: job.groupId,
-      federationId: job.federationId,
-      scope,
       strategy: settings.strategy,
       hyperparameters: settings.hyperparameters,
       minDevices: sizes.minDevices,
-      targetDevices: sizes.selected,
-      wantedUpdates: sizes.wanted,
       timeoutSeconds: settings.timeoutSeconds,
       // A buffer is not closed by a grace: who is slow is what it is for.
       graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
       version,
-      privacy:
-        settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
       secure: secured,
-      starter: null,
       job: {
         id: job.id,
         step: job.roundsCompleted,
@@ -85,7 +98,8 @@ export const createJobsService = (parts: {
         controlSha256: job.controlSha256,
         previousRoundId: previous?.id ?? null,
       },
-    })
+    }
+    const round = await starts.open(tx, wanted, price)
     await store.update(tx, job.id, {
       status: nextJobStatus(job.status, 'begin'),
       waiting_until: null,
@@ -113,6 +127,16 @@ export const createJobsService = (parts: {
     }
   }
 
+  /** Runs `work` at the price of the job's next round; at none while the round has no noise, or too few devices. */
+  const priced = async (job: StoredJob, work: (price: Price | null) => Promise<boolean>): Promise<boolean> => {
+    if (job.settings.privacy === null) return work(null)
+    if (await rounds.isInProgress(database.sql, job.orgId)) return false
+    const wanted = await toPrice(database.sql, job)
+    const { minDevices } = roundSizes(job.settings)
+    const isWaiting = (await starts.countActive(database.sql, wanted.scope, minDevices)) < minDevices
+    return isWaiting ? work(null) : starts.priced(wanted, work)
+  }
+
   /** Starts the job's next round, where it is the job's turn; true when it did. */
   const advance = async (id: string): Promise<boolean> => {
     const seen = await store.find(database.sql, id)
@@ -120,15 +144,18 @@ export const createJobsService = (parts: {
     const version = await models.newestVersion((seen.latestModelId ?? seen.modelId)!)
     try {
       const secured = await securePlanOf(seen, version!)
-      return await database.transaction(async (tx) => {
-        const job = await store.lockFree(tx, id)
-        if (job === null || job.latestModelId !== seen.latestModelId) return false
-        if (await rounds.isInProgress(tx, job.orgId)) return false
-        return (await openRound(tx, job, version!, secured)) !== null
-      })
+      return await priced(seen, (price) =>
+        database.transaction(async (tx) => {
+          const job = await store.lockFree(tx, id)
+          if (job === null || job.latestModelId !== seen.latestModelId) return false
+          if (await rounds.isInProgress(tx, job.orgId)) return false
+          return (await openRound(tx, job, version!, secured, price)) !== null
+        }),
+      )
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error
-      // Somebody else has started a round of the organisation in this moment: the job waits its turn.
+      // Somebody else has started a round in this moment, or asks much about privacy: the job waits its turn.
+      if (error.code === 'rate_limited') return false
       if (error.code === 'conflict' && !(error instanceof BudgetRefused)) return false
       const ending =
         error instanceof BudgetRefused
@@ -191,7 +218,7 @@ export const createJobsService = (parts: {
       await rounds.tick()
       const job = await get(caller, id)
       const { privacy } = job.settings
-      const spent = privacy === null ? null : await starts.spentBy(database.sql, job.id, privacy.delta)
+      const spent = privacy === null ? null : await starts.spentBy(caller, job.id, privacy.delta)
       return { job, history: (await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })).reverse(), spent }
     },
 

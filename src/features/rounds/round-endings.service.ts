@@ -1,27 +1,10 @@
 import type { Executor } from '../../db/open.ts'
-import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
-import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import { nextStatus } from '../../domain/round.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** Where noisy rounds are booked. Every method runs in the transaction of what it books. */
+/** Where noisy rounds are booked. Both run in the transaction of what ends the round. */
 export interface PrivacyLedger {
-  /** Throws conflict, with the numbers, when the federation's budget would be exceeded. */
-  reserve(
-    tx: Executor,
-    entry: {
-      readonly federationId: string
-      readonly roundId: string
-      readonly jobId: string | null
-      readonly noiseMultiplier: number
-      readonly sampleRate: number
-      readonly steps: number
-      readonly clipNorm: number | null
-    },
-  ): Promise<unknown>
-  /** What rounds cost together, whether they are booked or not. */
-  lossOf(rounds: { readonly spent: readonly NoisySteps[] }, delta: number): Promise<PrivacyLoss>
   /** The aggregate was published. */
   settle(tx: Executor, roundId: string): Promise<unknown>
   /** The round failed before anything was published. */
@@ -53,7 +36,7 @@ export interface RoundFollower {
 export const createRoundEndings = (parts: {
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
-  readonly ledger: Pick<PrivacyLedger, 'settle' | 'release'>
+  readonly ledger: PrivacyLedger
   /** Makes a federation's result readable to its members. */
   readonly sharing: { shareResult(tx: Executor, federationId: string, modelId: string): Promise<void> }
   readonly follower: RoundFollower

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import type { Executor } from '../../db/open.ts'
+import type { Asker } from '../../accounting/accounting.ts'
+import type { Database, Executor } from '../../db/open.ts'
 import { activeSince } from '../../domain/device.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
 import { DEFAULT_DELTA, stepsOf } from '../../domain/privacy/mechanism.ts'
 import { stragglerGraceSeconds } from '../../domain/round.ts'
 import type { Random } from '../../domain/sampling.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import type { StrategySettings } from '../../domain/strategy-settings.ts'
+import type { Ledger, Quote } from '../federations/ledger.service.ts'
 import type { StoredVersion } from '../models/models.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ParticipantsStore } from './participants.store.ts'
-import type { PrivacyLedger } from './round-endings.service.ts'
 import type { RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
 import type { Scope, SelectionStore } from './selection.store.ts'
 
@@ -48,6 +48,14 @@ export interface OpenRound {
   } | null
 }
 
+/** What a private round's noise costs, known before the transaction that opens the round. */
+export interface Price {
+  readonly privacy: RoundPrivacy
+  readonly population: Population
+  /** Null where no federation's budget pays for it. */
+  readonly quote: Quote | null
+}
+
 /** What a job has spent, whether a federation's budget pays for it or nobody's. */
 export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'> {
   readonly delta: number
@@ -56,10 +64,11 @@ export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'>
 
 /** Opens rounds: draws the devices, books what noise costs, hands out the plan. */
 export const createRoundStarts = (parts: {
+  readonly database: Database
   readonly store: RoundsStore
   readonly selection: SelectionStore
   readonly participants: ParticipantsStore
-  readonly ledger: Pick<PrivacyLedger, 'reserve' | 'lossOf'>
+  readonly ledger: Pick<Ledger, 'withQuote' | 'reserve' | 'lossOf'>
   readonly secure: Pick<SecureSteps, 'open'>
   readonly random: Random
   /** Overrides the grace that follows from a round's timeout. */
@@ -67,21 +76,11 @@ export const createRoundStarts = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { store, selection, participants, ledger, secure, random, now, newId } = parts
+  const { database, store, selection, participants, ledger, secure, random, now, newId } = parts
 
   /** How many devices could be selected, where somebody needs to know: counting reads them all. */
-  const populationOf = async (tx: Executor, wanted: OpenRound) =>
-    wanted.privacy !== null || wanted.strategy?.name === 'scaffold'
-      ? selection.countHeard(tx, wanted.scope, activeSince(now()))
-      : null
-
-  /** With what the round costs by itself: whoever books nothing in a federation's ledger is told at least that. */
-  const priced = async (privacy: RoundPrivacy | null): Promise<RoundPrivacy | null> => {
-    if (privacy === null) return null
-    const { noiseMultiplier, sampleRate, delta = DEFAULT_DELTA } = privacy
-    const { epsilon, accountant } = await ledger.lossOf({ spent: [{ noiseMultiplier, sampleRate, steps: 1 }] }, delta)
-    return { ...privacy, delta, epsilon, accountant }
-  }
+  const populationOf = (db: Executor, scope: Scope): Promise<Population> =>
+    selection.countHeard(db, scope, activeSince(now()))
 
   const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
     const { strategy, hyperparameters, job } = wanted
@@ -106,25 +105,44 @@ export const createRoundStarts = (parts: {
 
     /** The most that a device's chance comes to when so many are selected among those that are active now. */
     async sampleRateOf(db: Executor, scope: Scope, selected: number): Promise<number> {
-      return chanceOf(selected, await selection.countHeard(db, scope, activeSince(now())))
+      return chanceOf(selected, await populationOf(db, scope))
     },
 
     /** What a job's completed rounds cost together: they are composed, and converted once. */
-    async spentBy(db: Executor, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
-      const spent = await store.noisySteps(db, jobId)
-      const { epsilon, accountant } = await ledger.lossOf({ spent }, delta)
+    async spentBy(asker: Asker, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
+      const spent = await store.noisySteps(database.sql, jobId)
+      const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
       return { epsilon, accountant, delta, rounds: stepsOf(spent) }
     },
 
     /**
-     * Opens the round in this transaction. Throws conflict while another round of the organisation is in progress, and when
-     * the federation's privacy budget would be exceeded.
+     * Computes what the round's noise costs, and then runs `work`, the transaction that opens the round at that price; it is
+     * run again at a new price where the federation booked something else in between. The price is null without noise.
+     * Throws BudgetRefused when the federation's privacy budget would be exceeded.
      */
-    async open(tx: Executor, wanted: OpenRound): Promise<StoredRound> {
+    async priced<T>(wanted: ToPrice, work: (price: Price | null) => Promise<T>): Promise<T> {
+      if (wanted.privacy === null) return work(null)
+      const population = await populationOf(database.sql, wanted.scope)
+      const { sampleRate, denominator } = drawOf(wanted, population)
+      const { noiseMultiplier, delta = DEFAULT_DELTA } = wanted.privacy
+      const steps = { noiseMultiplier, sampleRate, steps: 1 }
+      // By itself: whoever books nothing in a federation's ledger is told at least that.
+      const { epsilon, accountant } = await ledger.lossOf(wanted, { spent: [], more: [steps] }, delta)
+      const privacy = { ...wanted.privacy, delta, sampleRate, denominator, epsilon, accountant }
+      if (wanted.federationId === null) return work({ privacy, population, quote: null })
+      return ledger.withQuote(wanted, wanted.federationId, steps, (quote) => work({ privacy, population, quote }))
+    },
+
+    /**
+     * Opens the round in this transaction, at the price that `priced` has found. Throws conflict while another round of the
+     * organization is in progress, and when something else was booked since.
+     */
+    async open(tx: Executor, wanted: OpenRound, price: Price | null): Promise<StoredRound> {
       const startedAt = now()
       const { timeoutSeconds, starter, scope, job, version } = wanted
       const id = newId()
-      const population = await populationOf(tx, wanted)
+      const needsPopulation = wanted.strategy?.name === 'scaffold'
+      const population = price?.population ?? (needsPopulation ? await populationOf(tx, scope) : null)
       const plan = planOf(wanted, population?.active ?? null)
       const draw = {
         scope,
@@ -137,11 +155,13 @@ export const createRoundStarts = (parts: {
       // An asynchronous round first takes those along who still train, and then draws among the others.
       const early = plan.asynchronous ? [] : await selection.drawActive(tx, draw)
       const selected = early.length + (starter === null ? 0 : 1)
-      const privacy = await priced(privacyOf(wanted, selected, population))
-      if (privacy !== null && wanted.federationId !== null) {
-        const { noiseMultiplier, sampleRate, clipNorm } = privacy
-        const entry = { federationId: wanted.federationId, roundId: id, jobId: job?.id ?? null }
-        await ledger.reserve(tx, { ...entry, noiseMultiplier, sampleRate, steps: 1, clipNorm }).catch(asRefusal)
+      const privacy = price?.privacy ?? null
+      if (price?.quote) {
+        await ledger.reserve(tx, price.quote, {
+          roundId: id,
+          jobId: job?.id ?? null,
+          clipNorm: price.privacy.clipNorm,
+        })
       }
       const inserted = await store.insert(
         tx,
@@ -194,15 +214,11 @@ export const createRoundStarts = (parts: {
   }
 }
 
-/** The federation's budget does not allow the round. */
-export class BudgetRefused extends ServiceError {
-  override readonly name = 'BudgetRefused'
-}
-
-const asRefusal = (error: unknown): never => {
-  if (error instanceof ServiceError && error.code === 'conflict') throw new BudgetRefused('conflict', error.message)
-  throw error
-}
+/** What of a round its price depends on. */
+export type ToPrice = Pick<
+  OpenRound,
+  'orgId' | 'federationId' | 'scope' | 'privacy' | 'wantedUpdates' | 'targetDevices' | 'starter'
+>
 
 type Population = Awaited<ReturnType<SelectionStore['countHeard']>>
 
@@ -216,13 +232,9 @@ const chanceOf = (selected: number, { active, heard }: Population): number => {
 }
 
 /** Where a device chose itself by starting the round, nothing is left to chance either. */
-const privacyOf = (wanted: OpenRound, selected: number, population: Population | null): RoundPrivacy | null => {
-  if (wanted.privacy === null) return null
-  return {
-    ...wanted.privacy,
-    denominator: wanted.wantedUpdates ?? wanted.targetDevices,
-    sampleRate: population === null || wanted.starter !== null ? 1 : chanceOf(selected, population),
-  }
-}
+const drawOf = (wanted: ToPrice, population: Population): Pick<RoundPrivacy, 'denominator' | 'sampleRate'> => ({
+  denominator: wanted.wantedUpdates ?? wanted.targetDevices,
+  sampleRate: wanted.starter !== null ? 1 : chanceOf(wanted.targetDevices, population),
+})
 
 export type RoundStarts = ReturnType<typeof createRoundStarts>

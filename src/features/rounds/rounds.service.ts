@@ -16,7 +16,7 @@ import { lookedUpOnce } from './looked-up-once.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundSignal } from './round-signal.ts'
-import type { RoundStarts } from './round-starts.service.ts'
+import type { OpenRound, RoundStarts } from './round-starts.service.ts'
 import { alreadyInProgress, type RoundPrivacy, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
 export type { StoredRound } from './rounds.store.ts'
@@ -180,22 +180,23 @@ export const createRoundsService = (parts: {
         wanted.secureAggregation === null
           ? null
           : await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
-      const round = await database.transaction((tx) =>
-        starts.open(tx, {
-          ...within,
-          strategy,
-          hyperparameters: wanted.hyperparameters,
-          minDevices: wanted.minDevices,
-          targetDevices: wanted.targetDevices,
-          wantedUpdates: null,
-          timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
-          graceSeconds: null,
-          version,
-          privacy: wanted.privacy,
-          secure: secured,
-          starter: caller.deviceId,
-          job: null,
-        }),
+      const opening: OpenRound = {
+        ...within,
+        strategy,
+        hyperparameters: wanted.hyperparameters,
+        minDevices: wanted.minDevices,
+        targetDevices: wanted.targetDevices,
+        wantedUpdates: null,
+        timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+        graceSeconds: null,
+        version,
+        privacy: wanted.privacy,
+        secure: secured,
+        starter: caller.deviceId,
+        job: null,
+      }
+      const round = await starts.priced(opening, (price) =>
+        database.transaction((tx) => starts.open(tx, opening, price)),
       )
       changes.fire()
       return round

@@ -1,0 +1,46 @@
+/** Things that wait, by organization: organizations take turns, so that many of one do not hold up another's. */
+export class Turns<T extends { readonly key: string }> {
+  /** Organizations that have something waiting, in the order of their turns. */
+  readonly #queues = new Map<string, Map<string, T>>()
+  #size = 0
+
+  /** How much waits, of all organizations. */
+  get size(): number {
+    return this.#size
+  }
+
+  sizeOf(org: string): number {
+    return this.#queues.get(org)?.size ?? 0
+  }
+
+  find(org: string, key: string): T | undefined {
+    return this.#queues.get(org)?.get(key)
+  }
+
+  add(org: string, item: T): void {
+    const queue = this.#queues.get(org) ?? new Map<string, T>()
+    queue.set(item.key, item)
+    this.#queues.set(org, queue)
+    this.#size++
+  }
+
+  remove(org: string, { key }: T): void {
+    const queue = this.#queues.get(org)
+    if (queue?.delete(key) !== true) return
+    this.#size--
+    if (queue.size === 0) this.#queues.delete(org)
+  }
+
+  /** The oldest one of the organization whose turn it is. */
+  next(): T | undefined {
+    for (const [org, queue] of this.#queues) {
+      for (const item of queue.values()) {
+        this.#queues.delete(org)
+        this.#queues.set(org, queue)
+        this.remove(org, item)
+        return item
+      }
+    }
+    return undefined
+  }
+}

@@ -68,6 +68,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     await blobs.sweep(new Date())
     await partials.forgetWriters()
   }
+  if (enrollment === 'token') await catalogue.orgs.ensureDefault()
   await plans.refresh()
   const firstAdminKey = enrollment === 'token' ? await keys.ensureAdmin() : null
 

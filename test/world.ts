@@ -35,8 +35,8 @@ export interface World {
   /** Any request, well-formed or not. A plain object travels as JSON. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   register(deviceId: string, fields?: object): Promise<TestDevice>
-  /** Starts the service again on the same data. */
-  restart(): Promise<void>
+  /** Starts the service again on the same data, with other settings where they are given. */
+  restart(changed?: Partial<Config>): Promise<void>
 }
 
 export interface RequestOptions {
@@ -60,7 +60,7 @@ const accounting = new Accounting()
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
   const { durable = false, database: kind = 'embedded' } = options
   const dataDir = durable && kind === 'embedded' ? await freshDataDir() : await emptyFolder()
-  const config: Config = {
+  let config: Config = {
     ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '1000000' }),
     ...options.config,
     dataDir,
@@ -119,9 +119,10 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       const registered = body as { id: string; api_key: string }
       return { id: registered.id, deviceId, key: registered.api_key }
     },
-    async restart() {
+    async restart(changed = {}) {
       if (!durable) throw new Error('Only a durable world can be restarted.')
       await service.close()
+      config = { ...config, ...changed }
       service = await start()
       baseUrl = await service.app.listen({ host: config.host, port: 0 })
     },

@@ -1504,7 +1504,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Ours: revoke a key; it stops working at once */
+        /** Revoke a key and those it approved */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
@@ -12838,6 +12838,7 @@ export interface operations {
                             expires_at: string | null;
                             revoked_at: string | null;
                             last_used_at: string | null;
+                            approved_by: string | null;
                         }[];
                     };
                 };
@@ -12923,6 +12924,7 @@ export interface operations {
                         expires_at: string | null;
                         revoked_at: string | null;
                         last_used_at: string | null;
+                        approved_by: string | null;
                         /** @description Shown this once; cannot be retrieved later */
                         api_key: string;
                     };
@@ -13008,6 +13010,7 @@ export interface operations {
                         expires_at: string | null;
                         revoked_at: string | null;
                         last_used_at: string | null;
+                        approved_by: string | null;
                     };
                 };
             };
@@ -13075,6 +13078,7 @@ export interface operations {
                         expires_at: string | null;
                         revoked_at: string | null;
                         last_used_at: string | null;
+                        approved_by: string | null;
                     };
                 };
             };
@@ -13600,6 +13604,15 @@ export interface operations {
             };
             /** @description Missing or invalid API key */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

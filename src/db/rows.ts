@@ -46,6 +46,8 @@ export interface KeyRow {
   expires_at: Date | null
   revoked_at: Date | null
   last_used_at: Date | null
+  approved_by: string | null
+  root_id: string | null
 }
 
 export interface LoginCodeRow {
@@ -55,6 +57,7 @@ export interface LoginCodeRow {
   grants: string[]
   org_id: string | null
   expires_at: Date
+  approved_by: string | null
 }
 
 export interface BlobRow {

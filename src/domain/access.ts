@@ -25,7 +25,17 @@ export interface Caller {
   /** Internal id (uuid) of the device that owns the key; null for keys made for people and programs. */
   readonly deviceId: string | null
   readonly grants: readonly Grant[]
+  /** Where what the caller makes belongs when nothing else says so; absent: to the organization of its key. */
+  readonly homeOrgId?: string | null
+  /** The key whose rate limit the request counts against; absent: `keyId`. A key from a login shares its approver's. */
+  readonly rateKeyId?: string
 }
+
+/** Under token enrollment nothing new belongs to no organization: what names none joins this one. */
+export const DEFAULT_ORG = 'default'
+
+/** The organization of what the caller makes without naming one; null: none, under open enrollment. */
+export const homeOf = (caller: Caller): string | null => caller.orgId ?? caller.homeOrgId ?? null
 
 export const holds = (caller: Caller, grant: Grant): boolean => caller.grants.includes(grant)
 

@@ -80,7 +80,7 @@ const limitRates = (app: App, { rateLimit, authenticate, now }: ServerOptions): 
     },
     admit: (caller, request, reply) => {
       if (caller === null) admitTo(perAddress, request.ip, reply)
-      else admitTo(perKey, caller.keyId, reply)
+      else admitTo(perKey, caller.rateKeyId ?? caller.keyId, reply)
     },
   })
   if (sync === null) return

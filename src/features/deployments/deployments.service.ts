@@ -1,5 +1,5 @@
 import type { Database, Executor } from '../../db/open.ts'
-import { type Caller, sees } from '../../domain/access.ts'
+import { type Caller, homeOf, sees } from '../../domain/access.ts'
 import {
   activatedAt,
   type DeploymentEvent,
@@ -175,7 +175,7 @@ export const createDeploymentsService = (parts: {
       const orgs = new Set(targets.map(({ orgId }) => orgId))
       const pending: StoredDeployment = {
         id,
-        orgId: caller.orgId ?? (orgs.size === 1 ? [...orgs][0]! : null),
+        orgId: caller.orgId ?? (orgs.size === 1 ? [...orgs][0]! : homeOf(caller)),
         modelName: model?.name ?? wanted.modelName,
         modelVersion: version,
         modelId: model?.id ?? null,

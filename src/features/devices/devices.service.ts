@@ -1,6 +1,6 @@
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
-import { type Caller, type EnrollmentMode, holds, sees } from '../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, type EnrollmentMode, holds, sees } from '../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, unauthorized } from '../../domain/errors.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
@@ -37,19 +37,19 @@ export const createDevicesService = (parts: {
     },
   })
 
-  /** The organisation a new device joins: under token enrolment that of the key that lets it in. */
+  /** The organization a new device joins: under token enrollment that of the key that lets it in, else `default`. */
   const orgOfNewDevice = (caller: Caller | null, named: string | undefined): string | null => {
     if (enrollment === 'open') return named ?? null
     if (caller === null) {
       throw unauthorized(
-        'This service enrols devices by token: send a key with scope devices:write as Authorization: Bearer <key>.',
+        'This service enrolls devices by token: send a key with scope devices:write as Authorization: Bearer <key>.',
       )
     }
     if (!holds(caller, 'devices:write')) throw forbidden('Registering a device needs the scope devices:write.')
     if (named !== undefined && !sees(caller, named)) {
-      throw forbidden(`This key is bound to another organisation than '${named}'.`)
+      throw forbidden(`This key is bound to another organization than '${named}'.`)
     }
-    return named ?? caller.orgId
+    return named ?? caller.orgId ?? DEFAULT_ORG
   }
 
   return {

@@ -49,7 +49,7 @@ export const createDevicesStore = () => ({
       ), added as (
         insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
         select id, device_id, org_id, platform, capabilities::jsonb, 'active', at, at, at from wanted
-        on conflict (device_id) do nothing
+        on conflict do nothing
         returning id, org_id
       ), keyed as (
         insert into keys (id, name, prefix, hash, grants, org_id, device_id, created_at)

@@ -2,6 +2,7 @@ import { SCOPES } from '../../domain/access.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { warn } from '../../http/warnings.ts'
 import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams } from './keys.schema.ts'
 import type { KeysService, StoredKey } from './keys.service.ts'
 
@@ -22,12 +23,16 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     },
     async (request, reply) => {
       const { name, scopes, org_id, expires_in_days } = request.body
+      const expiresAt = expires_in_days === undefined ? null : new Date(now().getTime() + expires_in_days * DAY_MS)
       const { key, token } = await keys.create(callerOf(request), {
         name,
         scopes: scopes ?? SCOPES.filter((scope) => scope !== 'admin'),
         orgId: org_id ?? null,
-        expiresAt: expires_in_days === undefined ? null : new Date(now().getTime() + expires_in_days * DAY_MS),
+        expiresAt,
       })
+      if (key.expiresAt?.getTime() !== expiresAt?.getTime()) {
+        warn(request, `The new key expires with the key that made it, at ${key.expiresAt?.toISOString()}.`)
+      }
       return reply.code(201).send({ ...present(key), api_key: token })
     },
   )
@@ -59,7 +64,8 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     },
     async (request) => {
       const caller = callerOf(request)
-      return { ...present(await keys.own(caller)), scopes: [...caller.grants] }
+      const own = await keys.own(caller)
+      return { ...present(own), org_id: caller.orgId ?? own.orgId, scopes: [...caller.grants] }
     },
   )
 
@@ -68,7 +74,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'revokeKey',
-        summary: 'Ours: revoke a key; it stops working at once',
+        summary: 'Revoke a key and those it approved',
         tags: ['keys'],
         params: KeyParams,
         response: { 200: Key },
@@ -89,4 +95,5 @@ const present = (key: StoredKey) => ({
   expires_at: key.expiresAt?.toISOString() ?? null,
   revoked_at: key.revokedAt?.toISOString() ?? null,
   last_used_at: key.lastUsedAt?.toISOString() ?? null,
+  approved_by: key.approvedBy,
 })

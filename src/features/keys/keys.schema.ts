@@ -21,6 +21,7 @@ const keyFields = {
   expires_at: Nullable(Timestamp),
   revoked_at: Nullable(Timestamp),
   last_used_at: Nullable(Timestamp),
+  approved_by: Nullable(Type.String({ format: 'uuid', description: 'Key that approved the login this key came from' })),
 }
 
 export const Key = Type.Object(keyFields)

@@ -4,6 +4,7 @@ import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import {
   type Caller,
+  DEFAULT_ORG,
   DEVICE_GRANTS,
   type EnrollmentMode,
   type Grant,
@@ -27,6 +28,12 @@ export interface NewKey {
   readonly scopes: readonly Grant[]
   readonly orgId: string | null
   readonly expiresAt: Date | null
+}
+
+interface Minted {
+  readonly deviceId?: string
+  /** The key that approved the login. */
+  readonly approver?: StoredKey
 }
 
 export const createKeysService = (parts: {
@@ -61,7 +68,13 @@ export const createKeysService = (parts: {
     return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
   }
 
-  const mint = (key: NewKey & { readonly deviceId: string | null }): { key: StoredKey; token: string } => {
+  /** Under token enrollment a device's key is bound, also one that an older version left without an organization. */
+  const orgOf = (key: StoredKey): string | null => {
+    if (key.deviceId === null) return key.orgId
+    return enrollment === 'open' ? null : (key.orgId ?? DEFAULT_ORG)
+  }
+
+  const mint = (key: NewKey & Minted): { key: StoredKey; token: string } => {
     const token = composeKey(randomBytes)
     return {
       token,
@@ -72,20 +85,25 @@ export const createKeysService = (parts: {
         hash: hashOf(token),
         grants: key.scopes,
         orgId: key.orgId,
-        deviceId: key.deviceId,
+        deviceId: key.deviceId ?? null,
         createdAt: now(),
         expiresAt: key.expiresAt,
         revokedAt: null,
         lastUsedAt: null,
+        approvedBy: key.approver?.id ?? null,
+        rootId: key.approver === undefined ? null : (key.approver.rootId ?? key.approver.id),
       },
     }
   }
 
   const make = async (key: NewKey): Promise<{ key: StoredKey; token: string }> => {
-    const made = mint({ ...key, deviceId: null })
+    const made = mint(key)
     await store.insert(database.sql, made.key)
     return made
   }
+
+  const isValid = (key: StoredKey): boolean =>
+    key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now())
 
   return {
     /** A key for a device, made but not yet stored: registration writes it together with the device. */
@@ -93,6 +111,23 @@ export const createKeysService = (parts: {
       mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null, deviceId: device.id }),
 
     make,
+
+    /**
+     * A key for a login that the key `approverId` has approved: of its organization, ending with it at the latest.
+     * Null when the approver is not valid any more.
+     */
+    makeApproved: (approverId: string, key: Pick<NewKey, 'name' | 'scopes'>) =>
+      database.transaction(async (tx) => {
+        const found = await store.find(tx, approverId)
+        if (found === null) return null
+        await store.lockChain(tx, found)
+        const approver = await store.find(tx, approverId)
+        if (approver === null || !isValid(approver)) return null
+        const scopes = key.scopes.filter((scope) => approver.grants.includes(scope))
+        const made = mint({ name: key.name, scopes, orgId: approver.orgId, expiresAt: approver.expiresAt, approver })
+        await store.insert(tx, made.key)
+        return made
+      }),
 
     /**
      * The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. Calls `unfamiliar` before
@@ -109,20 +144,35 @@ export const createKeysService = (parts: {
         cache.set(hash, key)
       }
       const at = now()
-      if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= at)) return null
+      if (!isValid(key)) return null
       uses.set(key.id, at)
-      const orgId = enrollment === 'open' && key.deviceId !== null ? null : key.orgId
-      return { keyId: key.id, orgId, deviceId: key.deviceId, grants: grantsOf(key) }
+      return {
+        keyId: key.id,
+        orgId: orgOf(key),
+        deviceId: key.deviceId,
+        grants: grantsOf(key),
+        homeOrgId: enrollment === 'open' ? null : DEFAULT_ORG,
+        rateKeyId: key.rootId ?? key.id,
+      }
     },
 
-    /** A key for people and programs. Nobody hands out more than they hold, or for an organisation not theirs. */
+    /**
+     * A key for people and programs. Nobody hands out more than they hold, or for an organization not theirs; a key
+     * that expires hands out none that lasts longer: `expiresAt` is then its own.
+     */
     async create(caller: Caller, wanted: NewKey): Promise<{ key: StoredKey; token: string }> {
       const lacking = wanted.scopes.find((scope) => !caller.grants.includes(scope))
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot hand it out.`)
       if (wanted.orgId !== null && !sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+        throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
       }
-      return make({ ...wanted, orgId: wanted.orgId ?? caller.orgId })
+      const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
+      const outlives = limit !== null && (wanted.expiresAt === null || wanted.expiresAt > limit)
+      return make({
+        ...wanted,
+        orgId: wanted.orgId ?? caller.orgId,
+        expiresAt: outlives ? limit : wanted.expiresAt,
+      })
     },
 
     /** The key that this caller used. */
@@ -134,12 +184,16 @@ export const createKeysService = (parts: {
 
     list: (caller: Caller): Promise<StoredKey[]> => store.list(database.sql, caller.orgId),
 
+    /** Revokes a key, and with it those of logins that it approved. */
     async revoke(caller: Caller, id: string): Promise<StoredKey> {
       const key = isUuid(id) ? await store.find(database.sql, id) : null
       if (key === null || !sees(caller, key.orgId)) throw notFound('Key', id)
       const at = key.revokedAt ?? now()
-      await store.revoke(database.sql, id, at)
-      cache.delete(key.hash)
+      const ended = await database.transaction(async (tx) => {
+        await store.lockChain(tx, key)
+        return store.revoke(tx, id, at)
+      })
+      for (const hash of ended) cache.delete(hash)
       return { ...key, revokedAt: at }
     },
 
@@ -150,7 +204,6 @@ export const createKeysService = (parts: {
         scopes: [...SCOPES] satisfies Scope[],
         orgId: null,
         expiresAt: null,
-        deviceId: null,
       })
       const inserted = await database.transaction((tx) => store.insertFirstAdmin(tx, key))
       return inserted ? token : null

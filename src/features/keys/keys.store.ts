@@ -16,6 +16,10 @@ export interface StoredKey {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
+  /** Of a key from a login: the key that approved it, with which it is revoked. */
+  readonly approvedBy: string | null
+  /** The first key of that chain, whose rate limit all of it shares. */
+  readonly rootId: string | null
 }
 
 const ADMIN_LOCK = 5_820_001
@@ -62,8 +66,24 @@ export const createKeysStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  async revoke(db: Executor, id: string, now: Date): Promise<void> {
-    await db.updateTable('keys').set({ revoked_at: now }).where('id', '=', id).where('revoked_at', 'is', null).execute()
+  /**
+   * Waits until nobody else approves with or revokes a key of this chain, and keeps them waiting until the transaction
+   * ends. Then whoever reads the chain reads all of it.
+   */
+  async lockChain(tx: Executor, key: Pick<StoredKey, 'id' | 'rootId'>): Promise<void> {
+    await sql`select from keys where id = ${key.rootId ?? key.id} for update`.execute(tx)
+  },
+
+  /** Revokes a key and all that it approved, directly or not; returns the hashes of those it ended now. */
+  async revoke(tx: Executor, id: string, now: Date): Promise<string[]> {
+    const { rows } = await sql<{ hash: string }>`
+      with recursive ended as (
+        select id from keys where id = ${id}
+        union all select k.id from keys k join ended on k.approved_by = ended.id
+      )
+      update keys set revoked_at = ${now} where id in (select id from ended) and revoked_at is null
+      returning hash`.execute(tx)
+    return rows.map((row) => row.hash)
   },
 
   async markUsed(db: Executor, uses: readonly { readonly id: string; readonly at: Date }[]): Promise<void> {
@@ -87,6 +107,8 @@ const toRow = (key: StoredKey) => ({
   expires_at: key.expiresAt,
   revoked_at: key.revokedAt,
   last_used_at: key.lastUsedAt,
+  approved_by: key.approvedBy,
+  root_id: key.rootId,
 })
 
 const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
@@ -101,6 +123,8 @@ const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
   expiresAt: row.expires_at,
   revokedAt: row.revoked_at,
   lastUsedAt: row.last_used_at,
+  approvedBy: row.approved_by,
+  rootId: row.root_id,
 })
 
 export type KeysStore = ReturnType<typeof createKeysStore>

@@ -27,6 +27,7 @@ describe('keys', () => {
       expires_at: '2026-01-31T00:00:00.000Z',
       revoked_at: null,
       last_used_at: null,
+      approved_by: null,
       api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
     })
     const models = () => world.request('GET', '/api/v1/models', { key: made.api_key })

@@ -30,7 +30,7 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
         body: AuthorizeBody,
         response: { 200: Authorization },
       },
-      config: { access: 'public', errors: ['unauthorized'] } satisfies RouteConfig,
+      config: { access: 'public', errors: ['unauthorized', 'forbidden'] } satisfies RouteConfig,
     },
     async (request) => {
       const { code_challenge, redirect_uri, state } = request.body

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Database } from '../../db/open.ts'
 import { type Caller, type EnrollmentMode, SCOPES } from '../../domain/access.ts'
-import { badRequest, unauthorized } from '../../domain/errors.ts'
+import { badRequest, forbidden, unauthorized } from '../../domain/errors.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { LoginStore } from './login.store.ts'
 
@@ -20,13 +20,19 @@ export const createLoginService = (parts: {
 }) => {
   const { database, store, keys, enrollment, now } = parts
   return {
-    /** Approves a login; returns where to send the browser. Under open enrolment nobody needs a key for it. */
+    /**
+     * Approves a login; returns where to send the browser. Under open enrollment nobody needs a key for it.
+     * @throws forbidden for a device's own key
+     */
     async authorize(
       caller: Caller | null,
       request: { readonly challenge: string; readonly redirectUri: string; readonly state: string },
     ): Promise<string> {
       if (caller === null && enrollment === 'token') {
         throw unauthorized('Approving a login needs an API key of this service.')
+      }
+      if (caller !== null && caller.deviceId !== null) {
+        throw forbidden("A device's own key approves no login. Use a key that was made for a person or a program.")
       }
       const callback = loopbackUrl(request.redirectUri)
       const code = randomBytes(32).toString('base64url')
@@ -37,6 +43,7 @@ export const createLoginService = (parts: {
         redirectUri: callback.href,
         grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
         orgId: caller?.orgId ?? null,
+        approvedBy: caller?.keyId ?? null,
         expiresAt: new Date(now().getTime() + CODE_LIFETIME_MS),
       })
       callback.searchParams.set('code', code)
@@ -51,13 +58,13 @@ export const createLoginService = (parts: {
       if (login === null || login.expiresAt <= now() || !sameText(login.challenge, challenge)) {
         throw unauthorized('This login code is unknown, used or expired. Start again with: svc login')
       }
-      const { token } = await keys.make({
-        name: `svc login ${now().toISOString().slice(0, 10)}`,
-        scopes: login.grants,
-        orgId: login.orgId,
-        expiresAt: null,
-      })
-      return { token, orgId: login.orgId }
+      const wanted = { name: `svc login ${now().toISOString().slice(0, 10)}`, scopes: login.grants }
+      const made =
+        login.approvedBy === null
+          ? await keys.make({ ...wanted, orgId: login.orgId, expiresAt: null })
+          : await keys.makeApproved(login.approvedBy, wanted)
+      if (made === null) throw unauthorized('The key that approved this login is not valid any more.')
+      return { token: made.token, orgId: made.key.orgId }
     },
   }
 }

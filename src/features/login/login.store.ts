@@ -7,6 +7,8 @@ export interface LoginCode {
   readonly redirectUri: string
   readonly grants: readonly Grant[]
   readonly orgId: string | null
+  /** The key that approved it; null where none was needed. */
+  readonly approvedBy: string | null
   readonly expiresAt: Date
 }
 
@@ -21,6 +23,7 @@ export const createLoginStore = () => ({
         grants: [...code.grants],
         org_id: code.orgId,
         expires_at: code.expiresAt,
+        approved_by: code.approvedBy,
       })
       .execute()
   },
@@ -36,6 +39,7 @@ export const createLoginStore = () => ({
       grants: row.grants as Grant[],
       orgId: row.org_id,
       expiresAt: row.expires_at,
+      approvedBy: row.approved_by,
     }
   },
 

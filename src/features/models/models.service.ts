@@ -1,6 +1,6 @@
 import type { StagedBlob } from '../../blobs/blob-store.ts'
 import type { Database, Executor } from '../../db/open.ts'
-import { type Caller, sees } from '../../domain/access.ts'
+import { type Caller, homeOf, sees } from '../../domain/access.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
 import {
   type Container,
@@ -95,7 +95,7 @@ export const createModelsService = (parts: {
       const model: StoredModel = {
         ...wanted,
         id: newId(),
-        orgId: caller.orgId,
+        orgId: homeOf(caller),
         roundId: null,
         accuracy: null,
         loss: null,

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/open.ts'
-import { type Caller, sees } from '../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, sees } from '../../domain/access.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../domain/errors.ts'
 import type { OrgsStore, StoredOrg } from './orgs.store.ts'
 
@@ -27,6 +27,17 @@ export const createOrgsService = (parts: {
     if (org === null) throw notFound('Organisation', id)
     return org
   },
+
+  /**
+   * The start under token enrollment: the organization `default` exists, and has whatever belongs to none, such as
+   * what was made under open enrollment.
+   */
+  ensureDefault: (): Promise<void> =>
+    parts.database.transaction(async (tx) => {
+      const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: 'us' as const }
+      await parts.store.insert(tx, { ...org, createdAt: parts.now() })
+      await parts.store.adoptUnbound(tx, DEFAULT_ORG)
+    }),
 })
 
 const slugOf = (name: string): string =>

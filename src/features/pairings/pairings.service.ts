@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Database } from '../../db/open.ts'
-import { type Caller, holds, sees } from '../../domain/access.ts'
+import { type Caller, holds, homeOf, sees } from '../../domain/access.ts'
 import type { Platform } from '../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
@@ -174,7 +174,7 @@ export const createPairingsService = (parts: {
       const pairing: StoredPairing = {
         id: newId(),
         codeHash: hashOf(code),
-        orgId: wanted.orgId ?? caller.orgId,
+        orgId: wanted.orgId ?? homeOf(caller),
         status: 'waiting',
         modelName: wanted.modelName ?? null,
         modelVersion: wanted.modelName === undefined ? null : wanted.modelVersion,

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/open.ts'
-import { type Caller, sees } from '../../domain/access.ts'
+import { type Caller, homeOf, sees } from '../../domain/access.ts'
 import { badRequest, forbidden } from '../../domain/errors.ts'
 import type { GroupsService } from '../groups/groups.service.ts'
 import type { Scope } from './selection.store.ts'
@@ -54,7 +54,7 @@ export const createRoundReach = (parts: {
       throw badRequest(`group_id: there is no device group '${wanted.group}'. Name one by its id or its name.`)
     }
     const federation = wanted.federation === undefined ? null : await federations.getAsMember(caller, wanted.federation)
-    const orgId = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId ?? null
+    const orgId = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId ?? homeOf(caller)
     const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
     if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
       throw forbidden(`Only active members start rounds of a federation; '${orgId}' is none of '${wanted.federation}'.`)

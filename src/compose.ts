@@ -114,6 +114,7 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     },
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
+    hostGuard: enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
     version: VERSION,
     readiness: { database: () => rounds.tick() },
     now: () => now().getTime(),

@@ -14,6 +14,7 @@ describe('the settings', () => {
       maxUploadBytes: 16 * 1024 ** 3,
       updateRetentionDays: 7,
       corsOrigins: [],
+      publicUrl: null,
       trustProxy: [],
       logLevel: 'info',
     })
@@ -41,6 +42,8 @@ describe('the settings', () => {
     ['SERVICE_MAX_UPLOAD_BYTES', '1.5'],
     ['SERVICE_UPDATE_RETENTION_DAYS', 'week'],
     ['SERVICE_CORS_ORIGINS', 'example.org'],
+    ['SERVICE_PUBLIC_URL', 'fleet.example.org'],
+    ['SERVICE_PUBLIC_URL', 'https://user:secret@fleet.example.org'],
     ['SERVICE_TRUST_PROXY', 'true'],
     ['SERVICE_TRUST_PROXY', '1'],
     ['SERVICE_TRUST_PROXY', '0.0.0.0/0'],

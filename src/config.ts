@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { EnrollmentMode } from './domain/access.ts'
+import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
 
 /** Everything an operator may set, read once. `svc` and the service share SERVICE_HOME. */
 export interface Config {
@@ -17,6 +18,8 @@ export interface Config {
   readonly maxUploadBytes: number
   readonly updateRetentionDays: number
   readonly corsOrigins: readonly string[]
+  /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
+  readonly publicUrl: string | null
   /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -93,6 +96,7 @@ export const readConfig = (environment: Environment): Config => {
     maxUploadBytes: number('SERVICE_MAX_UPLOAD_BYTES', { min: 1024, max: 1024 * GIB }, 16 * GIB),
     updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
+    publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     trustProxy: proxiesOf(text('SERVICE_TRUST_PROXY')),
     logLevel: oneOf('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
   }
@@ -115,12 +119,17 @@ const databaseUrlOf = (value: string | undefined): string | null => {
   return value
 }
 
-const originsOf = (value: string | undefined): readonly string[] => {
-  const origins = (value ?? '').split(',').map((part) => part.trim())
-  return origins.filter(Boolean).map((origin) => {
-    if (URL.canParse(origin) && new URL(origin).origin === origin) return origin
-    throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${origin}'.`)
-  })
+const originsOf = (value = ''): readonly string[] => {
+  const { origins, wrong } = parseOrigins(value)
+  if (wrong === null) return origins
+  throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${wrong}'.`)
+}
+
+const publicUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const url = parsePublicUrl(value)
+  if (url !== null) return url
+  throw new ConfigError('SERVICE_PUBLIC_URL must be the address of this service, such as https://fleet.example.org.')
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']

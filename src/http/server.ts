@@ -2,10 +2,11 @@ import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
-import { badRequest } from '../domain/errors.ts'
+import { badRequest, forbidden } from '../domain/errors.ts'
 import { type Authenticate, guardAccess } from './access.ts'
 import type { App } from './app.ts'
 import { answerErrors, sendUnroutable } from './errors.ts'
+import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
 import { answerMalformed } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
@@ -41,6 +42,8 @@ export interface ServerOptions {
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; nobody by default. */
   readonly trustProxy?: readonly string[]
+  /** Where no key is needed: the names and origins it answers to. Null where keys are. */
+  readonly hostGuard?: Omit<HostSettings, 'corsOrigins'> | null
   readonly version: string
   readonly readiness: ReadinessChecks
   /** Milliseconds since the epoch. */
@@ -125,6 +128,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   readInput(app)
   checkFieldNames(app)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
+  if (options.hostGuard) refuseForeignHosts(app, { ...options.hostGuard, corsOrigins: options.corsOrigins }, forbidden)
   if (options.corsOrigins.length > 0) {
     const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins]
     await app.register(cors, {

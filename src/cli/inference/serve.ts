@@ -8,6 +8,7 @@ import { Failure, wrongUsage } from '../failure.ts'
 import { harmless } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
+import { publicAddressIn } from './public-address.ts'
 import { bannerOf } from './serve-banner.ts'
 import { benchmarkServed, shareTo } from './serve-benchmark.ts'
 import { openModels, type ServedModels } from './serve-models.ts'
@@ -80,6 +81,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
   const asFailure = (error: unknown): never => {
     throw listenFailure(error, options)
   }
+  const known = publicAddressIn(io.env)
   await assertFree(host, port).catch(asFailure)
   const shared = await shareTo(session, options.share)
 
@@ -94,6 +96,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     const server = await startInferenceServer({
       host,
       port,
+      ...known,
       source: models.source,
       route: models.route,
       compress: compressOver(options.compressOver),

@@ -3,6 +3,7 @@ import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import type { App } from '../../http/app.ts'
+import { refuseForeignHosts } from '../../http/host-guard.ts'
 import { refuseEncodedBodies } from '../../http/input.ts'
 import { answerMalformed } from '../../http/malformed-request.ts'
 import { createMetrics } from '../../http/metrics.ts'
@@ -10,12 +11,12 @@ import { createLogger, type LogOptions } from '../../http/request-log.ts'
 import { closeGracefully } from '../../http/shutdown.ts'
 import { dropSlowClients, type InFlight, type Patience } from '../../http/slow-clients.ts'
 import { requestId, watchTraffic } from '../../http/traffic.ts'
+import { InferenceError } from '../errors.ts'
 import { createAdmissions } from './admissions.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, sendUnroutable } from './error-answers.ts'
-import { refuseForeignHosts } from './host-guard.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
 import { invalid, parseJson } from './request-body.ts'
@@ -29,6 +30,10 @@ const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 6
 export interface InferenceServerOptions {
   /** What it will listen on, as it was configured. */
   readonly host: string
+  /** The address by which others reach it, where that has another name. */
+  readonly publicUrl?: string | null
+  /** Origins of web pages that may call it, beside those of this machine. */
+  readonly corsOrigins?: readonly string[]
   readonly source: ModelSource
   /** Chooses the model of requests for `auto`; null: there is no such model. */
   readonly route?: Route | null
@@ -93,9 +98,10 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   inFlight = watchTraffic(app, metrics, patience.lingerMs)
   dropSlowClients(app, inFlight, patience)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
-  refuseForeignHosts(app, options.host)
+  const { host, publicUrl = null, corsOrigins = [] } = options
+  refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))
   await app.register(cors, {
-    origin: LOCAL_PAGE,
+    origin: [LOCAL_PAGE, ...corsOrigins, ...(publicUrl === null ? [] : [new URL(publicUrl).origin])],
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED,
     // What is no preflight is answered like any other request.

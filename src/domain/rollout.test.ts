@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import {
   dueEvent,
   foresee,
+  mayEndEarly,
   NEXT,
+  NO_STEPS_SECONDS,
   type RolloutEvent,
   type RolloutState,
   type RolloutStatus,
@@ -105,15 +107,28 @@ describe('what is due', () => {
   const ill = { active: 1, failed: 9, commonReason: null }
 
   it('is a step at its time, the end at the target, and a pause at any time', () => {
-    expect(dueEvent(rollout('active'), well, now)).toBe('step')
-    expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), well, now)).toBeNull()
-    expect(dueEvent(rollout('active', { percentage: 50 }), well, now)).toBe('reach')
-    expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), ill, now)).toBe('fail_health')
+    expect(dueEvent(rollout('active'), well, false, now)).toBe('step')
+    expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), well, false, now)).toBeNull()
+    expect(dueEvent(rollout('active', { percentage: 50 }), well, false, now)).toBe('reach')
+    expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), ill, false, now)).toBe('fail_health')
+  })
+
+  it('is the end as soon as every device runs the version, unless its health fails', () => {
+    const early = rollout('active', { nextStepAt: inAnHour })
+    expect(dueEvent(early, well, true, now)).toBe('reach')
+    expect(dueEvent(early, ill, true, now)).toBe('fail_health')
+  })
+
+  it('is the end before its time only at 100 percent, and never where only its starter ends it', () => {
+    const at = (percentage: number, fields: object = {}) =>
+      mayEndEarly(rollout('active', { percentage, targetPercentage: percentage, ...fields }))
+    expect([at(100), at(99), at(100, { stepIntervalSeconds: NO_STEPS_SECONDS })]).toEqual([true, false, false])
+    expect(mayEndEarly(rollout('paused', { percentage: 100, targetPercentage: 100 }))).toBe(false)
   })
 
   it('is nothing for a rollout that is not active', () => {
     for (const status of ['pending', 'paused', 'completed', 'rolled_back'] as const) {
-      expect(dueEvent(rollout(status), ill, now)).toBeNull()
+      expect(dueEvent(rollout(status), ill, false, now)).toBeNull()
     }
   })
 })

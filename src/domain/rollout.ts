@@ -142,10 +142,30 @@ export const unhealthyBecause = ({ active, failed, commonReason }: Health): stri
   return `${failed} of ${reports} devices that reported failed (${share}; at most ${100 * HEALTH.maxFailureShare} % may).${most}`
 }
 
-/** What an active rollout must do at `now`, given its health. */
-export const dueEvent = (rollout: RolloutState, health: Health, now: Date): 'fail_health' | 'step' | 'reach' | null => {
+/** The step interval of a rollout that never moves by itself: whoever started it ends it. */
+export const NO_STEPS_SECONDS = 10 * 365 * 24 * 3600
+
+/** Whether an active rollout has nobody left to reach once every device runs its version. */
+export const mayEndEarly = (rollout: RolloutState): boolean =>
+  hasReached(rollout) && rollout.percentage === 100 && rollout.stepIntervalSeconds < NO_STEPS_SECONDS
+
+/** Devices not heard from since then are not waited for: the rollout would end before they come back. */
+export const heardSince = ({ stepIntervalSeconds }: RolloutState, now: Date): Date =>
+  new Date(now.getTime() - stepIntervalSeconds * 1000)
+
+/**
+ * What an active rollout must do at `now`, given its health. `runsEverywhere`: it may end early, and every device that has
+ * been heard from lately reports to run its version.
+ */
+export const dueEvent = (
+  rollout: RolloutState,
+  health: Health,
+  runsEverywhere: boolean,
+  now: Date,
+): 'fail_health' | 'step' | 'reach' | null => {
   if (rollout.status !== 'active') return null
   if (unhealthyBecause(health) !== null) return 'fail_health'
+  if (runsEverywhere) return 'reach'
   if (rollout.nextStepAt === null || rollout.nextStepAt.getTime() > now.getTime()) return null
   return hasReached(rollout) ? 'reach' : 'step'
 }

@@ -32,11 +32,11 @@ it('push, deploy at 10 %, watch it climb; a failing version comes back by itself
     )
 
   await push('good', '1.0.0')
-  expect(await svc('deploy', 'm')).toMatchObject({ exitCode: 0 })
+  expect(await svc('deploy', 'm', '--yes')).toMatchObject({ exitCode: 0 })
   await Promise.all(agents.map((agent) => agent.line('version 1.0.0 is active')))
 
   await push('better', '2.0.0')
-  const climbing = await svc('deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '0.1')
+  const climbing = await svc('deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '0.1', '--yes')
   expect(climbing).toMatchObject({ exitCode: 0 })
   const good = await svc('status', 'm', '--watch')
   expect(good).toMatchObject({ exitCode: 0, stderr: '' })
@@ -47,7 +47,9 @@ it('push, deploy at 10 %, watch it climb; a failing version comes back by itself
 
   await push('bad', '3.0.0')
   // Health is judged by three reports and more: so many are inside from the start, whatever the id of the rollout is.
-  expect(await svc('deploy', 'm', '--rollout', '90', '--step', '1', '--interval', '1')).toMatchObject({ exitCode: 0 })
+  expect(await svc('deploy', 'm', '--rollout', '90', '--step', '1', '--interval', '1', '--yes')).toMatchObject({
+    exitCode: 0,
+  })
   const bad = await svc('status', 'm', '--watch')
   expect([bad.exitCode, bad.stderr]).toEqual([
     1,

@@ -1,4 +1,5 @@
 import { ApiError } from '../../client/client.ts'
+import { meantBy } from '../../domain/misspelling.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 
@@ -18,6 +19,25 @@ export const orNull = async <Value>(asked: Promise<Value>): Promise<Value | null
 /** A model with its versions, by name or id. @throws Failure */
 export const modelNamed = (connection: Connection, nameOrId: string) =>
   connection.ask((client) => client.GET('/api/v1/models/{model_id}', { params: { path: { model_id: nameOrId } } }))
+
+/** The names that models of the newest hundred have. */
+const namesOf = async (connection: Connection): Promise<readonly string[]> => {
+  const { models } = await connection.ask((client) =>
+    client.GET('/api/v1/models', { params: { query: { limit: 100, offset: 0 } } }),
+  )
+  return models.flatMap(({ name }) => (name === null ? [] : [name]))
+}
+
+/** A model that must be in the catalog before it is delivered. @throws Failure that names the one probably meant */
+export const knownModel = async (connection: Connection, nameOrId: string): Promise<ModelDetail> => {
+  const model = await orNull(modelNamed(connection, nameOrId))
+  if (model !== null) return model
+  const meant = meantBy(nameOrId, await namesOf(connection))
+  throw new Failure(`The catalog has no model '${nameOrId}'${meant === null ? '.' : `; did you mean '${meant}'?`}`, {
+    advice:
+      'svc models lists what there is, svc push adds one. To deploy a name that devices resolve themselves: --allow-unknown.',
+  })
+}
 
 /** A version by its label, its number, or `latest`; null when the model has none such. */
 export const versionNamed = ({ versions }: ModelDetail, text: string): ListedVersion | null => {

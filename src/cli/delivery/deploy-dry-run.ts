@@ -1,7 +1,7 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { foresee, prepare, type Wanted, type Way } from './deploy.ts'
+import { foresee, prepare, type Wanted, type Way, warningsBeyondFleet } from './deploy.ts'
 
 const TARGETS_SHOWN = 20
 
@@ -20,6 +20,9 @@ export const dryRun = async (
 ): Promise<void> => {
   const prepared = await prepare(connection, wanted)
   const seen = way.kind === 'rollout' ? await foresee(connection, way.model.id, wanted) : null
+  // A rollout reaches inactive devices too, once they come back.
+  const total = seen?.target_devices ?? prepared.target_count
+  const away = total > prepared.target_count ? `, of which ${prepared.target_count} are active now` : ''
   const firstDevices = Math.ceil((prepared.target_count * wanted.rollout) / 100)
   // A rollout reaches the whole fleet; that nobody named devices needs no warning.
   const warnings = seen?.warnings ?? prepared.warnings
@@ -33,15 +36,12 @@ export const dryRun = async (
       ...(seen === null ? { activated_count: firstDevices } : { steps: seen.steps, version: seen.version }),
     })
   } else {
-    for (const warning of warnings) out.note(warning)
+    for (const warning of warningsBeyondFleet(warnings)) out.note(warning)
     out.fields([
       ['Model', way.model?.name ?? wanted.name],
       ['Version', seen?.version ?? wanted.version],
       ['How', way.kind === 'rollout' ? 'rollout over the whole fleet' : `deployment, ${wanted.strategy}`],
-      [
-        'Targets',
-        prepared.target_count === 0 ? 'none' : `${prepared.target_count}: ${named(prepared.resolved_targets)}`,
-      ],
+      ['Targets', total === 0 ? 'none' : `${total}${away}: ${named(prepared.resolved_targets)}`],
     ])
     if (seen !== null) {
       out.line('')

@@ -16,6 +16,8 @@ interface DeployOptions extends DataOptions {
   readonly step?: number
   readonly interval?: number
   readonly dryRun?: true
+  readonly allowUnknown?: true
+  readonly yes?: true
 }
 
 const MONTH_MINUTES = 60 * 24 * 31
@@ -46,7 +48,7 @@ const carryOut = async (
   { out }: Session,
   json: boolean,
 ): Promise<void> => {
-  const { execute, startRollout } = await import('./deploy.ts')
+  const { execute, startRollout, warningsBeyondFleet } = await import('./deploy.ts')
   if (way.kind === 'rollout') {
     const rollout = await startRollout(connection, way.model.id, wanted)
     for (const warning of rollout.warnings) out.note(warning)
@@ -61,7 +63,7 @@ const carryOut = async (
     ])
   } else {
     const deployment = await execute(connection, wanted)
-    for (const warning of deployment.warnings) out.note(warning)
+    for (const warning of warningsBeyondFleet(deployment.warnings)) out.note(warning)
     if (json) return out.json({ kind: 'deployment', ...deployment })
     out.fields([
       ['Deployment', deployment.deployment_id],
@@ -102,6 +104,8 @@ export const define = (command: Command, session: Session): void => {
     .addOption(new Option('--step <percent>', 'how much more at each step (default: 10)').argParser(parsePercentage))
     .addOption(new Option('--interval <minutes>', 'between two steps (default: 60)').argParser(parseMinutes))
     .option('--dry-run', 'show who would get it; change nothing')
+    .option('--allow-unknown', 'also a name that is not in the catalog, for devices that resolve it themselves')
+    .option('-y, --yes', 'deploy to the whole fleet without asking')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, options: DeployOptions) => {
@@ -110,6 +114,7 @@ export const define = (command: Command, session: Session): void => {
       const { version, target: platform } = options
       if (options.phone) {
         const { deployToPhone } = await import('./phone.ts')
+        if (!options.allowUnknown) await (await import('./catalog.ts')).knownModel(connection, name)
         return deployToPhone(connection, { name, version, platform, json }, session)
       }
       const wanted: Wanted = {
@@ -123,10 +128,17 @@ export const define = (command: Command, session: Session): void => {
         step: options.step,
         intervalMinutes: options.interval,
       }
-      const { wayOf } = await import('./deploy.ts')
-      const way = await wayOf(connection, wanted)
-      if (!options.dryRun) return carryOut(connection, wanted, way, session, json)
-      const { dryRun } = await import('./deploy-dry-run.ts')
-      await dryRun(connection, wanted, way, session, json)
+      const { isWholeFleet, prepare, wayOf } = await import('./deploy.ts')
+      const way = await wayOf(connection, wanted, options.allowUnknown === true)
+      if (options.dryRun) {
+        const { dryRun } = await import('./deploy-dry-run.ts')
+        return dryRun(connection, wanted, way, session, json)
+      }
+      if (isWholeFleet(wanted) && !options.yes) {
+        const { target_count: active } = await prepare(connection, wanted)
+        const { confirm } = await import('../confirm.ts')
+        await confirm(session.io, `Deploying '${name}' to the whole fleet (active devices now: ${active})`)
+      }
+      await carryOut(connection, wanted, way, session, json)
     })
 }

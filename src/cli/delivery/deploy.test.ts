@@ -1,5 +1,8 @@
+import { Readable } from 'node:stream'
 import { expect, it, vi } from 'vitest'
+import { createModel } from '../../../test/fleet-of-models.ts'
 import { bucketOf } from '../../domain/bucket.ts'
+import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
 // The first service of a file starts slowly on a busy machine.
@@ -9,9 +12,9 @@ const uuid = '[0-9a-f-]{36}'
 
 it('over the whole fleet it is a rollout, which climbs from its first percentage to the whole', async () => {
   const { svc, world, fleet, get, given, report } = await startFleet(10)
-  await svc('deploy', 'm', '--version', '1.0.0')
+  await svc('deploy', 'm', '--version', '1.0.0', '--yes')
   await report('active', '1.0.0')
-  const { stdout, ...rest } = await svc('deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '5')
+  const { stdout, ...rest } = await svc('deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '5', '-y')
   expect(rest).toEqual({ exitCode: 0, stderr: 'Watch it with: svc status m --watch\n' })
   expect(stdout).toMatch(
     new RegExp(
@@ -46,7 +49,7 @@ it('with named devices, a group, a platform or another strategy it is a deployme
     await deploy('--devices', 'd0, d1,d0', '-v', '1.0.0'),
     await deploy('--group', 'lab', '-r', '50'),
     await deploy('--target', 'ios'),
-    await deploy('-s', 'blue_green'),
+    await deploy('-s', 'blue_green', '--yes'),
     await deploy('-s', 'immediate', '-t', 'ios', '--devices', 'd0,phone'),
   ]).toEqual([
     [0, 'deployment', 2, 2],
@@ -66,17 +69,66 @@ it('with named devices, a group, a platform or another strategy it is a deployme
   expect(((await get('/models/m/rollouts')) as { total: number }).total).toBe(0)
 })
 
-it('a name that the catalog does not know goes to the devices as it is, with a warning', async () => {
+it('a name that the catalog does not know is refused with the one probably meant, for the phone and a dry run too', async () => {
+  const { svc, get, world, key } = await startFleet(1)
+  await createModel(world, key, 'my-model', ['1.0.0'])
+  const advice =
+    'svc models lists what there is, svc push adds one. To deploy a name that devices resolve themselves: --allow-unknown.\n'
+  for (const argv of [['--yes'], ['--dry-run'], ['--phone'], ['--devices', 'd0']]) {
+    expect(await svc('deploy', 'my-modle', ...argv), argv.join(' ')).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `svc: The catalog has no model 'my-modle'; did you mean 'my-model'?\n${advice}`,
+    })
+  }
+  expect(await get('/deployments')).toMatchObject({ total: 0 })
+})
+
+it('with --allow-unknown it goes to the devices as it is, with a warning', async () => {
   const { svc } = await startFleet(1)
-  const { exitCode, stdout, stderr } = await svc('deploy', 'ollama:tiny')
+  const { exitCode, stdout, stderr } = await svc('deploy', 'ollama:tiny', '--allow-unknown', '--yes')
   expect([exitCode, stdout, stderr]).toEqual([
     0,
     expect.stringMatching(/^Deployment: .+\nStatus: +started\nDevices: +1 of 1\nStrategy: +canary\n$/),
-    'Neither devices nor a group are named: all 1 active devices.\n' +
-      "The catalog has no model 'ollama:tiny': devices must resolve the name themselves.\n" +
+    "The catalog has no model 'ollama:tiny': devices must resolve the name themselves.\n" +
       'Watch it with: svc status ollama:tiny --watch\n',
   ])
   expect((await svc('status', 'ollama:tiny')).stdout).toContain('not there: devices resolve the name themselves')
+})
+
+it('the whole fleet is a target only when somebody says yes, at the terminal or with --yes', async () => {
+  const { env, get } = await startFleet(2)
+  const deploy = (answer: string | null, ...argv: string[]) => {
+    const stdin = Object.assign(Readable.from(answer === null ? [] : [`${answer}\n`]), { isTTY: answer !== null })
+    return runInProcess(['deploy', 'm', ...argv], { env, stdin: stdin as unknown as NodeJS.ReadableStream })
+  }
+  const question = "Deploying 'm' to the whole fleet (active devices now: 2)"
+  for (const argv of [[], ['-s', 'immediate'], ['-r', '10'], ['--json']]) {
+    expect(await deploy(null, ...argv), argv.join(' ')).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: ${question} needs to be confirmed, and there is no terminal to ask at.\nConfirm it with --yes.\n`,
+    })
+  }
+  expect(await deploy('n')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `${question}. Continue? [y/N] svc: Nothing was changed.\n`,
+  })
+  expect(await get('/models/m/rollouts')).toMatchObject({ total: 0 })
+  expect(await deploy('yes', '-r', '10')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Rollout: ') })
+  expect(await deploy(null, '--devices', 'd0')).toMatchObject({ exitCode: 0 })
+  expect(await get('/models/m/rollouts')).toMatchObject({ total: 1 })
+})
+
+it('a dry run names and counts devices once, and those that are away beside those that are not', async () => {
+  const { svc, world } = await startFleet(3)
+  await world.advance(600)
+  await world.register('new')
+  expect((await svc('deploy', 'm', '--dry-run')).stdout).toMatch(/^Targets: +4, of which 1 are active now: new$/m)
+  const deployment = await svc('deploy', 'm', '-s', 'immediate', '--dry-run')
+  expect(deployment).toMatchObject({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+  expect(deployment.stdout).toMatch(/^Targets: +1: new$/m)
 })
 
 it('a dry run shows targets, steps and warnings, and changes nothing', async () => {
@@ -144,7 +196,7 @@ it('what cannot be right is wrong usage, and names the option', async () => {
 
 it('a model without a version, and a fleet without a device, are told', async () => {
   const { svc } = await startFleet(1, [])
-  expect(await svc('deploy', 'm')).toMatchObject({
+  expect(await svc('deploy', 'm', '--yes')).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('the model has no version yet'),
   })

@@ -1,7 +1,7 @@
 import type { Strategy } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import { wrongUsage } from '../failure.ts'
-import { type ModelDetail, modelNamed, orNull } from './catalog.ts'
+import { knownModel, type ModelDetail, modelNamed, orNull } from './catalog.ts'
 
 /** What is to be delivered, and to whom. */
 export interface Wanted {
@@ -18,6 +18,13 @@ export interface Wanted {
   readonly intervalMinutes: number | undefined
 }
 
+export const isWholeFleet = ({ devices, group, platform }: Wanted): boolean =>
+  devices === undefined && group === undefined && platform === undefined
+
+/** Of a service's warnings, those that tell more than that the whole fleet is the target, which was asked for. */
+export const warningsBeyondFleet = (warnings: readonly string[]): readonly string[] =>
+  warnings.filter((warning) => !warning.startsWith('Neither devices nor a group are named'))
+
 export type Way =
   | { readonly kind: 'rollout'; readonly model: ModelDetail }
   | { readonly kind: 'deployment'; readonly model: ModelDetail | null }
@@ -25,12 +32,11 @@ export type Way =
 /**
  * A canary over the whole fleet is a rollout, which climbs while health holds and comes back by itself; whatever names its
  * targets, or another strategy, is a deployment (docs/decisions/0019).
- * @throws Failure for options that belong to the other
+ * @throws Failure for options that belong to the other, and for a name that is not in the catalog unless that is allowed
  */
-export const wayOf = async (connection: Connection, wanted: Wanted): Promise<Way> => {
-  const model = await orNull(modelNamed(connection, wanted.name))
-  const isWholeFleet = wanted.devices === undefined && wanted.group === undefined && wanted.platform === undefined
-  if (model !== null && isWholeFleet && wanted.strategy === 'canary') return { kind: 'rollout', model }
+export const wayOf = async (connection: Connection, wanted: Wanted, allowUnknown: boolean): Promise<Way> => {
+  const model = await (allowUnknown ? orNull(modelNamed(connection, wanted.name)) : knownModel(connection, wanted.name))
+  if (model !== null && isWholeFleet(wanted) && wanted.strategy === 'canary') return { kind: 'rollout', model }
   for (const [option, value] of [
     ['--step', wanted.step],
     ['--interval', wanted.intervalMinutes],

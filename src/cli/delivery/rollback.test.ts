@@ -6,7 +6,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 it('takes back the newest of rollouts and deployments, one after the other, down to nothing', async () => {
   const { svc, world, given, report } = await startFleet(2)
-  await svc('deploy', 'm', '-v', '1.0.0')
+  await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
   await world.advance(60)
   await svc('deploy', 'm', '-v', '2.0.0', '--devices', 'd1')
@@ -35,7 +35,7 @@ it('takes back the newest of rollouts and deployments, one after the other, down
 
 it('to a version: the whole fleet gets it, whatever was on its way', async () => {
   const { svc, world, given } = await startFleet(3, ['1.0.0', '2.0.0', '3.0.0'])
-  await svc('deploy', 'm', '-v', '2.0.0', '-r', '50')
+  await svc('deploy', 'm', '-v', '2.0.0', '-r', '50', '--yes')
   await world.advance(10)
   await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd1')
   await world.advance(10)
@@ -50,7 +50,7 @@ it('to a version: the whole fleet gets it, whatever was on its way', async () =>
 
 it('an unknown model and an unknown version are told, and nothing is changed', async () => {
   const { svc, given } = await startFleet(1)
-  await svc('deploy', 'm', '-v', '1.0.0')
+  await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   expect([
     await svc('rollback', 'nothing'),
     await svc('rollback', 'nothing', '--to-version', '1.0.0'),

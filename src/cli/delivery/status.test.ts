@@ -21,7 +21,8 @@ it('shows the versions, the plans, their devices by state, and who failed why', 
     ['Nothing of it is being delivered.'],
     [''],
   ])
-  await svc('deploy', 'm', '-v', '1.0.0')
+  await world.register('silent')
+  await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
   await world.advance(10)
   await svc('deploy', 'm', '-v', '2.0.0', '--devices', 'd0,d1', '-s', 'immediate')
@@ -63,10 +64,10 @@ it('shows the versions, the plans, their devices by state, and who failed why', 
 
 it('watching tells every change, and ends with 1 when the version comes back by itself', async () => {
   const { svc, env, world, report, given } = await startFleet(10)
-  await svc('deploy', 'm', '-v', '1.0.0')
+  await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
   await world.advance(3600)
-  await svc('deploy', 'm', '-v', '2.0.0', '-r', '90')
+  await svc('deploy', 'm', '-v', '2.0.0', '-r', '90', '--yes')
   let lines = ''
   let fails: Promise<void> | null = null
   const { exitCode, stderr, stdout } = await runInProcess(['status', 'm', '--watch'], {
@@ -88,6 +89,22 @@ it('watching tells every change, and ends with 1 when the version comes back by 
   expect(stdout).toMatch(/01:00:00 {2}rollout of 2\.0\.0: rolled_back at 90 of 100 %; devices: failed \d+\n/)
   expect(new Set(Object.values(await given()))).toEqual(new Set(['1.0.0']))
   expect(await svc('status', 'm', '--watch')).toMatchObject({ exitCode, stderr })
+})
+
+it('watching ends when the last device reports to run the version, not when the next step would be due', async () => {
+  const { svc, env, world, report } = await startFleet(3)
+  await svc('deploy', 'm', '--yes')
+  let runs: Promise<void> | null = null
+  const { exitCode, stdout } = await runInProcess(['status', 'm', '--watch'], {
+    env,
+    now: world.now,
+    onOutput: (text) => {
+      if (text.includes('2.0.0') && runs === null) runs = report('active', '2.0.0')
+    },
+  })
+  await runs
+  expect(exitCode).toBe(0)
+  expect(stdout).toMatch(/00:00:00 {2}rollout of 2\.0\.0: completed at 100 %; devices: active 3\n$/)
 })
 
 it('an unknown model is told', async () => {

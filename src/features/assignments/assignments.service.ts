@@ -67,6 +67,11 @@ export const createAssignmentsService = (parts: {
   const isCurrent = (device: StoredDevice, planId: string, version: string): boolean =>
     plans.assignmentsOf(device).some((given) => given.planId === planId && given.offer.version === version)
 
+  const scopeOf = ({ orgId }: { readonly orgId: string | null }) => ({
+    orgId,
+    everyOrg: orgId === null && plans.reaches(null, 'any'),
+  })
+
   return {
     async ofDevice(
       caller: Caller,
@@ -109,6 +114,13 @@ export const createAssignmentsService = (parts: {
       return { ...failures, active }
     },
 
+    /** Whether every device of a plan's scope that has reported, or was heard from at `since` or later, runs its version. */
+    runsEverywhere: (
+      db: Executor,
+      plan: { readonly id: string; readonly orgId: string | null; readonly groupId: string | null },
+      since: Date,
+    ): Promise<boolean> => store.allRun(db, plan, scopeOf(plan), since),
+
     /** Inside the transaction that deletes the plan. */
     forget: (tx: Executor, planId: string): Promise<void> => store.forget(tx, planId),
 
@@ -117,7 +129,7 @@ export const createAssignmentsService = (parts: {
       plan: { readonly id: string; readonly orgId: string | null },
       page: { limit: number; offset: number },
     ): Promise<{ devices: AffectedDevice[]; total: number }> {
-      const scope = { orgId: plan.orgId, everyOrg: plan.orgId === null && plans.reaches(null, 'any') }
+      const scope = scopeOf(plan)
       const found: AffectedDevice[] = []
       let total = 0
       for (let after = 0; ; ) {

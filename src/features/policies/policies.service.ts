@@ -2,6 +2,7 @@ import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
 import { explain, isJudgeable, judge, type PolicySettings } from '../../domain/policy.ts'
+import { NO_STEPS_SECONDS } from '../../domain/rollout.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { GroupsService } from '../groups/groups.service.ts'
 import type { ModelsService } from '../models/models.service.ts'
@@ -15,9 +16,6 @@ export interface WantedPolicy extends Omit<PolicySettings, 'canaryGroupId'> {
   /** Id or name. */
   readonly canaryGroup: string | undefined
 }
-
-/** A canary never completes by itself: only the policy's judgement ends it. */
-const CANARY_INTERVAL_SECONDS = 10 * 365 * 24 * 3600
 
 /**
  * The closed loop: what a finished round learned becomes the next version of a model, is tried on a canary, and goes on to
@@ -61,7 +59,8 @@ export const createPoliciesService = (parts: {
         percentage: settings.canaryPercentage,
         targetPercentage: settings.canaryPercentage,
         incrementStep: settings.incrementStep,
-        stepIntervalSeconds: CANARY_INTERVAL_SECONDS,
+        // Only the policy's judgement ends it.
+        stepIntervalSeconds: NO_STEPS_SECONDS,
         groupId: settings.canaryGroupId,
         autoRollback: true,
         startImmediately: true,

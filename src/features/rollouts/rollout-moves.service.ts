@@ -1,5 +1,13 @@
 import type { Database, Executor } from '../../db/open.ts'
-import { dueEvent, hasReached, type RolloutEvent, transition, unhealthyBecause } from '../../domain/rollout.ts'
+import {
+  dueEvent,
+  hasReached,
+  heardSince,
+  mayEndEarly,
+  type RolloutEvent,
+  transition,
+  unhealthyBecause,
+} from '../../domain/rollout.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
@@ -66,7 +74,9 @@ export const createRolloutMoves = (parts: {
       const rollout = await store.lock(tx, id)
       if (rollout === null || rollout.status !== 'active') return
       const health = await assignments.healthOf(tx, id, rollout.healthSince)
-      const event = dueEvent(rollout, health, now())
+      const runsEverywhere =
+        mayEndEarly(rollout) && (await assignments.runsEverywhere(tx, rollout, heardSince(rollout, now())))
+      const event = dueEvent(rollout, health, runsEverywhere, now())
       if (event === null) return
       if (event === 'fail_health') {
         const reason = unhealthyBecause(health) ?? ''
@@ -100,7 +110,8 @@ export const createRolloutMoves = (parts: {
       for (const id of planIds) {
         const plan = plans.find(id)
         if (plan?.kind !== 'rollout' || plan.settled) continue
-        if ((await assignments.healthOf(database.sql, id, null)).failed > 0) await attend(id)
+        const mayEnd = plan.percentage === 100
+        if (mayEnd || (await assignments.healthOf(database.sql, id, null)).failed > 0) await attend(id)
       }
     },
   }

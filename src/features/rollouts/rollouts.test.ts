@@ -192,6 +192,38 @@ describe('a rollout that runs', () => {
     expect(await Promise.all(fleet.map((device) => runs(world, device)))).toEqual(fleet.map(() => ['1.0.0']))
   })
 
+  it('is completed by the report of the last device that was heard from within a step interval', async () => {
+    const { world, key, fleet } = await startFleet(3)
+    await world.advance(1800)
+    await world.register('silent')
+    await world.advance(1801)
+    for (const device of fleet) await world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, device)
+    const rollout = await created(world, key, { rollout_percentage: 100 })
+    await report(world, fleet[0]!, rollout, 'active')
+    await report(world, fleet[1]!, rollout, 'active')
+    await report(world, fleet[2]!, rollout, 'verifying')
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'active' })
+    await report(world, fleet[2]!, rollout, 'active')
+    expect(await get(world, key, rollout), 'silent may come back').toMatchObject({ status: 'active' })
+    await world.advance(1800)
+    await report(world, fleet[2]!, rollout, 'active')
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'completed', percentage: 100, reason: null })
+    expect((await history(world, key, rollout)).map(({ event }) => event)).toEqual(['create', 'start', 'reach'])
+  })
+
+  it('of a group waits for the devices of that group alone, and below 100 percent for the clock', async () => {
+    const { world, key, fleet } = await startFleet(2)
+    const group = { org_id: 'acme', name: 'lab' }
+    const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
+    await world.request('POST', `/api/v1/device-groups/${id}/devices/d1`, { key })
+    const part = await created(world, key, { rollout_percentage: 99, target_percentage: 99 })
+    const lab = await created(world, key, { rollout_percentage: 100, group: 'lab' })
+    await report(world, fleet[1]!, lab, 'active')
+    for (const device of fleet) await report(world, device, part, 'active')
+    expect(await get(world, key, lab)).toMatchObject({ status: 'completed' })
+    expect(await get(world, key, part)).toMatchObject({ status: 'active' })
+  })
+
   it('survives a restart of the service', async () => {
     const { world, key, fleet } = await startFleet(1, ['2.0.0'], { durable: true })
     const rollout = await created(world, key, { rollout_percentage: 100 })

@@ -1,0 +1,21 @@
+import { createInterface } from 'node:readline/promises'
+import { Failure, wrongUsage } from './failure.ts'
+import type { Io } from './io.ts'
+
+/**
+ * Asks whoever sits at the terminal; anything but y or yes is a no. The question goes to stderr: stdout may be piped.
+ * @throws Failure when the answer is no, and wrong usage where there is no terminal to ask at
+ */
+export const confirm = async (io: Io, what: string): Promise<void> => {
+  const { stdin } = io
+  if (stdin?.isTTY !== true) {
+    throw wrongUsage(`${what} needs to be confirmed, and there is no terminal to ask at.`, 'Confirm it with --yes.')
+  }
+  io.stderr.write(`${what}. Continue? [y/N] `)
+  const lines = createInterface({ input: stdin, ...(io.signal && { signal: io.signal }) })
+  for await (const line of lines) {
+    if (/^y(es)?$/i.test(line.trim())) return
+    break
+  }
+  throw new Failure('Nothing was changed.')
+}

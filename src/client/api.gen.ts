@@ -1865,6 +1865,7 @@ export interface operations {
                     device_id: string;
                     /** @enum {string} */
                     platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+                    /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                     capabilities?: {
                         [key: string]: unknown;
                     };
@@ -3099,6 +3100,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     status?: "active" | "inactive";
+                    /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                     metrics?: {
                         [key: string]: unknown;
                     };
@@ -3324,9 +3326,9 @@ export interface operations {
                     state: "downloading" | "verifying" | "ready" | "active" | "failed";
                     version: string;
                     reason?: string;
-                    /** @description What the device measured with this version, e.g. accuracy and loss */
+                    /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                     metrics?: {
-                        [key: string]: number;
+                        [key: string]: number | null;
                     };
                 };
             };
@@ -6936,16 +6938,16 @@ export interface operations {
             content: {
                 "application/json": {
                     device_id?: string;
-                    /** @description What the device measured, e.g. accuracy and loss */
+                    /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                     metrics?: {
-                        [key: string]: number;
+                        [key: string]: number | null;
                     };
                     /** @description Many at once, instead of device_id and metrics */
                     observations?: {
                         device_id: string;
-                        /** @description What the device measured, e.g. accuracy and loss */
+                        /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                         metrics: {
-                            [key: string]: number;
+                            [key: string]: number | null;
                         };
                     }[];
                 };
@@ -14524,8 +14526,10 @@ export interface operations {
                     /** Format: binary */
                     file: string;
                     num_samples: number;
+                    /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                     local_loss?: number;
                     local_accuracy?: number;
+                    /** @description Above 2147483647 it becomes null, with a warning */
                     training_time_seconds?: number;
                 };
             };

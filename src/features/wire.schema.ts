@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { REPORTED_RANGE } from '../domain/reported-number.ts'
 
 /** Pieces that several resources' bodies share. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
@@ -11,6 +12,9 @@ export const OneOf = <const Words extends readonly string[]>(words: Words, optio
   Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
 
 export const FreeObject = Type.Record(Type.String(), Type.Unknown())
+
+/** What a device reports of itself. */
+export const ReportedValues = Type.Record(Type.String(), Type.Unknown(), { description: REPORTED_RANGE })
 
 export const Page = (limits: { readonly max: number; readonly default: number }) => ({
   limit: Type.Integer({ minimum: 1, maximum: limits.max, default: limits.default }),

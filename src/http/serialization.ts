@@ -8,7 +8,8 @@ const serializers = new WeakMap<TSchema, Serializer>()
 
 /**
  * Answers as the fields their schema names. A schema is compiled when it is first answered with, and once in a process:
- * compiling all of them took most of the time that a start takes.
+ * compiling all of them took most of the time that a start takes. NaN and infinities are null, so that one number never
+ * makes a whole list unreadable.
  */
 export const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }) => {
   return (data) => {
@@ -17,6 +18,38 @@ export const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }
       serialize = fastJson(schema as fastJson.AnySchema) as Serializer
       serializers.set(schema, serialize)
     }
-    return serialize(data)
+    try {
+      return serialize(data)
+    } catch (error) {
+      // Only what cannot be written is looked through; its other faults are faults.
+      if (!hasNonFinite(data)) throw error
+      return JSON.stringify(named(schema, data))
+    }
   }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const hasNonFinite = (value: unknown): boolean =>
+  typeof value === 'number' ? !Number.isFinite(value) : isObject(value) && Object.values(value).some(hasNonFinite)
+
+/** The parts of a response's schema that say which fields it has. */
+interface Shape {
+  readonly type?: string
+  readonly anyOf?: readonly Shape[]
+  readonly items?: Shape
+  readonly properties?: Readonly<Record<string, Shape>>
+  readonly patternProperties?: Readonly<Record<string, Shape>>
+}
+
+/** What of the data its schema names; `JSON.stringify` writes null for the numbers that JSON has not. */
+const named = (shape: Shape, value: unknown): unknown => {
+  if (!isObject(value)) return value
+  const one = shape.anyOf?.find(({ type }) => type !== 'null') ?? shape
+  if (Array.isArray(value)) return value.map((item) => named(one.items ?? {}, item))
+  const { properties, patternProperties } = one
+  // Records and free objects name no fields: all of them travel.
+  const [others] = Object.values(patternProperties ?? {})
+  const fields = Object.entries(value).filter(([key]) => properties === undefined || Object.hasOwn(properties, key))
+  return Object.fromEntries(fields.map(([key, item]) => [key, named(properties?.[key] ?? others ?? {}, item)]))
 }

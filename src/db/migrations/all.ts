@@ -2,8 +2,17 @@ import { foundation } from './0001-foundation.ts'
 import { benchmarks } from './0002-benchmarks.ts'
 import { delivery } from './0003-delivery.ts'
 import { training } from './0004-training.ts'
+import { numberRanges } from './0005-number-ranges.ts'
 import { ledgerRevision } from './0006-ledger-revision.ts'
 import { organizations } from './0010-organizations.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
-export const MIGRATIONS = [foundation, benchmarks, delivery, training, ledgerRevision, organizations] as const
+export const MIGRATIONS = [
+  foundation,
+  benchmarks,
+  delivery,
+  training,
+  numberRanges,
+  ledgerRevision,
+  organizations,
+] as const

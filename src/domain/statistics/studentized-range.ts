@@ -7,6 +7,8 @@ import { logGamma, normalDensity, normalUpper } from './special-functions.ts'
 const REACH = 9
 const STEP = 0.3
 const NEGLIGIBLE = 1e-18
+/** Values so far apart do not occur: the density of one of them is 0 in doubles. */
+const WIDEST = 80
 /** A tail that is 0 in doubles down to here is 0. */
 const LOWEST = -60
 
@@ -15,6 +17,7 @@ const LOWEST = -60
  * as a^m - b^m = (a - b)·Σ a^i b^(m-1-i), so that a small tail keeps its digits.
  */
 const rangeUpper = (w: number, groups: number): number => {
+  if (w > WIDEST) return 0
   let total = 0
   for (let z = -REACH; z < w / 2 + REACH; z += STEP) {
     const below = 1 - normalUpper(z)

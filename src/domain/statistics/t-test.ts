@@ -27,8 +27,9 @@ export const welchTest = (a: Moments, b: Moments, confidenceLevel = 0.95): TTest
   if (!(squaredError > 0)) return null
   const error = Math.sqrt(squaredError)
   const apart = a.mean - b.mean
-  const degreesOfFreedom =
-    (squaredError * squaredError) / ((shareA * shareA) / (a.count - 1) + (shareB * shareB) / (b.count - 1))
+  // By the parts of the error, whose squares neither overflow nor vanish as those of the shares may.
+  const [partA, partB] = [shareA / squaredError, shareB / squaredError]
+  const degreesOfFreedom = 1 / ((partA * partA) / (a.count - 1) + (partB * partB) / (b.count - 1))
   const tStatistic = apart / error
   const reach = tCritical(1 - confidenceLevel, degreesOfFreedom) * error
   return {

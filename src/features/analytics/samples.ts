@@ -1,3 +1,4 @@
+import { reportedNumber } from '../../domain/reported-number.ts'
 import { type Moments, mergeMoments, momentsOf, NO_MOMENTS, quantileOf } from '../../domain/statistics/moments.ts'
 import type { Reading } from './reading.ts'
 import type { Cell } from './subtraction.ts'
@@ -25,7 +26,7 @@ interface Growing {
 
 export interface Samples {
   readonly of: (groupId: string) => Sample | null
-  /** Readings that were no numbers: they count for nothing. */
+  /** Readings that were no numbers, or out of the range that is kept now: they count for nothing. */
   readonly skipped: number
   /** Whether a device is in more than one of the groups. */
   readonly overlap: boolean
@@ -52,8 +53,8 @@ export const collectSamples = async (
       // Readings come device by device, or update by update.
       if (before?.device === device && before.groupId !== groupId) overlap = true
       before = reading
-      const value = values[0]
-      if (typeof value !== 'number') {
+      const value = typeof values[0] === 'number' ? reportedNumber(values[0]) : null
+      if (value === null) {
         skipped++
         continue
       }

@@ -1,8 +1,10 @@
 import type { FastifyReply } from 'fastify'
+import { outsideWarning, reportedValues } from '../../domain/reported-number.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import { matchesTag } from '../../http/download.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { warn } from '../../http/warnings.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import {
   AssignmentList,
@@ -60,11 +62,15 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
     async (request) => {
       const { device_id, plan_id } = request.params
       const { state, version, reason, metrics } = request.body
+      const reported = metrics && reportedValues(metrics)
+      if (reported !== undefined && reported.outside.length > 0) {
+        warn(request, outsideWarning('metrics', reported.outside))
+      }
       const { report, current } = await assignments.report(callerOf(request), device_id, plan_id, {
         state,
         version,
         reason: reason ?? null,
-        metrics: metrics ?? null,
+        metrics: reported?.values ?? null,
       })
       return {
         plan_id,

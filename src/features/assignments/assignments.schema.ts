@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Assignment as Given } from '../../domain/assignment.ts'
 import { REPORT_STATES } from '../../domain/delivery-plan.ts'
+import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 import { DeviceParams } from '../devices/devices.schema.ts'
 import { Count, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
 
@@ -34,8 +35,8 @@ export const ReportBody = Type.Object({
   version: Type.String({ minLength: 1, maxLength: 200 }),
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
   metrics: Type.Optional(
-    Type.Record(Type.String({ maxLength: 100 }), Type.Number(), {
-      description: 'What the device measured with this version, e.g. accuracy and loss',
+    Type.Record(Type.String({ maxLength: 100 }), Nullable(Type.Number()), {
+      description: `What the device measured with this version, e.g. accuracy and loss. ${REPORTED_RANGE}`,
       maxProperties: 100,
     }),
   ),

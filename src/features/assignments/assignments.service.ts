@@ -15,7 +15,7 @@ export interface NewReport {
   readonly state: ReportState
   readonly version: string
   readonly reason: string | null
-  readonly metrics: Readonly<Record<string, number>> | null
+  readonly metrics: Readonly<Record<string, number | null>> | null
 }
 
 /** A device that a plan reaches, or has reached: without a report it was assigned and has said nothing yet. */

@@ -9,7 +9,7 @@ export interface StoredReport {
   readonly state: ReportState
   readonly version: string
   readonly reason: string | null
-  readonly metrics: Readonly<Record<string, number>> | null
+  readonly metrics: Readonly<Record<string, number | null>> | null
   readonly reportedAt: Date
 }
 

@@ -1,7 +1,9 @@
 import { type DeviceStatus, statusAt } from '../../domain/device.ts'
+import { outsideWarning, reportedValues } from '../../domain/reported-number.ts'
 import { callerOf, optionalCallerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { warn } from '../../http/warnings.ts'
 import { Device, DeviceList, DeviceParams, ListQuery, RegisterBody, Registration } from './devices.schema.ts'
 import type { DevicesService, StoredDevice } from './devices.service.ts'
 
@@ -23,11 +25,13 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { device_id, platform, capabilities, org_id } = request.body
+      const { device_id, platform, org_id } = request.body
+      const { values: capabilities, outside } = reportedValues(request.body.capabilities ?? {})
+      if (outside.length > 0) warn(request, outsideWarning('capabilities', outside))
       const { device, token } = await devices.register(await optionalCallerOf(request), {
         deviceId: device_id,
         platform: platform ?? 'unknown',
-        capabilities: capabilities ?? {},
+        capabilities,
         orgId: org_id,
       })
       return reply.code(201).send({

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { PLATFORMS } from '../../domain/device.ts'
-import { Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
+import { Envelope, FreeObject, Nullable, OneOf, Page, ReportedValues, Timestamp, Uuid } from '../wire.schema.ts'
 
 export const DeviceName = Type.String({ minLength: 1, maxLength: 255, description: 'Chosen by the user, unique' })
 export const Status = OneOf(['active', 'inactive'])
@@ -10,7 +10,7 @@ const OrgId = Type.String({ minLength: 1, maxLength: 128 })
 export const RegisterBody = Type.Object({
   device_id: DeviceName,
   platform: Type.Optional(Platform),
-  capabilities: Type.Optional(FreeObject),
+  capabilities: Type.Optional(ReportedValues),
   org_id: Type.Optional(OrgId),
 })
 

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { EXPERIMENT_STATUSES } from '../../domain/experiment.ts'
+import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
 
 const MOST_VARIANTS = 20
 const MOST_GROUPS = 100
 const MOST_AT_ONCE = 1000
-/** Beyond, squares would no longer fit a double. */
-const LARGEST_READING = 1e100
 
 const Status = OneOf(EXPERIMENT_STATUSES)
 const Allocation = Type.Number({ minimum: 0, maximum: 1, description: 'The share of devices; all of them sum to 1' })
@@ -87,11 +86,11 @@ export const Placement = Type.Object({
 
 // As the key of a record a name is known by its pattern alone.
 const MetricKey = Type.String({ pattern: '^.{1,100}$' })
-const Metrics = Type.Record(MetricKey, Type.Number({ minimum: -LARGEST_READING, maximum: LARGEST_READING }), {
+const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
   additionalProperties: false,
   minProperties: 1,
   maxProperties: 100,
-  description: 'What the device measured, e.g. accuracy and loss',
+  description: `What the device measured, e.g. accuracy and loss; null counts for nothing. ${REPORTED_RANGE}`,
 })
 const DeviceId = Type.String({ minLength: 1, maxLength: 255 })
 

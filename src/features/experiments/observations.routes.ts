@@ -1,8 +1,10 @@
 import { badRequest } from '../../domain/errors.ts'
+import { outsideWarning, reportedValues } from '../../domain/reported-number.ts'
 import { varianceOf } from '../../domain/statistics/moments.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { warn } from '../../http/warnings.ts'
 import type { Static } from '../wire.schema.ts'
 import {
   Analytics,
@@ -76,14 +78,22 @@ export const observationsRoutes = (
       if ((device_id === undefined) !== (metrics === undefined) || (device_id === undefined) === (many === undefined)) {
         throw badRequest('Send either device_id and metrics, or observations: a list of such pairs.')
       }
-      const { experiment, accepted, skipped } =
+      const outside = new Set<string>()
+      const reported = (name: string, sent: Readonly<Record<string, number | null>>) => {
+        const { values, outside: lost } = reportedValues(sent)
+        for (const metric of lost) outside.add(metric)
+        return { deviceId: name, metrics: values }
+      }
+      const observed =
         device_id !== undefined && metrics !== undefined
-          ? await observations.observeOne(caller, experiment_id, { deviceId: device_id, metrics })
-          : await observations.observe(
+          ? observations.observeOne(caller, experiment_id, reported(device_id, metrics))
+          : observations.observe(
               caller,
               experiment_id,
-              (many ?? []).map((one) => ({ deviceId: one.device_id, metrics: one.metrics })),
+              (many ?? []).map((one) => reported(one.device_id, one.metrics)),
             )
+      const { experiment, accepted, skipped } = await observed
+      if (outside.size > 0) warn(request, outsideWarning('metrics', [...outside]))
       return {
         experiment_id: experiment.id,
         accepted,

@@ -10,19 +10,17 @@ import type { DevicesService } from '../devices/devices.service.ts'
 import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
 import type { Candidate, MetricSample, ObservationsStore, Reading } from './observations.store.ts'
 
-type Metrics = Readonly<Record<string, number>>
+type Metrics = Readonly<Record<string, number | null>>
 
 export interface Observation {
   /** Chosen by the user. */
   readonly deviceId: string
+  /** Within the range of reported numbers; null counts for nothing. */
   readonly metrics: Metrics
 }
 
 /** Where a device stands: its variant, or why it has none. */
 type Place = { readonly index: number; readonly variant: StoredVariant } | { readonly outside: string }
-
-/** PostgreSQL refuses to divide what is much smaller. */
-const SMALLEST_READING = 1e-100
 
 /** What devices measure in experiments, and what that says. */
 export const createObservationsService = (parts: {
@@ -57,9 +55,9 @@ export const createObservationsService = (parts: {
     return {
       add({ variant, deviceId }, metrics) {
         for (const [metric, value] of Object.entries(metrics)) {
-          const mean = Math.abs(value) < SMALLEST_READING ? 0 : value
+          if (value === null) continue
           const key = `${variant} ${deviceId} ${metric}`
-          const values = mergeMoments(found.get(key)?.values ?? NO_MOMENTS, { count: 1, mean, m2: 0 })
+          const values = mergeMoments(found.get(key)?.values ?? NO_MOMENTS, { count: 1, mean: value, m2: 0 })
           found.set(key, { variant, deviceId, metric, values })
         }
       },
@@ -164,10 +162,7 @@ export const createObservationsService = (parts: {
         if (!(await store.keepRunning(tx, planId))) continue
         const readings = gather()
         const index = plan.variants.findIndex(({ name }) => name === variant)
-        readings.add(
-          { variant: index, deviceId: update.deviceId },
-          { ...(accuracy === null ? {} : { accuracy }), ...(loss === null ? {} : { loss }) },
-        )
+        readings.add({ variant: index, deviceId: update.deviceId }, { accuracy, loss })
         await store.add(tx, planId, readings.all(), now())
       }
     },

@@ -169,6 +169,8 @@ export const createLedgerStore = () => ({
     entry: Pick<LedgerEntry, 'id' | 'federationId'>,
     cost: { readonly epsilon: number; readonly accountant: Accountant; readonly delta: number },
   ): Promise<void> {
+    // Endless costs are computed again whenever they are asked for: the column holds numbers.
+    if (!Number.isFinite(cost.epsilon)) return
     await sql`
       update privacy_ledger set epsilon_after = ${cost.epsilon}, accountant = ${cost.accountant}
       where id = ${entry.id} and exists (

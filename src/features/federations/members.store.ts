@@ -95,7 +95,7 @@ export const createMembersStore = () => ({
   ): Promise<{ members: Member[]; total: number }> {
     const { rows } = await sql<MemberRow>`
       with contributed as (
-        select d.org_id, count(distinct u.round_id) as rounds, sum(u.num_samples)::bigint as samples,
+        select d.org_id, count(distinct u.round_id) as rounds, least(sum(u.num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
           sum(u.local_accuracy * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_accuracy is not null), 0)
             as accuracy,
           sum(u.local_loss * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_loss is not null), 0) as loss,

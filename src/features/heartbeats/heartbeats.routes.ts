@@ -1,9 +1,11 @@
 import { tagOfAll } from '../../domain/assignment.ts'
+import { outsideWarning, reportedValues } from '../../domain/reported-number.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import { hangUpOn } from '../../http/hang-up.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { optionalBody } from '../../http/validation.ts'
+import { warn } from '../../http/warnings.ts'
 import { presentAssignment } from '../assignments/assignments.schema.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import { DeviceParams, HeartbeatBody, HeartbeatQuery, HeartbeatResult } from './heartbeats.schema.ts'
@@ -32,12 +34,16 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
     },
     async (request, reply) => {
       const { status, metrics } = request.body ?? {}
+      const reported = metrics && reportedValues(metrics)
+      if (reported !== undefined && reported.outside.length > 0) {
+        warn(request, outsideWarning('metrics', reported.outside))
+      }
       const waitMs = request.query.wait_seconds * 1000
       const known = request.query.known_assignments
       const heard = await heartbeats.beat(
         callerOf(request),
         request.params.device_id,
-        { status, metrics },
+        { status, metrics: reported?.values },
         { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
       )
       const { assignments } = heard

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { Assignment } from '../assignments/assignments.schema.ts'
 import { DeviceParams, Status } from '../devices/devices.schema.ts'
-import { FreeObject, Timestamp, Uuid } from '../wire.schema.ts'
+import { ReportedValues, Timestamp, Uuid } from '../wire.schema.ts'
 
 export { DeviceParams }
 
 export const HeartbeatBody = Type.Object({
   status: Type.Optional(Status),
-  metrics: Type.Optional(FreeObject),
+  metrics: Type.Optional(ReportedValues),
 })
 
 export const HeartbeatQuery = Type.Object({

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { DeliveryDecisionRow, DeliveryPolicyRow } from '../../db/delivery-rows.ts'
 import type { Executor } from '../../db/open.ts'
 import type { Comparison, Measured, PolicySettings } from '../../domain/policy.ts'
+import { LARGEST_REPORTED } from '../../domain/reported-number.ts'
 import type { Moments } from '../../domain/statistics/moments.ts'
 
 export interface StoredPolicy {
@@ -202,7 +203,7 @@ export const createPoliciesStore = () => ({
     >`
       with said as (
         select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own,
-          (p.metrics ->> 'accuracy')::float8 as accuracy, (p.metrics ->> 'loss')::float8 as loss
+          ${reported('accuracy')} as accuracy, ${reported('loss')} as loss
         from plan_reports p
         where p.state = 'active' and p.metrics is not null and p.reported_at >= ${canary.since} and p.plan_id in (
           select id from rollouts where model_id = ${canary.modelId}
@@ -224,6 +225,12 @@ export const createPoliciesStore = () => ({
     return { canary: of(true), current: of(false) }
   },
 })
+
+/** Null out of the range that numbers have now: reports of before it was kept are still there. */
+const reported = (metric: 'accuracy' | 'loss') => {
+  const value = sql`(p.metrics ->> ${sql.lit(metric)})::float8`
+  return sql`case when abs(${value}) <= ${LARGEST_REPORTED} then ${value} end`
+}
 
 const policyFrom = (row: Selectable<DeliveryPolicyRow>): StoredPolicy => ({
   id: row.id,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
@@ -93,12 +94,17 @@ export const Round = Type.Object({
 
 export const RoundParams = Type.Object({ round_id: Type.String() })
 
+/** What an integer column holds: 68 years. */
+export const LONGEST_TRAINING_SECONDS = 2_147_483_647
+
 /** The fields beside `file` in the multipart body. */
 export const UpdateFields = Type.Object({
   num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  local_loss: Type.Optional(Type.Number()),
+  local_loss: Type.Optional(Type.Number({ description: REPORTED_RANGE })),
   local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  training_time_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
+  training_time_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, description: `Above ${LONGEST_TRAINING_SECONDS} it becomes null, with a warning` }),
+  ),
 })
 
 export const ModelUpdate = Type.Object({

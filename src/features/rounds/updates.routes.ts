@@ -3,7 +3,7 @@ import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { readUpload } from '../../http/upload.ts'
-import { parseFields } from '../../http/validation.ts'
+import { warn } from '../../http/warnings.ts'
 import { present as presentRound } from './round-body.schema.ts'
 import {
   FailureBody,
@@ -15,6 +15,7 @@ import {
   UpdateFields,
 } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
+import { readReport } from './update-report.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 
 export const updatesRoutes = (
@@ -50,18 +51,9 @@ export const updatesRoutes = (
       })
       const control = others.control ?? null
       try {
-        const report = parseFields(UpdateFields, fields)
-        const update = await updates.submit(
-          caller,
-          round,
-          { file, control },
-          {
-            numSamples: report.num_samples,
-            localLoss: report.local_loss,
-            localAccuracy: report.local_accuracy,
-            trainingTimeSeconds: report.training_time_seconds,
-          },
-        )
+        const { report, warnings } = readReport(fields)
+        for (const message of warnings) warn(request, message)
+        const update = await updates.submit(caller, round, { file, control }, report)
         return reply.code(201).send(present(update))
       } finally {
         await file.discard()

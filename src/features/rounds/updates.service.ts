@@ -17,9 +17,9 @@ import type { RoundsStore } from './rounds.store.ts'
 
 export interface UpdateReport {
   readonly numSamples: number
-  readonly localLoss: number | undefined
-  readonly localAccuracy: number | undefined
-  readonly trainingTimeSeconds: number | undefined
+  readonly localLoss: number | null
+  readonly localAccuracy: number | null
+  readonly trainingTimeSeconds: number | null
 }
 
 /** How long an update waits for the next round of an asynchronous job. */
@@ -74,10 +74,7 @@ export const createUpdatesService = (parts: {
           sha256: staged.sha256,
           size: staged.size,
           controlSha256: control?.sha256 ?? null,
-          numSamples: report.numSamples,
-          localLoss: report.localLoss ?? null,
-          localAccuracy: report.localAccuracy ?? null,
-          trainingTimeSeconds: report.trainingTimeSeconds ?? null,
+          ...report,
         })
       let { update, closed } = await accept()
       // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.

@@ -1,0 +1,56 @@
+/**
+ * What a number that a device reports may be: the magnitudes that float32 has. Squares of sums of such numbers, and the
+ * products of two of those, stay finite and above zero in the doubles that statistics are computed in.
+ */
+export const LARGEST_REPORTED = 3.4e38
+/** Magnitudes below it are 0. */
+export const SMALLEST_REPORTED = 1e-38
+
+/** For the API document. */
+export const REPORTED_RANGE = 'A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0'
+
+/** The number as it is kept: 0 where it is tiny, null where it is out of range or not a number. */
+export const reportedNumber = (value: number): number | null => {
+  const magnitude = Math.abs(value)
+  if (magnitude < SMALLEST_REPORTED) return 0
+  return magnitude <= LARGEST_REPORTED ? value : null
+}
+
+export interface Reported<Values> {
+  /** The same object where every number is kept as it is, which is nearly always. */
+  readonly values: Values
+  /** The keys whose numbers became null. */
+  readonly outside: readonly string[]
+}
+
+/** Metrics or capabilities as they are kept: every number in them, at any depth. */
+export const reportedValues = <Values extends object>(values: Values): Reported<Values> => {
+  const outside: string[] = []
+  return { values: within(values, outside) as Values, outside }
+}
+
+const within = (values: object, outside: string[]): object => {
+  let changed: Record<string, unknown> | null = null
+  for (const [key, value] of Object.entries(values)) {
+    let kept: unknown = value
+    if (typeof value === 'number') {
+      kept = reportedNumber(value)
+      if (kept === null) outside.push(key)
+    } else if (typeof value === 'object' && value !== null) {
+      kept = within(value, outside)
+    }
+    if (Object.is(kept, value)) continue
+    changed ??= (Array.isArray(values) ? [...values] : { ...values }) as Record<string, unknown>
+    changed[key] = kept
+  }
+  return changed ?? values
+}
+
+const MOST_NAMED = 5
+
+/** What to tell a device whose numbers became null. */
+export const outsideWarning = (field: string, outside: readonly string[]): string => {
+  const named = outside.slice(0, MOST_NAMED).map((key) => `'${key.slice(0, 100)}'`)
+  const more = outside.length > MOST_NAMED ? ` and ${outside.length - MOST_NAMED} more` : ''
+  return `${field}: ${named.join(', ')}${more} became null; numbers from -3.4e38 to 3.4e38 are kept`
+}

@@ -1,0 +1,48 @@
+import { type TSchema, Type } from 'typebox'
+import { expect, it } from 'vitest'
+import { compileSerializer } from './serialization.ts'
+
+const serializerOf = (schema: TSchema) => compileSerializer({ schema, method: 'GET', url: '/' })
+
+const Item = Type.Object({
+  name: Type.String(),
+  loss: Type.Union([Type.Number(), Type.Null()]),
+  count: Type.Integer(),
+  interval: Type.Union([Type.Object({ lower: Type.Number() }), Type.Null()]),
+  metrics: Type.Record(Type.String(), Type.Object({ mean: Type.Number() })),
+  anything: Type.Record(Type.String(), Type.Unknown()),
+})
+const List = Type.Object({ items: Type.Array(Item), next: Type.Optional(Type.Null()) })
+
+const item = (value: number) => ({
+  name: 'a',
+  loss: value,
+  count: value,
+  interval: { lower: value, secret: 1 },
+  metrics: { x: { mean: value, secret: 1 } },
+  anything: { x: value, list: [value, 'b'] },
+  secret: 1,
+})
+
+it('numbers that JSON has not are null, wherever they stand, and only fields of the schema travel', () => {
+  const serialize = serializerOf(List)
+  const shown = (value: number | null) => ({
+    name: 'a',
+    loss: value,
+    count: value,
+    interval: { lower: value },
+    metrics: { x: { mean: value } },
+    anything: { x: value, list: [value, 'b'] },
+  })
+  for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    expect(JSON.parse(serialize({ items: [item(1), item(bad)], next: null, secret: 1 }))).toEqual({
+      items: [shown(1), shown(null)],
+      next: null,
+    })
+  }
+})
+
+it('what cannot be written for another reason is an error', () => {
+  const serialize = serializerOf(List)
+  expect(() => serialize({ items: [{ ...item(1), loss: 'much' }] })).toThrow('does not match schema definition')
+})

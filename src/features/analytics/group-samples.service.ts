@@ -84,8 +84,7 @@ export const createGroupSamples = (parts: {
       }),
       { minDevices, keepValues: wanted.keepValues },
     )
-    if (samples.skipped > 0)
-      warnings.push(`Some devices report '${wanted.variable}' as something other than a number.`)
+    if (samples.skipped > 0) warnings.push(`Some devices report '${wanted.variable}' as something other than a number.`)
     if (samples.overlap && !wanted.keepValues) {
       warnings.push('Some devices are in more than one of the groups; the test takes groups as independent.')
     }

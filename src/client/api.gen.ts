@@ -10325,13 +10325,123 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /**
-                     * @description Ours: how updates become one; fedavg when absent
+                     * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
                      * @enum {string}
                      */
-                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                    /** @description Ours: the strategy's own options */
-                    strategy_options?: {
-                        [key: string]: unknown;
+                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "fedyogi" | "fedadagrad" | "fedavgm";
+                    /** @description The strategy's own options */
+                    strategy_options?: Record<string, never> | {
+                        /**
+                         * @description How strongly devices are held to the model.
+                         * @default 0.01
+                         */
+                        mu?: number;
+                    } | {
+                        /**
+                         * @description Step of the server along the mean change.
+                         * @default 1
+                         */
+                        server_learning_rate?: number;
+                    } | {
+                        /**
+                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
+                         * @default 1
+                         */
+                        byzantine?: number;
+                        /**
+                         * @description How many of the best are averaged.
+                         * @default 1
+                         */
+                        keep?: number;
+                    } | {
+                        /**
+                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
+                         * @default 1
+                         */
+                        byzantine?: number;
+                        /**
+                         * @description How many of the best are averaged; 0 is all but f.
+                         * @default 0
+                         */
+                        keep?: number;
+                    } | Record<string, never> | {
+                        /**
+                         * @description The share dropped at either end; floor(trim * n) updates.
+                         * @default 0.2
+                         */
+                        trim?: number;
+                    } | {
+                        /**
+                         * @description Which optimiser.
+                         * @default yogi
+                         * @enum {string}
+                         */
+                        variant?: "momentum" | "adagrad" | "yogi" | "adam";
+                        /** @description Step of the server; 1 for momentum, 0.1 for the others unless it is given. */
+                        server_learning_rate?: number;
+                        /** @description How much of the last direction is kept. */
+                        beta1?: number;
+                        /**
+                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
+                         * @default 0.99
+                         */
+                        beta2?: number;
+                        /**
+                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
+                         * @default 0.001
+                         */
+                        tau?: number;
+                    } | {
+                        /**
+                         * @description The paper's form, or Flower's with bias correction and v starting at 0.
+                         * @default paper
+                         * @enum {string}
+                         */
+                        form?: "paper" | "flower";
+                        /**
+                         * @description Step of the server.
+                         * @default 0.1
+                         */
+                        server_learning_rate?: number;
+                        /** @description How much of the last direction is kept. */
+                        beta1?: number;
+                        /**
+                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
+                         * @default 0.99
+                         */
+                        beta2?: number;
+                        /**
+                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
+                         * @default 0.001
+                         */
+                        tau?: number;
+                    } | {
+                        /**
+                         * @description How strongly the personal model is held to the global one.
+                         * @default 0.1
+                         */
+                        lambda?: number;
+                    } | {
+                        /**
+                         * @description K, how many updates move the model once.
+                         * @default 10
+                         */
+                        buffer?: number;
+                        /**
+                         * @description Step of the server.
+                         * @default 1
+                         */
+                        server_learning_rate?: number;
+                        /**
+                         * @description a in (1 + staleness)^-a, the weight of a late update.
+                         * @default 0.5
+                         */
+                        staleness_exponent?: number;
+                        /**
+                         * @description Updates that began more rounds ago are refused.
+                         * @default 50
+                         */
+                        max_staleness?: number;
                     };
                     /** @description Ours: id or name of a device group; only its members take part */
                     group?: string;
@@ -12163,13 +12273,123 @@ export interface operations {
                     /** @description For keys bound to no org */
                     org_id?: string;
                     /**
-                     * @description fedavg when absent
+                     * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
                      * @enum {string}
                      */
-                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "fedyogi" | "fedadagrad" | "fedavgm";
                     /** @description The strategy's own options */
-                    strategy_options?: {
-                        [key: string]: unknown;
+                    strategy_options?: Record<string, never> | {
+                        /**
+                         * @description How strongly devices are held to the model.
+                         * @default 0.01
+                         */
+                        mu?: number;
+                    } | {
+                        /**
+                         * @description Step of the server along the mean change.
+                         * @default 1
+                         */
+                        server_learning_rate?: number;
+                    } | {
+                        /**
+                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
+                         * @default 1
+                         */
+                        byzantine?: number;
+                        /**
+                         * @description How many of the best are averaged.
+                         * @default 1
+                         */
+                        keep?: number;
+                    } | {
+                        /**
+                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
+                         * @default 1
+                         */
+                        byzantine?: number;
+                        /**
+                         * @description How many of the best are averaged; 0 is all but f.
+                         * @default 0
+                         */
+                        keep?: number;
+                    } | Record<string, never> | {
+                        /**
+                         * @description The share dropped at either end; floor(trim * n) updates.
+                         * @default 0.2
+                         */
+                        trim?: number;
+                    } | {
+                        /**
+                         * @description Which optimiser.
+                         * @default yogi
+                         * @enum {string}
+                         */
+                        variant?: "momentum" | "adagrad" | "yogi" | "adam";
+                        /** @description Step of the server; 1 for momentum, 0.1 for the others unless it is given. */
+                        server_learning_rate?: number;
+                        /** @description How much of the last direction is kept. */
+                        beta1?: number;
+                        /**
+                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
+                         * @default 0.99
+                         */
+                        beta2?: number;
+                        /**
+                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
+                         * @default 0.001
+                         */
+                        tau?: number;
+                    } | {
+                        /**
+                         * @description The paper's form, or Flower's with bias correction and v starting at 0.
+                         * @default paper
+                         * @enum {string}
+                         */
+                        form?: "paper" | "flower";
+                        /**
+                         * @description Step of the server.
+                         * @default 0.1
+                         */
+                        server_learning_rate?: number;
+                        /** @description How much of the last direction is kept. */
+                        beta1?: number;
+                        /**
+                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
+                         * @default 0.99
+                         */
+                        beta2?: number;
+                        /**
+                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
+                         * @default 0.001
+                         */
+                        tau?: number;
+                    } | {
+                        /**
+                         * @description How strongly the personal model is held to the global one.
+                         * @default 0.1
+                         */
+                        lambda?: number;
+                    } | {
+                        /**
+                         * @description K, how many updates move the model once.
+                         * @default 10
+                         */
+                        buffer?: number;
+                        /**
+                         * @description Step of the server.
+                         * @default 1
+                         */
+                        server_learning_rate?: number;
+                        /**
+                         * @description a in (1 + staleness)^-a, the weight of a late update.
+                         * @default 0.5
+                         */
+                        staleness_exponent?: number;
+                        /**
+                         * @description Updates that began more rounds ago are refused.
+                         * @default 50
+                         */
+                        max_staleness?: number;
                     };
                     /** @description Default 10 */
                     rounds?: number;
@@ -14525,6 +14745,11 @@ export interface operations {
                 "multipart/form-data": {
                     /** Format: binary */
                     file: string;
+                    /**
+                     * Format: binary
+                     * @description SCAFFOLD: the change of the device's control variate, laid out as the model; required there
+                     */
+                    control?: string;
                     num_samples: number;
                     /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                     local_loss?: number;

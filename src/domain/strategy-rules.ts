@@ -17,6 +17,17 @@ export const STRATEGY_NAMES = [
 
 export type StrategyName = (typeof STRATEGY_NAMES)[number]
 
+/** Names that the literature has for variants of fedopt (Reddi et al. 2021; Hsu et al. 2019). */
+export const FEDOPT_VARIANTS = { fedyogi: 'yogi', fedadagrad: 'adagrad', fedavgm: 'momentum' } as const
+
+/** Every name that a request may give; answers have those of STRATEGY_NAMES. */
+export const ACCEPTED_STRATEGY_NAMES = [
+  ...STRATEGY_NAMES,
+  ...(Object.keys(FEDOPT_VARIANTS) as (keyof typeof FEDOPT_VARIANTS)[]),
+] as const
+
+export type AcceptedStrategyName = (typeof ACCEPTED_STRATEGY_NAMES)[number]
+
 /** What a strategy is, what can be set, and what it goes together with; a string says why it does not. */
 export interface StrategyRules {
   readonly about: string
@@ -239,5 +250,8 @@ export const STRATEGY_RULES: Readonly<Record<StrategyName, StrategyRules>> = {
     onDevice: [],
   },
 }
+
+export const isFedoptVariant = (name: string): name is keyof typeof FEDOPT_VARIANTS =>
+  Object.hasOwn(FEDOPT_VARIANTS, name)
 
 export const isStrategyName = (name: string): name is StrategyName => Object.hasOwn(STRATEGY_RULES, name)

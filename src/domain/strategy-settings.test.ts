@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { STRATEGY_NAMES } from './strategy-rules.ts'
+import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES } from './strategy-rules.ts'
 import { requirePrivacyAllowed, requireSecureAggregationAllowed, strategySettings } from './strategy-settings.ts'
 
 describe('the settings of a strategy', () => {
@@ -30,7 +30,24 @@ describe('the settings of a strategy', () => {
   })
 
   it.each([
-    ['sgd', {}, `strategy 'sgd' is not one that this service knows. Use one of: ${STRATEGY_NAMES.join(', ')}.`],
+    ['fedyogi', 'yogi'],
+    ['fedadagrad', 'adagrad'],
+    ['fedavgm', 'momentum'],
+  ])('of %s are those of fedopt with the variant %s', (name, variant) => {
+    expect(strategySettings(name)).toEqual(strategySettings('fedopt', { variant }))
+    expect(strategySettings(name, { beta1: 0.5, variant })).toEqual(strategySettings('fedopt', { variant, beta1: 0.5 }))
+    expect(() => strategySettings(name, { variant: 'adam' })).toThrow(
+      `strategy_options.variant must be left out, or '${variant}': ${name} is fedopt with that variant.`,
+    )
+    expect(() => strategySettings(name, { mu: 1 })).toThrow('strategy_options.mu is no option of fedopt')
+  })
+
+  it.each([
+    [
+      'sgd',
+      {},
+      `strategy 'sgd' is not one that this service knows. Use one of: ${ACCEPTED_STRATEGY_NAMES.join(', ')}.`,
+    ],
     ['toString', {}, /not one that this service knows/],
     ['fedavg', { mu: 1 }, 'strategy_options.mu is no option of fedavg, which has none.'],
     ['krum', { trim: 0.2 }, 'strategy_options.trim is no option of krum, which has: byzantine, keep.'],

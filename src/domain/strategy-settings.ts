@@ -1,6 +1,14 @@
 import { badRequest } from './errors.ts'
 import { checkedOption, type OptionValue, type StrategyOptions } from './strategy-options.ts'
-import { isStrategyName, STRATEGY_NAMES, STRATEGY_RULES, type StrategyName } from './strategy-rules.ts'
+import {
+  ACCEPTED_STRATEGY_NAMES,
+  FEDOPT_VARIANTS,
+  isFedoptVariant,
+  isStrategyName,
+  STRATEGY_NAMES,
+  STRATEGY_RULES,
+  type StrategyName,
+} from './strategy-rules.ts'
 
 /** A strategy with every one of its options, checked and with defaults filled in. */
 export interface StrategySettings {
@@ -10,14 +18,25 @@ export interface StrategySettings {
 
 /**
  * A strategy's settings from what a caller gave: unknown names and options, wrong kinds and values out of range throw
- * bad_request naming the field (`strategy_options.trim`); what is missing gets its default.
+ * bad_request naming the field (`strategy_options.trim`); what is missing gets its default. `fedyogi`, `fedadagrad` and
+ * `fedavgm` become fedopt with that variant.
  */
 export const strategySettings = (
   name: string = 'fedavg',
   options: Readonly<Record<string, unknown>> = {},
 ): StrategySettings => {
+  if (isFedoptVariant(name)) {
+    const variant = FEDOPT_VARIANTS[name]
+    if (Object.hasOwn(options, 'variant') && options.variant !== variant) {
+      throw badRequest(
+        `strategy_options.variant must be left out, or '${variant}': ${name} is fedopt with that variant.`,
+      )
+    }
+    return strategySettings('fedopt', { ...options, variant })
+  }
   if (!isStrategyName(name)) {
-    throw badRequest(`strategy '${name}' is not one that this service knows. Use one of: ${STRATEGY_NAMES.join(', ')}.`)
+    const known = ACCEPTED_STRATEGY_NAMES.join(', ')
+    throw badRequest(`strategy '${name}' is not one that this service knows. Use one of: ${known}.`)
   }
   const rules = STRATEGY_RULES[name].options
   for (const key of Object.keys(options)) {

@@ -1,5 +1,6 @@
 import { Type } from '@fastify/type-provider-typebox'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DOCUMENTED_AS } from './openapi.ts'
 import type { RouteConfig } from './route-config.ts'
 import { buildTestServer, type TestServer } from './test-server.fixture.ts'
 import { optionalBody } from './validation.ts'
@@ -41,7 +42,16 @@ beforeAll(async () => {
     app.put('/beat', { config: beat, schema: { body: optionalBody(Thing), response: { 200: Thing } } }, async () => ({
       name: 'x',
     }))
-    const upload: RouteConfig = { access: 'models:write', form: Type.Object({ num_samples: Type.Integer() }) }
+    const upload: RouteConfig = {
+      access: 'models:write',
+      form: Type.Object({ num_samples: Type.Integer() }),
+      furtherFiles: { control: 'Laid out as the model' },
+    }
+    const Options = Type.Unsafe<object>({
+      type: 'object',
+      [DOCUMENTED_AS]: { anyOf: [{ type: 'object', title: 'a' }] },
+    })
+    app.post('/jobs', { config: guarded, schema: { body: Type.Object({ options: Options }) } }, async () => ({}))
     app.post('/upload', { config: upload, schema: { consumes: ['multipart/form-data'] } }, async () => ({}))
     app.get('/hidden', { config: { access: 'public' } satisfies RouteConfig, schema: { hide: true } }, async () => ({}))
   })
@@ -58,7 +68,7 @@ test('the document is OpenAPI 3.1 with the bearer scheme and the one error body'
 })
 
 test('it holds the routes that are not hidden, and none of the documentation itself', () => {
-  expect(Object.keys(document.paths)).toEqual(['/open', '/things/{id}', '/beat', '/upload'])
+  expect(Object.keys(document.paths)).toEqual(['/open', '/things/{id}', '/beat', '/jobs', '/upload'])
 })
 
 test('security and error answers follow from what a route says about itself', () => {
@@ -83,7 +93,18 @@ test('an upload is a form with its file and its fields', () => {
   expect(document.paths['/upload']!.post!.requestBody?.content['multipart/form-data']?.schema).toMatchObject({
     type: 'object',
     required: ['file', 'num_samples'],
-    properties: { file: { type: 'string', format: 'binary' }, num_samples: { type: 'integer' } },
+    properties: {
+      file: { type: 'string', format: 'binary' },
+      control: { type: 'string', format: 'binary', description: 'Laid out as the model' },
+      num_samples: { type: 'integer' },
+    },
+  })
+})
+
+test('what is checked by more than its schema is documented in a form of its own', () => {
+  const { content } = document.paths['/jobs']!.post!.requestBody!
+  expect(content['application/json']?.schema).toMatchObject({
+    properties: { options: { anyOf: [{ type: 'object', title: 'a' }] } },
   })
 })
 

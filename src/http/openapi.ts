@@ -64,12 +64,16 @@ const errorResponses = (codes: readonly ErrorCode[]): Record<string, unknown> =>
     ]),
   )
 
-/** A multipart body: one file and the form's text fields. */
-const formBody = (form: TObject, fileIsOptional: boolean): object => ({
-  ...form,
-  properties: { file: { type: 'string', format: 'binary' }, ...form.properties },
-  required: [...(fileIsOptional ? [] : ['file']), ...(form.required ?? [])],
-})
+/** A multipart body: one file, further ones where the route takes them, and the form's text fields. */
+const formBody = (form: TObject, { fileIsOptional, furtherFiles = {} }: RouteConfig): object => {
+  const binary = { type: 'string', format: 'binary' }
+  const further = Object.entries(furtherFiles).map(([name, description]) => [name, { ...binary, description }])
+  return {
+    ...form,
+    properties: { file: binary, ...Object.fromEntries(further), ...form.properties },
+    required: [...(fileIsOptional ? [] : ['file']), ...(form.required ?? [])],
+  }
+}
 
 /** What has a default is there for the route, but need not be sent. */
 const sayingDefaults = (query: TObject): object => ({
@@ -82,10 +86,22 @@ const documented = (schema: FastifySchema = {}, config: unknown = {}): FastifySc
   return {
     ...schema,
     ...(schema.querystring !== undefined && { querystring: sayingDefaults(schema.querystring as TObject) }),
-    ...(route.form && { body: formBody(route.form, route.fileIsOptional === true) }),
+    ...(route.form
+      ? { body: formBody(route.form, route) }
+      : schema.body !== undefined && { body: withDocumentedForms(schema.body) }),
     security: route.access === 'public' ? [] : [{ bearer: [] }],
     response: { ...(schema.response as object | undefined), ...errorResponses(errorsOf(schema, route)) },
   }
+}
+
+/** The key of a schema that the document shows in place of the one it stands in, which only validates. */
+export const DOCUMENTED_AS = 'x-documented-as'
+
+const withDocumentedForms = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(withDocumentedForms)
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (DOCUMENTED_AS in schema) return schema[DOCUMENTED_AS]
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withDocumentedForms(value)]))
 }
 
 interface RequestBody {

@@ -20,6 +20,8 @@ export interface RouteConfig {
   readonly form?: TObject
   /** The form may name something that stands for the file. For the documentation. */
   readonly fileIsOptional?: true
+  /** Files that the form may have beside it, by their part's name, each with its description. For the documentation. */
+  readonly furtherFiles?: Readonly<Record<string, string>>
   /** `false` exempts the route from the rate limit: probes and documentation. */
   readonly rateLimit?: false
 }

@@ -134,6 +134,8 @@ const check = (request: FastifyRequest, find: Find | null, value: unknown, noun:
  */
 export const checkFieldNames = (app: App): void => {
   app.addHook('onRoute', (route) => {
+    // Pages, which are not of the API, read their queries themselves.
+    if (route.schema?.hide === true) return
     const body = finderOf((route.schema?.body ?? NO_FIELDS) as Shape)
     const query = finderOf((route.schema?.querystring ?? NO_FIELDS) as Shape)
     const hook = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void => {

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { STRATEGY_NAMES, type StrategyName } from '../../domain/strategy-rules.ts'
+import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName } from '../../domain/strategy-rules.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption, numberAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface StartOptions extends DataOptions {
-  readonly strategy: StrategyName
+  readonly strategy: AcceptedStrategyName
   readonly rounds: number
   readonly minDevices: number
   readonly targetDevices?: number
@@ -70,7 +70,9 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'the model to train, by name or id')
     .addOption(
-      new Option('--strategy <strategy>', 'how updates become one').choices([...STRATEGY_NAMES]).default('fedavg'),
+      new Option('--strategy <strategy>', 'how updates become one')
+        .choices([...ACCEPTED_STRATEGY_NAMES])
+        .default('fedavg'),
     )
     .option('--rounds <count>', 'how many rounds', whole, 10)
     .option('--min-devices <count>', 'updates that a round needs', whole, 2)

@@ -4,6 +4,7 @@ import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { JOB_ROUNDS, MIN_DEVICES_DEFAULT, OVER_SELECTION, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { ReachFields } from '../rounds/reach-body.schema.ts'
 import { AccountantName, ClipNorm, NoiseMultiplier, Round, TargetDelta } from '../rounds/rounds.schema.ts'
+import { StrategyField, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
 
@@ -26,8 +27,8 @@ export const StartJobBody = Type.Object({
   model: Type.String({ minLength: 1, description: 'Id or name of a model with an uploaded version' }),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
-  strategy: Type.Optional(OneOf(STRATEGY_NAMES, { description: 'fedavg when absent' })),
-  strategy_options: Options("The strategy's own options"),
+  strategy: StrategyField,
+  strategy_options: StrategyOptionsField,
   rounds: Type.Optional(
     Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description: `Default ${JOB_ROUNDS.default}` }),
   ),

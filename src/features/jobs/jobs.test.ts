@@ -36,6 +36,18 @@ const get = async (world: World, key: string, path: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>
 
 describe('a training job', () => {
+  it.each([
+    ['fedyogi', 'yogi'],
+    ['fedadagrad', 'adagrad'],
+    ['fedavgm', 'momentum'],
+  ])('takes %s for fedopt with the variant %s', async (strategy, variant) => {
+    const { world, key, modelId } = await prepared(1)
+    expect(await startOk(world, key, { model: modelId, strategy })).toMatchObject({
+      strategy: 'fedopt',
+      strategy_options: { variant },
+    })
+  })
+
   it('is not started with a misspelled field, and says which was meant', async () => {
     const { world, key, modelId } = await prepared(1)
     const refused = async (fields: object) => {

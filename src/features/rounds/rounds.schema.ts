@@ -5,6 +5,7 @@ import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../wire.schema.ts'
 import { ReachFields } from './reach-body.schema.ts'
+import { StrategyField, StrategyOptionsField } from './strategy-options.schema.ts'
 
 const MAX_DEVICES = 10_000_000
 
@@ -41,10 +42,8 @@ export const StartRoundBody = Type.Object({
       description: 'Ours: handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate',
     }),
   ),
-  strategy: Type.Optional(OneOf(STRATEGY_NAMES, { description: 'Ours: how updates become one; fedavg when absent' })),
-  strategy_options: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description: "Ours: the strategy's own options" }),
-  ),
+  strategy: StrategyField,
+  strategy_options: StrategyOptionsField,
   ...ReachFields,
   privacy: Type.Optional(RoundPrivacy),
   secure_aggregation: Type.Optional(SecureAggregation),

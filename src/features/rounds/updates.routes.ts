@@ -39,6 +39,9 @@ export const updatesRoutes = (
         access: ['training:write', 'self'],
         errors: ['bad_request', 'not_found', 'conflict'],
         form: UpdateFields,
+        furtherFiles: {
+          control: "SCAFFOLD: the change of the device's control variate, laid out as the model; required there",
+        },
       } satisfies RouteConfig,
     },
     async (request, reply) => {

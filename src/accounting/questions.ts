@@ -1,7 +1,6 @@
 import { createAccounting, type PrivacyLoss } from '../domain/privacy/accountant.ts'
 import type { NoisySteps } from '../domain/privacy/mechanism.ts'
 import { noiseForEpsilon, roundsLeft } from '../domain/privacy/planning.ts'
-import { finish } from '../domain/privacy/work.ts'
 
 /** What an accountant can be asked. `spent` is what there was before: sums of it are remembered. */
 export type Question =
@@ -48,12 +47,12 @@ export const createAnswering = () => {
     switch (question.kind) {
       case 'loss': {
         const { spent, more, delta, enough } = question
-        return finish(accounting.loss(more, delta, enough === null ? { spent } : { spent, enough }))
+        return accounting.loss(more, delta, enough === null ? { spent } : { spent, enough })
       }
       case 'noise':
-        return finish(noiseForEpsilon(question, accounting))
+        return noiseForEpsilon(question, accounting)
       case 'rounds':
-        return finish(roundsLeft(question, accounting))
+        return roundsLeft(question, accounting)
     }
   }
 }

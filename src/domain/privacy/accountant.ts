@@ -1,9 +1,8 @@
 import { createCompositions } from './composition.ts'
-import { grouped, type NoisySteps } from './mechanism.ts'
+import { asCounted, grouped, type NoisySteps } from './mechanism.ts'
 import { createMoments } from './moments.ts'
 import { epsilonOfPld, type Steps } from './pld.ts'
 import { epsilonOfRdp, ORDERS } from './rdp.ts'
-import { finish, type Work } from './work.ts'
 
 /** Which bound was the tighter one: Renyi differential privacy, or the numerically composed privacy loss distribution. */
 export type Accountant = 'rdp' | 'pld'
@@ -22,7 +21,9 @@ export interface LossOptions {
   readonly spent?: readonly NoisySteps[]
   /** Ends it early: where the cheap bound is not above it, the expensive one is not computed. */
   readonly enough?: number
+  /** What the expensive bound's grid may add to epsilon, and how many points it may have: fewer take less time. */
   readonly tolerance?: number
+  readonly points?: number
 }
 
 /** Each kind of step costs a Fourier transform; beyond so many, similar ones are counted as the worst of them. */
@@ -37,26 +38,33 @@ export const createAccounting = () => {
   const moments = createMoments()
   const compose = createCompositions()
 
-  function* composedRdp(kinds: readonly NoisySteps[]): Work<number[]> {
+  function composedRdp(kinds: readonly NoisySteps[]): number[] {
     const sums = ORDERS.map(() => 0)
     for (const kind of kinds) {
-      const rdp = yield* moments.rdp(kind)
+      const rdp = moments.rdp(kind)
       for (let n = 0; n < sums.length; n++) sums[n]! += kind.steps * rdp[n]!
     }
     return sums
   }
 
   return {
+    /** The cheap bound alone: Renyi differential privacy. */
+    rdp(kinds: readonly NoisySteps[], delta: number): number {
+      const counted = grouped(kinds.map(asCounted))
+      return counted.length === 0 ? 0 : epsilonOfRdp(composedRdp(counted), delta).epsilon
+    },
+
     /** What `more` rounds and those `spent` cost together at a delta: an upper bound of epsilon. */
-    *loss(more: readonly NoisySteps[], delta: number, options: LossOptions = {}): Work<PrivacyLoss> {
+    loss(more: readonly NoisySteps[], delta: number, options: LossOptions = {}): PrivacyLoss {
       const { spent = [], enough = Number.NEGATIVE_INFINITY, ...precision } = options
-      const kinds = grouped([...spent, ...more])
-      const { epsilon: rdp, order } = epsilonOfRdp(yield* composedRdp(kinds), delta)
-      if (order === null) return { epsilon: 0, accountant: 'rdp', rdp: 0, pld: 0 }
-      if (rdp <= enough || !Number.isFinite(rdp)) return { epsilon: rdp, accountant: 'rdp', rdp, pld: null }
-      const few = fewKinds({ spent, more })
+      const counted = { spent: spent.map(asCounted), more: more.map(asCounted) }
+      const kinds = grouped([...counted.spent, ...counted.more])
+      if (kinds.length === 0) return { epsilon: 0, accountant: 'rdp', rdp: 0, pld: 0 }
+      const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds), delta)
+      if (rdp <= enough || order === null) return { epsilon: rdp, accountant: 'rdp', rdp, pld: null }
+      const few = fewKinds(counted)
       const hasty = kinds.length > KINDS_AT_EASE ? { tolerance: HASTY_TOLERANCE } : {}
-      const pld = yield* epsilonOfPld(few, delta, { tilt: order - 1, ...hasty, ...precision }, { moments, compose })
+      const pld = epsilonOfPld(few, delta, { tilt: order - 1, ...hasty, ...precision }, { moments, compose })
       return pld !== null && pld < rdp
         ? { epsilon: pld, accountant: 'pld', rdp, pld }
         : { epsilon: rdp, accountant: 'rdp', rdp, pld }
@@ -71,7 +79,7 @@ export const privacyLoss = (
   rounds: readonly NoisySteps[],
   delta: number,
   options: Omit<LossOptions, 'spent'> = {},
-): PrivacyLoss => finish(createAccounting().loss(rounds, delta, options))
+): PrivacyLoss => createAccounting().loss(rounds, delta, options)
 
 /** At most `MOST_KINDS`: noise rounded down and sampling rates up, to steps of a geometric scale as fine as possible. */
 const fewKinds = ({ spent, more }: Steps): Steps => {

@@ -4,7 +4,6 @@ import { type NoisySteps, nameOfKind } from './mechanism.ts'
 import { copyOf, multiplyPowers, ones, type Pair, type Spectrum, transformBack } from './spectrum.ts'
 import { type TotalLoss, totalLossOn } from './total-loss.ts'
 import { TOPS, type Window } from './window.ts'
-import { isTurnOver, type Work } from './work.ts'
 
 /** One direction's steps, put together. */
 interface Sum {
@@ -26,8 +25,6 @@ interface Remembered {
   readonly sums: Sums
 }
 
-/** A grid of so many points takes a millisecond or more to look at. */
-const LARGE = 2 ** 16
 const MOST_REMEMBERED = 8
 /** Two such sums take 2 MB. */
 const LARGEST_REMEMBERED = 2 ** 16
@@ -57,7 +54,7 @@ export const createCompositions = () => {
     if (remembered.length > MOST_REMEMBERED) remembered.shift()
   }
 
-  function* sumsOf(spent: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): Work<Sums> {
+  function sumsOf(spent: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): Sums {
     const name = [window.width, window.size, window.reach, window.tilt].join(' ')
     const part = partOf(name, spent)
     const sums: Sums =
@@ -65,7 +62,7 @@ export const createCompositions = () => {
     const missing = spent
       .map((kind) => ({ ...kind, steps: kind.steps - (part?.steps.get(nameOfKind(kind)) ?? 0) }))
       .filter(({ steps }) => steps > 0)
-    yield* addTo(sums, missing, window, fourier, parts)
+    addTo(sums, missing, window, fourier, parts)
     if (spent.length > 0 && window.size <= LARGEST_REMEMBERED) {
       const steps = new Map(spent.map((kind) => [nameOfKind(kind), kind.steps]))
       remember({ window: name, steps, sums: [copy(sums[0]), copy(sums[1])] }, part)
@@ -74,22 +71,22 @@ export const createCompositions = () => {
   }
 
   /** The total privacy loss of all steps, in both directions. Only sums of the kinds in `spent` are remembered. */
-  return function* compose(
+  return function compose(
     spent: readonly NoisySteps[],
     more: readonly NoisySteps[],
     window: Window,
-  ): Work<readonly TotalLoss[]> {
+  ): readonly TotalLoss[] {
     const { size, top, tilt } = window
-    const fourier = yield* fourierOf(size)
+    const fourier = fourierOf(size)
     const parts: Pair = [new Float64Array(size), new Float64Array(size)]
-    const sums = yield* sumsOf(spent, window, fourier, parts)
-    yield* addTo(sums, more, window, fourier, parts)
-    yield* transformBack(fourier, sums[0].spectrum, sums[1].spectrum, parts)
+    const sums = sumsOf(spent, window, fourier, parts)
+    addTo(sums, more, window, fourier, parts)
+    transformBack(fourier, sums[0].spectrum, sums[1].spectrum, parts)
     const totals: TotalLoss[] = []
     for (const [at, { logScale, infinite, logMoments }] of sums.entries()) {
       // Losses beyond the window were wrapped around to its other end; Chernoff's bound says how many at most.
       const cut = Math.min(...TOPS.map((times, n) => logMoments[n]! - times * tilt * top))
-      totals.push(yield* totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) }))
+      totals.push(totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) }))
     }
     return totals
   }
@@ -107,22 +104,19 @@ const emptySum = ({ size }: Window): Sum => ({
 const copy = (sum: Sum): Sum => ({ ...sum, spectrum: copyOf(sum.spectrum), logMoments: sum.logMoments.slice() })
 
 /** Both directions are real sequences: one goes through the transform as the real part, the other as the imaginary one. */
-function* addTo(sums: Sums, kinds: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): Work<void> {
+function addTo(sums: Sums, kinds: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): void {
   for (const { noiseMultiplier, sampleRate, steps } of kinds) {
     for (const [at, direction] of DIRECTIONS.entries()) {
-      const grid = yield* lossGrid(noiseMultiplier, sampleRate, direction, window)
+      const grid = lossGrid(noiseMultiplier, sampleRate, direction, window)
       const sum = sums[at]!
       sum.infinite += steps * grid.infinite
-      sum.logScale += steps * (yield* placeTilted(grid, window.tilt, parts[at]!))
+      sum.logScale += steps * placeTilted(grid, window.tilt, parts[at]!)
       for (const [n, times] of TOPS.entries()) {
         sum.logMoments[n]! += steps * logMomentOn(grid, times * window.tilt)
-        if (grid.masses.length > LARGE) yield
       }
-      yield
     }
-    yield* fourier.forward(...parts)
-    yield* multiplyPowers(sums[0].spectrum, sums[1].spectrum, parts, steps)
-    yield
+    fourier.forward(...parts)
+    multiplyPowers(sums[0].spectrum, sums[1].spectrum, parts, steps)
   }
 }
 
@@ -134,7 +128,7 @@ const lastOf = ({ masses }: LossGrid): number => {
 }
 
 /** Puts e^(tilt loss) P(loss), divided so that it sums to 1, on a circular grid; returns the logarithm of the divisor. */
-function* placeTilted(grid: LossGrid, tilt: number, into: Float64Array): Work<number> {
+function placeTilted(grid: LossGrid, tilt: number, into: Float64Array): number {
   const { width, first, masses } = grid
   const last = lastOf(grid)
   const mask = into.length - 1
@@ -145,7 +139,6 @@ function* placeTilted(grid: LossGrid, tilt: number, into: Float64Array): Work<nu
     const at = (first + bin) & mask
     into[at] = into[at]! + weighed
     sum += weighed
-    if (isTurnOver(bin)) yield
   }
   // A grid that is wider than the circle lies on it more than once.
   const count = Math.min(into.length, last + 1)

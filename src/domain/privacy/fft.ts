@@ -1,11 +1,9 @@
-import { isTurnOver, type Work } from './work.ts'
-
 /** A discrete Fourier transform of one fixed length, a power of two, in place, on real and imaginary parts apart. */
 export interface Fourier {
   readonly size: number
-  forward(re: Float64Array, im: Float64Array): Work<void>
+  forward(re: Float64Array, im: Float64Array): void
   /** Divides by the size: after `forward` it gives back what was there. */
-  inverse(re: Float64Array, im: Float64Array): Work<void>
+  inverse(re: Float64Array, im: Float64Array): void
 }
 
 interface Twiddles {
@@ -13,26 +11,21 @@ interface Twiddles {
   readonly sin: Float64Array
 }
 
-/** From here on one pass over the numbers takes a millisecond or more. */
-const LARGE = 2 ** 16
-
 /** Cooley and Tukey's (1965) transform, two radix-2 passes at once, with every twiddle factor computed for itself. */
-export function* fourierOf(size: number): Work<Fourier> {
+export function fourierOf(size: number): Fourier {
   const half = size / 2
   const cos = new Float64Array(half)
   const sin = new Float64Array(half)
   for (let k = 0; k < half; k++) {
     cos[k] = Math.cos((2 * Math.PI * k) / size)
     sin[k] = -Math.sin((2 * Math.PI * k) / size)
-    if (isTurnOver(k)) yield
   }
 
-  function* forward(re: Float64Array, im: Float64Array): Work<void> {
-    yield* reverseBits(re, im)
+  function forward(re: Float64Array, im: Float64Array): void {
+    reverseBits(re, im)
     const isOdd = Math.log2(size) % 2 === 1
     if (isOdd) pairs(re, im)
     for (let length = isOdd ? 2 : 1; length < size; length *= 4) {
-      if (size >= LARGE) yield
       quarters(re, im, length, { cos, sin })
     }
   }
@@ -40,12 +33,11 @@ export function* fourierOf(size: number): Work<Fourier> {
   return {
     size,
     forward,
-    *inverse(re, im) {
-      yield* forward(im, re)
+    inverse(re, im) {
+      forward(im, re)
       for (let k = 0; k < size; k++) {
         re[k] = re[k]! / size
         im[k] = im[k]! / size
-        if (isTurnOver(k)) yield
       }
     },
   }
@@ -108,13 +100,12 @@ const quarters = (re: Float64Array, im: Float64Array, length: number, { cos, sin
   }
 }
 
-function* reverseBits(re: Float64Array, im: Float64Array): Work<void> {
+function reverseBits(re: Float64Array, im: Float64Array): void {
   const size = re.length
   for (let k = 1, reversed = 0; k < size; k++) {
     let bit = size >> 1
     for (; reversed & bit; bit >>= 1) reversed ^= bit
     reversed ^= bit
-    if (isTurnOver(k)) yield
     if (k >= reversed) continue
     const x = re[k]!
     const y = im[k]!

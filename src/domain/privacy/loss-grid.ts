@@ -1,6 +1,5 @@
 import { normalUpper } from '../statistics/special-functions.ts'
 import { inverseLoss, lossOf } from './sampled-gaussian.ts'
-import type { Work } from './work.ts'
 
 /** Which of two neighbouring data sets has the participant more: both must be protected from each other. */
 export const DIRECTIONS = ['remove', 'add'] as const
@@ -13,8 +12,6 @@ export interface LossGrid {
   readonly masses: Float64Array
   readonly infinite: number
 }
-
-const PANELS_A_TURN = 4096
 
 // Gauss and Legendre's rules on [-1, 1]: two points where panels are narrow, four where they are not.
 const NARROW = { at: [-1 / Math.sqrt(3), 1 / Math.sqrt(3)], weight: [1, 1] }
@@ -29,12 +26,12 @@ const WIDE = {
  * above (connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). Outputs beyond `reach` standard
  * deviations count as an infinite loss where it is large, and as the largest of their kind where it is small.
  */
-export function* lossGrid(
+export function lossGrid(
   sigma: number,
   q: number,
   direction: Direction,
   { width, reach }: { readonly width: number; readonly reach: number },
-): Work<LossGrid> {
+): LossGrid {
   const isRemove = direction === 'remove'
   const sign = isRemove ? 1 : -1
   const exponent = (z: number): number => (2 * z - 1) / (2 * sigma * sigma)
@@ -54,12 +51,10 @@ export function* lossGrid(
   const perBin = Math.expm1(-width)
   const narrow = sigma / 50
   const widest = Math.min(sigma / 4, (sigma * sigma) / 2)
-  let panelsInTurn = 0
   const place = (from: number, to: number, bin: number): void => {
     if (!(to > from)) return
     const panels = Math.ceil((to - from) / widest)
     const half = (to - from) / panels / 2
-    panelsInTurn += panels
     const rule = 2 * half < narrow && 2 * half < widest / 8 ? NARROW : WIDE
     const base = (first + bin) * width
     const shift = Math.expm1(base)
@@ -96,11 +91,6 @@ export function* lossGrid(
     const to = isLast ? (isRemove ? right : left) : bounded
     place(Math.min(edge, to), Math.max(edge, to), bin)
     edge = to
-    panelsInTurn++
-    if (panelsInTurn >= PANELS_A_TURN) {
-      panelsInTurn = 0
-      yield
-    }
   }
 
   const infinite = isRemove ? upper(right) : lower(left)

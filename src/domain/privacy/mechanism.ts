@@ -9,10 +9,32 @@ export interface NoisySteps {
   readonly steps: number
 }
 
+/**
+ * Where accounting is exact: noise from 0.01 to 1e6 and sampling rates from 1e-9. Beyond, what is counted costs more than
+ * what was done: noise above counts as 1e6, lower rates as 1e-9, and under less noise everybody counts as taking part.
+ */
+const EXACT = { leastNoise: 0.01, mostNoise: 1e6, leastRate: 1e-9 }
+export const MAX_NOISE = EXACT.mostNoise
+/** With less noise epsilon is above 1e17, and its square leaves the range of numbers soon after. */
+export const MIN_NOISE = 1e-9
+
+/** The steps as they are counted: never as less than they cost. */
+export const asCounted = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): NoisySteps => ({
+  noiseMultiplier: Math.min(noiseMultiplier, EXACT.mostNoise),
+  sampleRate: noiseMultiplier < EXACT.leastNoise ? 1 : Math.max(sampleRate, EXACT.leastRate),
+  steps,
+})
+
 /** bad_request where no finite privacy loss follows, naming the parameter. Without noise it is infinite. */
 export const requireNoisySteps = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): void => {
   if (!(noiseMultiplier > 0 && Number.isFinite(noiseMultiplier))) {
     throw badRequest('noise_multiplier must be above 0: without noise the privacy loss is infinite.')
+  }
+  if (noiseMultiplier < MIN_NOISE) {
+    throw badRequest(
+      `noise_multiplier ${noiseMultiplier} is below ${MIN_NOISE}, which protects nobody. Use at least ${MIN_NOISE}; ` +
+        'common values lie between 0.5 and 10.',
+    )
   }
   if (!(sampleRate > 0 && sampleRate <= 1)) throw badRequest('sample_rate must be above 0 and at most 1.')
   if (!(Number.isSafeInteger(steps) && steps >= 1)) throw badRequest('num_steps must be a whole number of at least 1.')

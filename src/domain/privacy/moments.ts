@@ -2,7 +2,6 @@ import type { Direction } from './loss-grid.ts'
 import { type NoisySteps, nameOfKind } from './mechanism.ts'
 import { ORDERS, rdpOf } from './rdp.ts'
 import { logMoment } from './sampled-gaussian.ts'
-import type { Work } from './work.ts'
 
 /** What is known of one kind of step. */
 interface Known {
@@ -10,8 +9,6 @@ interface Known {
   readonly logMoments: Map<number, number>
 }
 
-/** A moment takes a millisecond where noise is small. */
-const ORDERS_A_TURN = 8
 const MOST_KINDS = 4096
 const MOST_MOMENTS = 1024
 
@@ -32,13 +29,12 @@ export const createMoments = () => {
 
   return {
     /** Renyi differential privacy of one such step, at each of the `ORDERS`. */
-    *rdp(kind: NoisySteps): Work<Float64Array> {
+    rdp(kind: NoisySteps): Float64Array {
       const found = of(kind)
       if (found.rdp !== null) return found.rdp
       const rdp = new Float64Array(ORDERS.length)
       for (const [at, order] of ORDERS.entries()) {
         rdp[at] = rdpOf(kind.noiseMultiplier, kind.sampleRate, order)
-        if (at % ORDERS_A_TURN === ORDERS_A_TURN - 1) yield
       }
       found.rdp = rdp
       return rdp

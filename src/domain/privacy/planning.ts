@@ -1,20 +1,22 @@
 import { type Accounting, createAccounting } from './accountant.ts'
-import type { NoisySteps } from './mechanism.ts'
-import type { Work } from './work.ts'
+import { MAX_NOISE, type NoisySteps } from './mechanism.ts'
 
-/** The largest noise worth asking for. */
-const MOST_NOISE = 1e6
+/** Less noise is not recommended to anybody, however much a budget allows. */
+const MIN_PLANNED_NOISE = 1 / 64
 /** How close, relative to itself, the noise comes to the least that does. */
-const NOISE_PRECISION = 1e-4
-const TOLERANCE = 5e-4
+const NOISE_PRECISION = 2e-4
 const ROUNDS_PRECISION = 1e-3
 export const MOST_ROUNDS = 10_000_000
+/** What an answer is searched with: within its precision, and a search costs less than a second. */
+const SEARCH = { tolerance: 5e-4, points: 2 ** 18 }
+/** How often the expensive bound is computed in a search. */
+const MAX_EVALUATIONS = 16
 
 /**
  * The least noise multiplier with which `planned` steps, on top of what was spent, stay within an epsilon; null when no
- * noise does. Never too little: the answer itself has been checked.
+ * noise does. Never too little: the answer itself has been checked. Over a million steps it may be a tenth too much.
  */
-export function* noiseForEpsilon(
+export function noiseForEpsilon(
   wanted: {
     readonly epsilon: number
     readonly delta: number
@@ -23,35 +25,25 @@ export function* noiseForEpsilon(
     readonly spent?: readonly NoisySteps[]
   },
   accounting: Accounting = createAccounting(),
-): Work<number | null> {
+): number | null {
   const { epsilon, delta, sampleRate, steps, spent = [] } = wanted
-  function* fits(noiseMultiplier: number): Work<boolean> {
-    const options = { spent, enough: epsilon, tolerance: TOLERANCE }
-    return (yield* accounting.loss([{ noiseMultiplier, sampleRate, steps }], delta, options)).epsilon <= epsilon
-  }
-  let enough = 1
-  while (!(yield* fits(enough))) {
-    enough *= 2
-    if (enough > MOST_NOISE) return null
-  }
-  let tooLittle = enough / 2
-  while (tooLittle > 1 / 64 && (yield* fits(tooLittle))) {
-    enough = tooLittle
-    tooLittle /= 2
-  }
-  while (enough - tooLittle > enough * NOISE_PRECISION) {
-    const middle = (enough + tooLittle) / 2
-    if (yield* fits(middle)) enough = middle
-    else tooLittle = middle
-  }
-  return enough
+  const planned = (strength: number): NoisySteps[] => [{ noiseMultiplier: MAX_NOISE / strength, sampleRate, steps }]
+  const strength = largestWithin({
+    limit: epsilon,
+    max: MAX_NOISE / MIN_PLANNED_NOISE,
+    precision: NOISE_PRECISION,
+    isWhole: false,
+    cheap: (x) => accounting.rdp([...spent, ...planned(x)], delta),
+    exact: (x) => accounting.loss(planned(x), delta, { ...SEARCH, spent }).epsilon,
+  })
+  return strength === null ? null : MAX_NOISE / strength
 }
 
 /**
  * How many more such rounds fit an epsilon on top of what was spent; `MOST_ROUNDS` at most. Never too many, and from a
- * thousand on up to a thousandth too few.
+ * thousand on up to a thousandth too few; more where they come to over a million steps.
  */
-export function* roundsLeft(
+export function roundsLeft(
   wanted: {
     readonly epsilon: number
     readonly delta: number
@@ -59,24 +51,78 @@ export function* roundsLeft(
     readonly spent?: readonly NoisySteps[]
   },
   accounting: Accounting = createAccounting(),
-): Work<number> {
+): number {
   const { epsilon, delta, round, spent = [] } = wanted
-  function* allows(count: number): Work<boolean> {
-    const rounds = [{ ...round, steps: round.steps * count }]
-    return (yield* accounting.loss(rounds, delta, { spent, enough: epsilon })).epsilon <= epsilon
+  const rounds = (count: number): NoisySteps[] => [{ ...round, steps: round.steps * count }]
+  const count = largestWithin({
+    limit: epsilon,
+    max: MOST_ROUNDS,
+    precision: ROUNDS_PRECISION,
+    isWhole: true,
+    cheap: (x) => accounting.rdp([...spent, ...rounds(x)], delta),
+    exact: (x) => accounting.loss(rounds(x), delta, { points: SEARCH.points, spent }).epsilon,
+  })
+  return count ?? 0
+}
+
+interface Search {
+  readonly limit: number
+  readonly max: number
+  readonly precision: number
+  /** Only whole numbers are looked at. */
+  readonly isWhole: boolean
+  /** Two upper bounds of one cost that grows with x; the exact one is never above the cheap one. */
+  readonly cheap: (x: number) => number
+  readonly exact: (x: number) => number
+}
+
+interface Point {
+  readonly x: number
+  readonly cost: number
+}
+
+/** An x from 1 to `max` whose cost is within the limit, the largest but for the precision; null where even 1 is not. */
+const largestWithin = (search: Search): number | null => {
+  const { limit, max, precision, isWhole, exact } = search
+  const start = cheapestBound(search)
+  if (start === max) return max
+  let before: Point | null = null
+  let latest: Point = { x: start, cost: exact(start) }
+  if (latest.cost > limit) return null
+  let low = start
+  let high = max * (1 + precision) + (isWhole ? 1 : 0)
+  for (let n = 1; n < MAX_EVALUATIONS; n++) {
+    if (high - low <= Math.max(low * precision, isWhole ? 1 : 0)) break
+    // Every fourth halves what is left, and where a line leads nowhere: however the cost may bend, the search ends.
+    const guess = n % 4 === 0 ? Number.NaN : guessed(limit, latest, before)
+    const target = guess > low && guess < high ? guess : Math.sqrt(low * high)
+    const inside = Math.min(high / (1 + 0.9 * precision), max, Math.max(low * (1 + 0.9 * precision), target))
+    const x = isWhole ? Math.min(Math.ceil(high) - 1, Math.max(low + 1, Math.floor(inside))) : inside
+    before = latest
+    latest = { x, cost: exact(x) }
+    if (latest.cost <= limit) low = x
+    else high = x
   }
-  if (!(yield* allows(1))) return 0
+  return low
+}
+
+/** What the cheap bound allows, the exact one does: an x that is within the limit by it, or 1. */
+const cheapestBound = ({ limit, max, isWhole, cheap }: Search): number => {
+  if (cheap(max) <= limit) return max
   let low = 1
-  let high = 2
-  while (high <= MOST_ROUNDS && (yield* allows(high))) {
-    low = high
-    high *= 2
-  }
-  high = Math.min(high, MOST_ROUNDS + 1)
-  while (high - low > Math.max(1, low * ROUNDS_PRECISION)) {
-    const middle = Math.floor((low + high) / 2)
-    if (yield* allows(middle)) low = middle
+  let high = max
+  while (high > low * 1.02 && high - low > 1e-9) {
+    const middle = Math.sqrt(low * high)
+    const x = isWhole ? Math.floor(middle) : middle
+    if (isWhole && x <= low) break
+    if (cheap(x) <= limit) low = x
     else high = middle
   }
   return low
+}
+
+/** Where a line through two points meets the limit, in logarithms; of one point, rising like a root or faster. */
+const guessed = (limit: number, latest: Point, before: Point | null): number => {
+  const rise = before === null ? 0.75 : Math.log(before.cost / latest.cost) / Math.log(before.x / latest.x)
+  return latest.x * (limit / latest.cost) ** (1 / rise)
 }

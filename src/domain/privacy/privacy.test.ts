@@ -1,19 +1,32 @@
 import { describe, expect, it } from 'vitest'
 import { privacyLoss } from './accountant.ts'
+import { createCompositions } from './composition.ts'
 import { fourierOf } from './fft.ts'
 import { gaussianDelta, gaussianEpsilon } from './gaussian.ts'
 import { lossGrid } from './loss-grid.ts'
 import { grouped, type NoisySteps, requireNoisySteps } from './mechanism.ts'
-import { noiseForEpsilon, roundsLeft } from './planning.ts'
+import { createMoments } from './moments.ts'
+import { MOST_ROUNDS, noiseForEpsilon, roundsLeft } from './planning.ts'
+import { epsilonOfPld } from './pld.ts'
 import { composedRdp, epsilonOfRdp, ORDERS } from './rdp.ts'
 import { integratedLogMoment, logMoment } from './sampled-gaussian.ts'
-import { finish } from './work.ts'
 
 const steps = (noiseMultiplier: number, sampleRate: number, count = 1): NoisySteps => ({
   noiseMultiplier,
   sampleRate,
   steps: count,
 })
+/** Numbers from 0 to 1 (mulberry32). */
+const seeded = (seed: number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
 const rdpEpsilon = (rounds: readonly NoisySteps[], delta: number) => epsilonOfRdp(composedRdp(rounds), delta).epsilon
 const lossAt = (sigma: number, q: number, count: number, delta: number) =>
   privacyLoss([steps(sigma, q, count)], delta).epsilon
@@ -153,13 +166,15 @@ describe('accounting by privacy loss distributions', () => {
   })
 
   it('gives a finite bound at the ends of every range', () => {
-    for (const sigma of [1e-3, 0.2, 1e4]) {
+    for (const sigma of [1e-9, 0.01, 1e6]) {
       for (const q of [1e-9, 0.5, 1]) {
-        for (const delta of [0.5, 1e-30]) {
-          const { epsilon, rdp } = privacyLoss([steps(sigma, q, 3)], delta)
-          expect(epsilon).toBeGreaterThanOrEqual(0)
-          expect(epsilon).toBeLessThanOrEqual(rdp)
-          expect(Number.isFinite(epsilon)).toBe(true)
+        for (const delta of [5e-324, 1e-30, 1 - 1e-16]) {
+          for (const count of [1, 1e16]) {
+            const { epsilon, rdp } = privacyLoss([steps(sigma, q, count)], delta)
+            expect(epsilon).toBeGreaterThanOrEqual(0)
+            expect(epsilon).toBeLessThanOrEqual(rdp)
+            expect(Number.isFinite(epsilon)).toBe(true)
+          }
         }
       }
     }
@@ -167,9 +182,65 @@ describe('accounting by privacy loss distributions', () => {
     expect({ accountant, epsilon, pld }).toEqual({ accountant: 'rdp', epsilon: rdp, pld: null })
   })
 
+  it('counts what lies beyond its range as what costs more', () => {
+    for (const noise of [1e7, 3e15, 1e16, Number.MAX_VALUE]) {
+      expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5)).toEqual(privacyLoss([steps(1e6, 0.01, 4)], 1e-5))
+    }
+    for (const rate of [1e-10, 1e-300, 5e-324]) {
+      expect(privacyLoss([steps(0.5, rate, 1e5)], 1e-6)).toEqual(privacyLoss([steps(0.5, 1e-9, 1e5)], 1e-6))
+    }
+    for (const noise of [1e-9, 1e-5, 0.0099]) {
+      expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5).pld).toBe(gaussianEpsilon(noise / 2, 1e-5))
+    }
+  })
+
+  it('of noise that is too little for any number is infinite, not nothing', () => {
+    expect(privacyLoss([steps(1e-300, 0.01)], 1e-5)).toEqual({
+      epsilon: Number.POSITIVE_INFINITY,
+      accountant: 'rdp',
+      rdp: Number.POSITIVE_INFINITY,
+      pld: null,
+    })
+  })
+
+  it('is nothing where delta covers the chance of ever taking part, and only there', () => {
+    expect(privacyLoss([steps(0.05, 1e-6, 9)], 1e-5).pld).toBe(0)
+    expect(privacyLoss([steps(0.05, 1e-6, 9), steps(0.05, 1e-6, 1)], 1e-5).pld).toBe(0)
+    expect(lossAt(0.05, 1e-6, 11, 1e-5)).toBeGreaterThan(1)
+  })
+
+  it('ends at any finite numbers, with a bound that is no NaN', () => {
+    const random = seeded(7)
+    const anything = () => 10 ** (616 * random() - 308)
+    for (let n = 0; n < 30; n++) {
+      const rounds = Array.from({ length: 1 + (n % 3) }, () =>
+        steps(anything(), Math.min(1, anything()), Math.ceil(10 ** (15 * random()))),
+      )
+      const { epsilon, rdp } = privacyLoss(rounds, Math.min(1 - 2 ** -53, anything()))
+      expect(epsilon).toBeGreaterThanOrEqual(0)
+      expect(epsilon).toBeLessThanOrEqual(rdp)
+    }
+  })
+
+  it.each([
+    ['noise', (n: number) => steps(0.8 + n / 200, 0.02, 2)],
+    ['sampling rates', (n: number) => steps(1, 0.01 + n / 8000, 2)],
+    ['both', (n: number) => steps(0.8 + (n % 20) / 30, 0.005 + n / 20000, 1 + (n % 3))],
+  ])('merges more than 256 kinds of different %s into slightly worse ones', (_what, kind) => {
+    const kinds = Array.from({ length: 400 }, (_, n) => kind(n))
+    const tools = { moments: createMoments(), compose: createCompositions() }
+    const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds), 1e-5)
+    const apart = epsilonOfPld({ spent: [], more: kinds }, 1e-5, { tilt: order! - 1, tolerance: 1e-5 }, tools)!
+    const merged = privacyLoss(kinds, 1e-5)
+    expect(merged.pld).toBeGreaterThan(apart)
+    expect(merged.pld).toBeLessThan(apart * 1.12)
+    // The other bound never merges.
+    expect(merged.rdp).toBeCloseTo(rdp, 12)
+  })
+
   it('puts a step on a grid with all of its probability, and nothing of it too low', () => {
     for (const direction of ['remove', 'add'] as const) {
-      const { first, width, masses, infinite } = finish(lossGrid(1.3, 0.2, direction, { width: 1e-3, reach: 9 }))
+      const { first, width, masses, infinite } = lossGrid(1.3, 0.2, direction, { width: 1e-3, reach: 9 })
       const sum = (part: (loss: number) => number) =>
         masses.reduce((total, mass, at) => total + mass * part((first + at) * width), 0)
       expect(sum(() => 1) + infinite).toBeCloseTo(1, 14)
@@ -186,7 +257,7 @@ describe('accounting by privacy loss distributions', () => {
 describe('planning', () => {
   it('finds the least noise for an epsilon, which is enough', async () => {
     const wanted = { epsilon: 2, delta: 1e-5, sampleRate: 0.05, steps: 40 }
-    const noise = finish(noiseForEpsilon(wanted))!
+    const noise = noiseForEpsilon(wanted)!
     expect(lossAt(noise, 0.05, 40, 1e-5)).toBeLessThanOrEqual(2)
     expect(lossAt(noise * 0.998, 0.05, 40, 1e-5)).toBeGreaterThan(2)
   })
@@ -194,19 +265,42 @@ describe('planning', () => {
   it('counts what was spent before, and says when no noise is enough', async () => {
     const wanted = { epsilon: 2, delta: 1e-5, sampleRate: 0.1, steps: 10 }
     const spent = [steps(1.1, 0.1, 3)]
-    const noise = finish(noiseForEpsilon({ ...wanted, spent }))!
-    expect(noise).toBeGreaterThan(finish(noiseForEpsilon(wanted))!)
+    const noise = noiseForEpsilon({ ...wanted, spent })!
+    expect(noise).toBeGreaterThan(noiseForEpsilon(wanted)!)
     expect(privacyLoss([...spent, steps(noise, 0.1, 10)], 1e-5).epsilon).toBeLessThanOrEqual(2)
-    expect(finish(noiseForEpsilon({ ...wanted, spent: [steps(1.1, 0.1, 100)] }))).toBe(null)
+    expect(noiseForEpsilon({ ...wanted, spent: [steps(1.1, 0.1, 100)] })).toBe(null)
   })
 
   it('counts the rounds that are left', async () => {
     const round = steps(1.1, 0.1)
     const wanted = { epsilon: 2.36, delta: 1e-5, round }
-    expect(finish(roundsLeft(wanted))).toBe(10)
-    expect(finish(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 7)] }))).toBe(3)
-    expect(finish(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 10)] }))).toBe(0)
-    expect(finish(roundsLeft({ ...wanted, epsilon: 1 }))).toBe(0)
+    expect(roundsLeft(wanted)).toBe(10)
+    expect(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 7)] })).toBe(3)
+    expect(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 10)] })).toBe(0)
+    expect(roundsLeft({ ...wanted, epsilon: 1 })).toBe(0)
+  })
+
+  it('finds the most rounds in few steps, whatever the numbers', () => {
+    const round = steps(10, 0.01)
+    const left = roundsLeft({ epsilon: 1, delta: 1e-6, round })
+    expect(lossAt(10, 0.01, left, 1e-6)).toBeLessThanOrEqual(1)
+    expect(lossAt(10, 0.01, Math.ceil(left * 1.002), 1e-6)).toBeGreaterThan(1)
+    expect(roundsLeft({ epsilon: 1e300, delta: 1e-5, round: steps(1, 1) })).toBe(MOST_ROUNDS)
+    expect(roundsLeft({ epsilon: 5e-324, delta: 1e-5, round: steps(1, 1) })).toBe(0)
+    // Nothing is lost until the chance of having taken part is above delta.
+    const rare = roundsLeft({ epsilon: 1, delta: 1e-5, round: steps(0.05, 1e-9) })
+    expect(rare).toBeGreaterThanOrEqual(9_990)
+    expect(rare).toBeLessThan(11_000)
+  })
+
+  it.each([
+    [1e308, 1, 10, 1 / 64],
+    [5e-324, 1, 10, 126_157],
+    [1, 1, 1e9, 117_973],
+    [1e-3, 0.1, 1, 2776],
+  ])('noise for epsilon %d at rate %d over %d steps is about %d', (epsilon, sampleRate, count, noise) => {
+    const found = noiseForEpsilon({ epsilon, delta: 1e-5, sampleRate, steps: count })
+    expect(Math.abs(found! / noise - 1)).toBeLessThan(1e-3)
   })
 })
 
@@ -217,6 +311,7 @@ it.each([
     steps(Number.POSITIVE_INFINITY, 0.1),
     'noise_multiplier must be above 0: without noise the privacy loss is infinite.',
   ],
+  [steps(1e-320, 0.1), 'noise_multiplier 1e-320 is below 1e-9, which protects nobody. Use at least 1e-9'],
   [steps(1, 0), 'sample_rate must be above 0 and at most 1.'],
   [steps(1, 1.5), 'sample_rate must be above 0 and at most 1.'],
   [steps(1, 0.1, 0), 'num_steps must be a whole number of at least 1.'],
@@ -226,16 +321,16 @@ it.each([
 })
 
 it('a Fourier transform turns a shifted impulse into a turning phase, and back', () => {
-  const fourier = finish(fourierOf(64))
+  const fourier = fourierOf(64)
   const re = new Float64Array(64)
   const im = new Float64Array(64)
   re[3] = 2
-  finish(fourier.forward(re, im))
+  fourier.forward(re, im)
   for (let k = 0; k < 64; k++) {
     expect(re[k]).toBeCloseTo(2 * Math.cos((2 * Math.PI * 3 * k) / 64), 13)
     expect(im[k]).toBeCloseTo(-2 * Math.sin((2 * Math.PI * 3 * k) / 64), 13)
   }
-  finish(fourier.inverse(re, im))
+  fourier.inverse(re, im)
   expect([...re].every((x, k) => Math.abs(x - (k === 3 ? 2 : 0)) < 1e-14)).toBe(true)
   expect([...im].every((y) => Math.abs(y) < 1e-14)).toBe(true)
 })

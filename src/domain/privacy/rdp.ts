@@ -26,7 +26,7 @@ export const composedRdp = (rounds: readonly NoisySteps[]): number[] =>
 
 export interface RdpEpsilon {
   readonly epsilon: number
-  /** The order that gave it; null when nothing was spent. */
+  /** The order that gave it; null when it is infinite. */
   readonly order: number | null
 }
 
@@ -35,7 +35,6 @@ export interface RdpEpsilon {
  * 2020): converted once, after composition. Adding up epsilons of single rounds overstates many times over.
  */
 export const epsilonOfRdp = (rdp: readonly number[], delta: number): RdpEpsilon => {
-  if (rdp.every((value) => value === 0)) return { epsilon: 0, order: null }
   let best: RdpEpsilon = { epsilon: Number.POSITIVE_INFINITY, order: null }
   for (const [at, order] of ORDERS.entries()) {
     const epsilon = rdp[at]! + Math.log1p(-1 / order) - (Math.log(delta) + Math.log(order)) / (order - 1)

@@ -1,5 +1,4 @@
 import type { Fourier } from './fft.ts'
-import { isTurnOver, type Work } from './work.ts'
 
 /** The transform of a real sequence: its frequencies from 0 to half its length. */
 export interface Spectrum {
@@ -19,25 +18,23 @@ export const ones = (length: number): Spectrum => ({
 export const copyOf = ({ re, im }: Spectrum): Spectrum => ({ re: re.slice(), im: im.slice() })
 
 /** Takes the transform of two real sequences apart, raises both to a power and multiplies them into their spectra. */
-export function* multiplyPowers(a: Spectrum, b: Spectrum, [re, im]: Pair, power: number): Work<void> {
+export function multiplyPowers(a: Spectrum, b: Spectrum, [re, im]: Pair, power: number): void {
   const size = re.length
   for (let k = 0; k <= size / 2; k++) {
     const other = (size - k) % size
     multiplyByPower(a, k, (re[k]! + re[other]!) / 2, (im[k]! - im[other]!) / 2, power)
     multiplyByPower(b, k, (im[k]! + im[other]!) / 2, (re[other]! - re[k]!) / 2, power)
-    if (isTurnOver(k)) yield
   }
 }
 
 const multiplyByPower = (into: Spectrum, k: number, re: number, im: number, power: number): void => {
   let x = into.re[k]!
   let y = into.im[k]!
-  for (let left = power; ; left = Math.floor(left / 2)) {
+  for (let left = power; left >= 1; left = Math.floor(left / 2)) {
     if (left % 2 === 1) {
       const product = x * re - y * im
       y = x * im + y * re
       x = product
-      if (left === 1) break
     }
     const square = re * re - im * im
     im = 2 * re * im
@@ -48,7 +45,7 @@ const multiplyByPower = (into: Spectrum, k: number, re: number, im: number, powe
 }
 
 /** The sequences that two spectra belong to, in one transform. */
-export function* transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, im]: Pair): Work<void> {
+export function transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, im]: Pair): void {
   const { size } = fourier
   for (let k = 0; k <= size / 2; k++) {
     const other = (size - k) % size
@@ -56,12 +53,11 @@ export function* transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, 
     im[k] = a.im[k]! + b.re[k]!
     re[other] = a.re[k]! + b.im[k]!
     im[other] = b.re[k]! - a.im[k]!
-    if (isTurnOver(k)) yield
   }
   // At the two frequencies that are their own mirror images both spectra are real.
   for (const k of [0, size / 2]) {
     re[k] = a.re[k]!
     im[k] = b.re[k]!
   }
-  yield* fourier.inverse(re, im)
+  fourier.inverse(re, im)
 }

@@ -1,9 +1,7 @@
-import { isTurnOver, type Work } from './work.ts'
-
 /** The distribution of a total privacy loss. */
 export interface TotalLoss {
   /** The smallest epsilon whose delta is not above the one given; infinite where none is. */
-  epsilonAt(delta: number): Work<EpsilonBound>
+  epsilonAt(delta: number): EpsilonBound
 }
 
 export interface EpsilonBound {
@@ -17,20 +15,19 @@ export interface EpsilonBound {
  * @param tilted e^(tilt loss - logScale) P(loss)
  * @param beyond the probability of losses that are not on the grid: as bad as infinite ones
  */
-export function* totalLossOn(
+export function totalLossOn(
   { size, width, top }: { readonly size: number; readonly width: number; readonly top: number },
   tilted: Float64Array,
   { tilt, logScale, beyond }: { readonly tilt: number; readonly logScale: number; readonly beyond: number },
-): Work<TotalLoss> {
+): TotalLoss {
   // Probabilities are not negative: the lowest number shows how much rounding left everywhere.
   let lowest = 0
   for (let k = 0; k < size; k++) {
     lowest = Math.min(lowest, tilted[k]!)
-    if (isTurnOver(k)) yield
   }
   const floor = -lowest
   return {
-    *epsilonAt(delta) {
+    epsilonAt(delta) {
       if (beyond > delta) return { epsilon: Number.POSITIVE_INFINITY, noise: 0 }
       const highest = Math.floor(top / width)
       const shrink = -Math.expm1(-width)
@@ -54,7 +51,6 @@ export function* totalLossOn(
         weight = (weight + mass) * (1 - shrink)
         noise += shrink * (weightOfNoise + floor * scale)
         weightOfNoise = (weightOfNoise + floor * scale) * (1 - shrink)
-        if (isTurnOver(highest - k)) yield
       }
       return { epsilon: Math.max(0, (highest - size) * width), noise: noise / delta }
     },

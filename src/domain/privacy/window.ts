@@ -1,7 +1,7 @@
 import { DIRECTIONS } from './loss-grid.ts'
 import { type NoisySteps, stepsOf } from './mechanism.ts'
 import type { Moments } from './moments.ts'
-import type { Work } from './work.ts'
+import { lossOf } from './sampled-gaussian.ts'
 
 /** The part of the axis of losses that a circular grid covers: `size` points, a power of two, up to `top`. */
 export interface Window {
@@ -15,7 +15,9 @@ export interface Window {
 }
 
 const SMALLEST_GRID = 2 ** 10
-const LARGEST_GRID = 2 ** 20
+/** Each kind of step costs some transforms of the whole grid: where there are many, the grid is smaller. */
+const KINDS_ON_LARGEST = 4
+const SMALLEST_OF_MANY = 2 ** 14
 /** What may be cut off at the ends of a grid, as a part of delta; all of it is added to delta again. */
 const CUT = 1e-9
 /** Widths and weights come in steps, so that a sum that is at hand fits again when a round is added. */
@@ -25,19 +27,17 @@ const REACHES = 4
 
 /** Multiples of the tilt at which E[e^(k loss)] may show best how little lies above the window. */
 export const TOPS = [1.15, 1.3, 1.6, 2, 3]
-/** A moment takes a millisecond where noise is small. */
-const MOMENTS_A_TURN = 8
 const FAR_TOPS = [0.25, 0.5, 1, 2, 4]
 
 /**
  * A window that holds the tilted total loss but for `CUT` (Chernoff's bound), on a grid that adds about `tolerance` to
  * epsilon at the order `tilt` + 1.
  */
-export function* planWindow(
+export function planWindow(
   kinds: readonly NoisySteps[],
-  wanted: { readonly delta: number; readonly tilt: number; readonly tolerance: number },
+  wanted: { readonly delta: number; readonly tilt: number; readonly tolerance: number; readonly points: number },
   moments: Moments,
-): Work<Window> {
+): Window {
   const { delta, tolerance } = wanted
   const count = stepsOf(kinds)
   const tilt = 2 ** (Math.round(Math.log2(wanted.tilt) * TILTS) / TILTS)
@@ -52,7 +52,6 @@ export function* planWindow(
     for (const kind of kinds) {
       for (const [at, k] of asked.entries()) {
         sums[at]! += kind.steps * moments.logMoment(kind, direction, k)
-        if (at % MOMENTS_A_TURN === MOMENTS_A_TURN - 1) yield
       }
     }
     const [tilted, ...others] = sums
@@ -67,12 +66,25 @@ export function* planWindow(
   }
   // Splitting adds width^2 / 6 to the variance of each step's loss, thus so much to ln E[e^(tilt loss)] / tilt.
   const finest = Math.sqrt((12 * tolerance) / (count * (wanted.tilt + 1)))
-  const fits = (top - bottom) / LARGEST_GRID
+  const reach = Math.ceil(Math.sqrt(2 * Math.log(count / (CUT * delta))) * REACHES) / REACHES
+  const largest = largestGrid(kinds.length, wanted.points)
+  const widest = Math.max(...kinds.map((kind) => lossRange(kind, reach)))
+  const fits = Math.max((top - bottom) / largest, widest / (largest / 2))
   const width = finest > fits ? onLadder(finest, Math.floor) : onLadder(fits, Math.ceil)
   let size = SMALLEST_GRID
-  while (size < LARGEST_GRID && size * width < top - bottom) size *= 2
-  const reach = Math.ceil(Math.sqrt(2 * Math.log(count / (CUT * delta))) * REACHES) / REACHES
+  while (size < largest && size * width < top - bottom) size *= 2
   return { width, size, top, reach, tilt }
+}
+
+const largestGrid = (kinds: number, points: number): number => {
+  if (kinds <= KINDS_ON_LARGEST) return points
+  return Math.min(points, Math.max(SMALLEST_OF_MANY, 2 ** Math.floor(Math.log2((points * KINDS_ON_LARGEST) / kinds))))
+}
+
+/** From the smallest to the largest loss of one step that is followed. */
+const lossRange = ({ noiseMultiplier: sigma, sampleRate: q }: NoisySteps, reach: number): number => {
+  const lossAt = (z: number) => lossOf(q, (2 * z - 1) / (2 * sigma * sigma))
+  return lossAt(1 + reach * sigma) - lossAt(-reach * sigma)
 }
 
 const onLadder = (width: number, round: (x: number) => number): number =>

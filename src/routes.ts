@@ -37,6 +37,7 @@ import type { PoliciesService } from './features/policies/policies.service.ts'
 import { rolloutsRoutes } from './features/rollouts/rollouts.routes.ts'
 import type { RolloutsService } from './features/rollouts/rollouts.service.ts'
 import type { AggregationsService } from './features/rounds/aggregations.service.ts'
+import { participantsRoutes } from './features/rounds/participants.routes.ts'
 import { participationRoutes } from './features/rounds/participation.routes.ts'
 import type { Participation } from './features/rounds/participation.service.ts'
 import { receiptsRoutes } from './features/rounds/receipts.routes.ts'
@@ -105,6 +106,7 @@ export const registerRoutes = async (app: App, services: Services): Promise<void
   analyticsRoutes(app, services.analytics, services.federations)
   roundsRoutes(app, services.rounds)
   participationRoutes(app, services.participation, blobs)
+  participantsRoutes(app, services.participation)
   receiptsRoutes(app, services.aggregations)
   secureRoundsRoutes(app, services.secureRounds)
   jobsRoutes(app, services.jobs)

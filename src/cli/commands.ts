@@ -82,6 +82,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       { name: 'start', summary: 'train for a number of rounds', load: () => import('./train/start.command.ts') },
       { name: 'status', summary: 'see how a training goes', load: () => import('./train/status.command.ts') },
       { name: 'stop', summary: 'end a training at once', load: () => import('./train/stop.command.ts') },
+      { name: 'cancel', summary: 'end one round at once', load: () => import('./train/cancel.command.ts') },
       {
         name: 'verify',
         summary: 'add a finished round up once more and compare the bytes',

@@ -1220,6 +1220,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training/rounds/{round_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a training round
+         * @description Ends the round at once, as failed. Its job, where it has one, goes on with another round.
+         */
+        post: operations["cancelRound"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training/rounds/{round_id}/plan": {
         parameters: {
             query?: never;
@@ -1280,6 +1300,23 @@ export interface paths {
         };
         /** Ours: whether a device was selected, and why or why not */
         get: operations["explainSelection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/rounds/{round_id}/participants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the devices selected for a round */
+        get: operations["listRoundParticipants"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1870,6 +1907,8 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     org_id?: string;
+                    /** @description False: the device runs models and takes no part in rounds */
+                    trains?: boolean;
                 };
             };
         };
@@ -2064,6 +2103,8 @@ export interface operations {
                         capabilities: {
                             [key: string]: unknown;
                         };
+                        /** @description False: the device runs models and takes no part in rounds */
+                        trains: boolean;
                         /** @enum {string} */
                         status: "active" | "inactive";
                         metrics: {
@@ -3104,6 +3145,8 @@ export interface operations {
                     metrics?: {
                         [key: string]: unknown;
                     };
+                    /** @description False: the device runs models and takes no part in rounds */
+                    trains?: boolean;
                 };
             };
         };
@@ -11011,6 +11054,162 @@ export interface operations {
             };
         };
     };
+    cancelRound: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        round_number: number;
+                        /** @enum {string} */
+                        status: "pending" | "active" | "aggregating" | "completed" | "failed";
+                        target_devices: number;
+                        min_devices: number;
+                        participated_devices: number;
+                        completed_devices: number;
+                        failed_devices: number;
+                        global_model_id: string | null;
+                        global_model_path: string | null;
+                        aggregated_model_id: string | null;
+                        aggregated_model_path: string | null;
+                        failure_reason: string | null;
+                        started_at: string | null;
+                        completed_at: string | null;
+                        timeout_at: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /**
+                         * @description Ours, as all that follow: absent in a plain round
+                         * @enum {string}
+                         */
+                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+                        strategy_options?: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: uuid */
+                        job_id?: string;
+                        /** Format: uuid */
+                        group_id?: string;
+                        /** Format: uuid */
+                        federation_id?: string;
+                        wanted_updates?: number;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            sample_rate: number;
+                            adaptive_clip: boolean;
+                            target_delta?: number;
+                            /** @description What the round costs by itself; costs do not add up */
+                            epsilon?: number;
+                            /**
+                             * @description Which bound is the tighter one
+                             * @enum {string}
+                             */
+                            accountant?: "rdp" | "pld";
+                        };
+                        secure_aggregation?: {
+                            devices: number;
+                            threshold: number;
+                            range: number;
+                            max_weight: number;
+                        };
+                        accuracy?: number | null;
+                        loss?: number | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getRoundPlan: {
         parameters: {
             query?: never;
@@ -11311,8 +11510,118 @@ export interface operations {
                         round_id: string;
                         device_id: string;
                         selected: boolean;
-                        state: ("selected" | "delivered" | "failed") | null;
+                        state: ("selected" | "delivered" | "failed" | "absent") | null;
                         reason: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listRoundParticipants: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        participants: {
+                            /** Format: uuid */
+                            device_id: string;
+                            /** @description The id that the device chose for itself */
+                            device_identifier: string;
+                            /**
+                             * @description absent: it did not fetch the plan in time; others may take its place, and its update is still accepted
+                             * @enum {string}
+                             */
+                            state: "selected" | "delivered" | "failed" | "absent";
+                            /**
+                             * @description How it came to take part
+                             * @enum {string}
+                             */
+                            chosen: "drawn" | "starter" | "joined";
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            selected_at: string;
+                            acknowledged_at: string | null;
+                            model_fetched_at: string | null;
+                            reported_at: string | null;
+                            reason: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
                     };
                 };
             };
@@ -12185,6 +12494,7 @@ export interface operations {
                             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                             reason: string | null;
                             waiting_until: string | null;
+                            waiting_for: string | null;
                             /**
                              * Format: date-time
                              * @description ISO 8601, UTC
@@ -12498,6 +12808,7 @@ export interface operations {
                         ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                         reason: string | null;
                         waiting_until: string | null;
+                        waiting_for: string | null;
                         /**
                          * Format: date-time
                          * @description ISO 8601, UTC
@@ -12641,6 +12952,7 @@ export interface operations {
                         ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                         reason: string | null;
                         waiting_until: string | null;
+                        waiting_for: string | null;
                         /**
                          * Format: date-time
                          * @description ISO 8601, UTC
@@ -12951,6 +13263,7 @@ export interface operations {
                         ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                         reason: string | null;
                         waiting_until: string | null;
+                        waiting_for: string | null;
                         /**
                          * Format: date-time
                          * @description ISO 8601, UTC

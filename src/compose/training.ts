@@ -11,6 +11,7 @@ import { createJobPlans } from '../features/jobs/job-plans.service.ts'
 import { createJobProgress } from '../features/jobs/job-progress.service.ts'
 import { createJobsService } from '../features/jobs/jobs.service.ts'
 import { createJobsStore } from '../features/jobs/jobs.store.ts'
+import { createAbsentDevicesStore } from '../features/rounds/absent-devices.store.ts'
 import { createAggregationsService } from '../features/rounds/aggregations.service.ts'
 import { createCombinations } from '../features/rounds/combinations.service.ts'
 import { createLeasesStore } from '../features/rounds/leases.store.ts'
@@ -18,6 +19,7 @@ import { createParticipantsStore } from '../features/rounds/participants.store.t
 import { createParticipation } from '../features/rounds/participation.service.ts'
 import { createRoundEndings } from '../features/rounds/round-endings.service.ts'
 import { createRoundReach } from '../features/rounds/round-reach.service.ts'
+import { createRoundReviews } from '../features/rounds/round-reviews.service.ts'
 import type { RoundSignal } from '../features/rounds/round-signal.ts'
 import { createRoundStarts } from '../features/rounds/round-starts.service.ts'
 import { createRoundsService } from '../features/rounds/rounds.service.ts'
@@ -69,6 +71,8 @@ export const composeTraining = (
   })
   const roundsStore = createRoundsStore()
   const participants = createParticipantsStore()
+  const absent = createAbsentDevicesStore(participants)
+  const selection = createSelectionStore()
   const jobsStore = createJobsStore()
   const jobProgress = createJobProgress({ store: jobsStore, now })
   const endings = createRoundEndings({
@@ -84,7 +88,7 @@ export const composeTraining = (
   const starts = createRoundStarts({
     database,
     store: roundsStore,
-    selection: createSelectionStore(),
+    selection,
     participants,
     ledger,
     secure: secureSteps,
@@ -93,14 +97,19 @@ export const composeTraining = (
     now,
     newId,
   })
+  const reaching = createRoundReach({ database, groups, federations })
+  const { scopeOf } = reaching
+  const reviews = createRoundReviews({ store: roundsStore, absent, selection, endings, scopeOf, now })
   const rounds = createRoundsService({
     database,
     store: roundsStore,
     models,
-    reaching: createRoundReach({ database, groups, federations }),
+    reaching,
     starts,
     secure: secureSteps,
     endings,
+    reviews,
+    absent,
     changes,
     now,
   })
@@ -108,6 +117,7 @@ export const composeTraining = (
     database,
     store: roundsStore,
     participants,
+    absent,
     rounds,
     models,
     devices,
@@ -169,6 +179,7 @@ export const composeTraining = (
     store: roundsStore,
     participants,
     updates: updatesStore,
+    reviews,
     admission: createUpdateAdmission({ database, participants, updates: updatesStore, blobs, workers }),
     acceptance: createUpdateAcceptance({
       database,

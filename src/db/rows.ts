@@ -23,6 +23,9 @@ export interface DeviceRow {
   platform: string
   capabilities: Json<Record<string, unknown>>
   status: string
+  trains: Generated<boolean>
+  heartbeat_seconds: number | null
+  missed_at: Date | null
   metrics: Json<Record<string, unknown>> | null
   last_heartbeat: Date
   created_at: Date
@@ -126,17 +129,19 @@ export interface RoundRow extends RoundTrainingColumns {
   completed_at: Date | null
   ended_at: Date | null
   updates_deleted_at: Date | null
+  review_at: Date | null
 }
 
 export interface RoundParticipantRow {
   round_id: string
   device_id: string
-  /** selected, delivered or failed */
+  /** selected, delivered, failed, or absent: selected, did not come, and its place is open to others */
   state: string
   /** drawn, starter or joined */
   chosen: string
   selected_at: Date
   fetched_at: Date | null
+  acknowledged_at: Date | null
   reported_at: Date | null
   failure_reason: string | null
   /** The earlier round whose model it still trains from (asynchronous jobs). */

@@ -89,6 +89,7 @@ export interface TrainingJobRow {
   ended_by: string | null
   reason: string | null
   waiting_until: Date | null
+  waiting_for: string | null
   stop_requested: Generated<boolean>
   created_at: Date
   started_at: Date | null

@@ -10,7 +10,7 @@ const sequence = () => {
   }
 }
 
-const idle = { wanted: false, heldSeconds: 0 }
+const idle = { wanted: null, heldSeconds: 0 }
 
 describe('the pace of heartbeats', () => {
   it('spreads 100,000 devices that came in the same second, and keeps them spread', () => {
@@ -27,10 +27,13 @@ describe('the pace of heartbeats', () => {
     expect(Math.min(...later)).toBeGreaterThan(750)
   })
 
-  it('is twenty seconds for small fleets, five while training waits for devices', () => {
+  it('is twenty seconds for small fleets, and one or two while there is training, as far as the fleet allows', () => {
     expect(nextHeartbeatSeconds({ ...idle, fleet: 10, random: () => 0.5 })).toBe(20)
-    expect(nextHeartbeatSeconds({ ...idle, fleet: 10, wanted: true, random: () => 0.5 })).toBe(5)
-    expect(nextHeartbeatSeconds({ ...idle, fleet: 50_000, wanted: true, random: () => 0.5 })).toBe(50)
+    for (const random of [() => 0, () => 0.999999]) {
+      expect(nextHeartbeatSeconds({ ...idle, fleet: 1000, wanted: 'soon', random })).toBe(1)
+      expect(nextHeartbeatSeconds({ ...idle, fleet: 1000, wanted: 'now', random })).toBe(2)
+    }
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 50_000, wanted: 'soon', random: () => 0.5 })).toBe(50)
   })
 
   it('never lets a device seem gone, however large the fleet', () => {

@@ -5,14 +5,17 @@ const CHECK_INS_PER_SECOND = 1000
 /** A device that is silent for five minutes is no longer active (decision "Devices"); one lost heartbeat must not do that. */
 const LONGEST_SECONDS = 140
 const SHORTEST_SECONDS = 20
-/** Where training waits for devices, and there are few enough of them to ask. */
-const EAGER_SECONDS = 5
+/**
+ * Where training is under way, and there are few enough devices to ask: a second for those that wait for a round, two for
+ * those that are about to work on one. A key may send 100 requests a minute, and a part in a round takes three besides.
+ */
+const EAGER_SECONDS = { soon: 1, now: 2 } as const
 
 export interface PaceOptions {
   /** Devices that send heartbeats. */
   readonly fleet: number
-  /** Training in the device's reach waits for devices, or is about to. */
-  readonly wanted: boolean
+  /** `now`: a round awaits the device; `soon`: there is training that it may take part in. */
+  readonly wanted: 'now' | 'soon' | null
   /** How long the answer was held for the device (long polling): that time has passed already. */
   readonly heldSeconds: number
   readonly random: Random
@@ -21,12 +24,14 @@ export interface PaceOptions {
 /**
  * After how many seconds, a whole number, a device should send its next heartbeat: on average fleet / 1000, within 20 and
  * 140 s, and uniformly spread over half to one and a half of that, so that devices which came at the same moment do not
- * come together again (pace steering: Bonawitz et al. 2019, section 2.3). Sooner when training wants devices, as far as
- * a fleet of that size allows; at once where it has waited for its answer longer than the fleet asks of it.
+ * come together again (pace steering: Bonawitz et al. 2019, section 2.3). Every second or two while there is training, as
+ * far as a fleet of that size allows; at once where it has waited for its answer longer than the fleet asks of it.
  */
 export const nextHeartbeatSeconds = ({ fleet, wanted, heldSeconds, random }: PaceOptions): number => {
   const bearable = fleet / CHECK_INS_PER_SECOND
   if (heldSeconds > 0 && bearable <= heldSeconds) return 1
-  const mean = Math.min(LONGEST_SECONDS, Math.max(wanted ? EAGER_SECONDS : SHORTEST_SECONDS, bearable))
+  const eager = wanted === null ? null : EAGER_SECONDS[wanted]
+  if (eager !== null && bearable <= eager) return eager
+  const mean = Math.min(LONGEST_SECONDS, Math.max(eager ?? SHORTEST_SECONDS, bearable))
   return Math.max(1, Math.round(mean * (0.5 + random()) - heldSeconds))
 }

@@ -45,6 +45,27 @@ export const requireSizes = (sizes: { readonly minDevices: number; readonly targ
 /** How long stragglers are waited for once min_devices updates are in: 10 % of the timeout, within 5 s and 60 s. */
 export const stragglerGraceSeconds = (timeoutSeconds: number): number => Math.min(60, Math.max(5, timeoutSeconds * 0.1))
 
+const MOST_REASONS = 3
+const LONGEST_REASON = 200
+
+/** `2 of 3 devices failed: CUDA out of memory (1), no disk (1)`: the commonest reasons, which come first, and how often. */
+export const describeFailures = (failures: {
+  readonly selected: number
+  readonly failed: number
+  readonly reasons: readonly { readonly reason: string; readonly count: number }[]
+}): string => {
+  const { selected, failed, reasons } = failures
+  const shown = reasons.slice(0, MOST_REASONS).map(({ reason, count }) => `${oneLine(reason)} (${count})`)
+  const others = reasons.slice(MOST_REASONS).reduce((sum, { count }) => sum + count, 0)
+  if (others > 0) shown.push(`other reasons (${others})`)
+  return `${failed} of ${selected} ${selected === 1 ? 'device' : 'devices'} failed: ${shown.join(', ')}`
+}
+
+const oneLine = (reason: string): string => {
+  const line = reason.replace(/\s+/g, ' ').trim().replace(/\.$/, '')
+  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}...` : line
+}
+
 /** The parts of a round that decide when it must leave `active`. */
 export interface RoundProgress {
   readonly minDevices: number

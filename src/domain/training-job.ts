@@ -178,6 +178,20 @@ export const afterFailedRound = (failedInARow: number, reason: string): Ending |
         reason: `${failedInARow} rounds failed one after another. The last: ${reason}`,
       }
 
+/** What a job tells of itself while too few devices are active, and why it needs so many. */
+export const waitingForDevices = (
+  active: number,
+  needed: number,
+  { strategy, minDevices }: Pick<JobSettings, 'strategy' | 'minDevices'>,
+): string => {
+  const fewest = fewestUpdates(strategy)
+  const why =
+    fewest > minDevices && needed === fewest
+      ? ` Strategy '${strategy.name}' with byzantine ${strategy.options.byzantine} needs 2f + 3 = ${fewest} updates.`
+      : ''
+  return `Waits for ${needed} active devices that train; ${active === 1 ? '1 is' : `${active} are`} active.${why}`
+}
+
 /** The end of waiting for devices that did not come. */
 export const noDevices = (active: number, settings: JobSettings): Ending => ({
   event: 'give_up',

@@ -19,6 +19,7 @@ const heartbeats: HeartbeatsService = {
       deviceId,
       orgId: null,
       reported: status ?? 'active',
+      trains: true,
       lastHeartbeat: new Date(),
       pendingRoundId: null,
       assignments: [],

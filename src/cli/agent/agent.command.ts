@@ -133,6 +133,7 @@ export const define = (command: Command, session: Session): void => {
           baseUrl,
           stateDir: home.folder,
           trainer,
+          trains: options.data !== undefined || options.trainer !== undefined,
           platform: options.platform,
           capabilities: capabilities(),
           ...(options.interval !== undefined && { intervalSeconds: options.interval }),

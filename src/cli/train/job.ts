@@ -59,6 +59,7 @@ export const printJob = (out: Output, job: JobDetail): void => {
     ['Model', job.model_id],
     ['Result', job.latest_model_id],
     ...(job.waiting_until === null ? [] : [['Waits for devices until', job.waiting_until] as const]),
+    ...(job.waiting_for === null ? [] : [['Waiting', job.waiting_for] as const]),
   ])
   if (job.history.length === 0) return
   out.line('')

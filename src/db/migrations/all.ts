@@ -4,6 +4,7 @@ import { delivery } from './0003-delivery.ts'
 import { training } from './0004-training.ts'
 import { numberRanges } from './0005-number-ranges.ts'
 import { ledgerRevision } from './0006-ledger-revision.ts'
+import { participation } from './0008-participation.ts'
 import { organizations } from './0010-organizations.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -14,5 +15,6 @@ export const MIGRATIONS = [
   training,
   numberRanges,
   ledgerRevision,
+  participation,
   organizations,
 ] as const

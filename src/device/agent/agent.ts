@@ -27,6 +27,8 @@ export interface AgentOptions {
   readonly apiKey?: string
   /** Made once the device has its name, because the built-in trainer holds rows out by it. */
   readonly trainer: (deviceId: string) => AgentTrainer
+  /** False for a device that only runs what is delivered: no round selects it. Default: true. */
+  readonly trains?: boolean
   /** Told of every version that is to run. */
   readonly hook?: ModelHook
   /** Where delivered versions are kept, for this device alone. Default: a folder beside the device's key. */
@@ -106,6 +108,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       ...(platform && { platform }),
       ...(capabilities && { capabilities }),
       ...(enrollmentToken !== undefined && { enrollmentToken }),
+      trains: options.trains ?? true,
       ...(apiKey !== undefined && { apiKey }),
     })
 

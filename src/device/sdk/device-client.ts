@@ -35,13 +35,19 @@ export const createDevice = (options: DeviceOptions): Device => {
     bearer: () => key ?? options.enrollmentToken ?? null,
     world,
   })
+  const training = options.trains === undefined ? {} : { trains: options.trains }
   let clockLeadMs = 0
   return {
     deviceId,
 
     register: async (patience = {}) => {
       const { platform, capabilities } = options
-      const body = { device_id: deviceId, ...(platform && { platform }), ...(capabilities && { capabilities }) }
+      const body = {
+        device_id: deviceId,
+        ...(platform && { platform }),
+        ...(capabilities && { capabilities }),
+        ...training,
+      }
       const { id, api_key } = await transport.call(
         'registration',
         (api, signal) => api.POST('/api/v1/devices/register', { body, signal }),
@@ -55,7 +61,7 @@ export const createDevice = (options: DeviceOptions): Device => {
 
     heartbeat: async (metrics, patience = {}) => {
       const { waitSeconds = 0, status, knownAssignments: known } = patience
-      const body = { ...(status && { status }), ...(metrics && { metrics }) }
+      const body = { ...(status && { status }), ...(metrics && { metrics }), ...training }
       const params = {
         path: { device_id: deviceId },
         query: { wait_seconds: waitSeconds, ...(known !== undefined && { known_assignments: known }) },

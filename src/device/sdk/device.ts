@@ -14,6 +14,8 @@ export interface DeviceOptions {
   readonly deviceId: string
   readonly platform?: Platform
   readonly capabilities?: Readonly<Record<string, unknown>>
+  /** False: the device runs models, and no round selects it. Told at registration and in every heartbeat. Default: true. */
+  readonly trains?: boolean
   /** From an earlier registration; needed for everything but `register`. */
   readonly apiKey?: string
   /** A key with devices:write, where the service asks for one at registration. */

@@ -25,7 +25,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { device_id, platform, org_id } = request.body
+      const { device_id, platform, org_id, trains } = request.body
       const { values: capabilities, outside } = reportedValues(request.body.capabilities ?? {})
       if (outside.length > 0) warn(request, outsideWarning('capabilities', outside))
       const { device, token } = await devices.register(await optionalCallerOf(request), {
@@ -33,6 +33,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
         platform: platform ?? 'unknown',
         capabilities,
         orgId: org_id,
+        trains: trains ?? true,
       })
       return reply.code(201).send({
         id: device.id,
@@ -99,6 +100,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
     org_id: device.orgId,
     platform: device.platform,
     capabilities: device.capabilities,
+    trains: device.trains,
     status: statusOf(device),
     metrics: device.metrics,
     last_heartbeat: device.lastHeartbeat.toISOString(),

@@ -5,6 +5,7 @@ import { Envelope, FreeObject, Nullable, OneOf, Page, ReportedValues, Timestamp,
 export const DeviceName = Type.String({ minLength: 1, maxLength: 255, description: 'Chosen by the user, unique' })
 export const Status = OneOf(['active', 'inactive'])
 const Platform = OneOf(PLATFORMS)
+export const Trains = Type.Boolean({ description: 'False: the device runs models and takes no part in rounds' })
 const OrgId = Type.String({ minLength: 1, maxLength: 128 })
 
 export const RegisterBody = Type.Object({
@@ -12,6 +13,7 @@ export const RegisterBody = Type.Object({
   platform: Type.Optional(Platform),
   capabilities: Type.Optional(ReportedValues),
   org_id: Type.Optional(OrgId),
+  trains: Type.Optional(Trains),
 })
 
 export const Registration = Type.Object({
@@ -52,6 +54,7 @@ export const Device = Type.Object({
   org_id: Nullable(Type.String()),
   platform: Platform,
   capabilities: FreeObject,
+  trains: Trains,
   status: Status,
   metrics: Nullable(FreeObject),
   last_heartbeat: Timestamp,

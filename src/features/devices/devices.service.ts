@@ -60,6 +60,7 @@ export const createDevicesService = (parts: {
         readonly platform: Platform
         readonly capabilities: Readonly<Record<string, unknown>>
         readonly orgId: string | undefined
+        readonly trains: boolean
       },
     ): Promise<{ device: StoredDevice; token: string }> {
       const orgId = orgOfNewDevice(caller, wanted.orgId)
@@ -70,6 +71,7 @@ export const createDevicesService = (parts: {
         orgId,
         platform: wanted.platform,
         capabilities: wanted.capabilities,
+        trains: wanted.trains,
         reported: 'active',
         metrics: null,
         lastHeartbeat: at,

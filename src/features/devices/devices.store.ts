@@ -10,6 +10,8 @@ export interface StoredDevice {
   readonly orgId: string | null
   readonly platform: Platform
   readonly capabilities: Readonly<Record<string, unknown>>
+  /** False: it runs models, and no round ever selects it. */
+  readonly trains: boolean
   /** What the device last said of itself; whether it counts as active also depends on the time. */
   readonly reported: DeviceStatus
   readonly metrics: Readonly<Record<string, unknown>> | null
@@ -44,11 +46,12 @@ export const createDevicesStore = () => ({
           ${devices.map((d) => d.id)}::uuid[], ${devices.map((d) => d.deviceId)}::text[],
           ${devices.map((d) => d.orgId)}::text[], ${devices.map((d) => d.platform)}::text[],
           ${devices.map((d) => JSON.stringify(d.capabilities))}::text[], ${devices.map((d) => d.createdAt)}::timestamptz[],
-          ${keys.map((k) => k.id)}::uuid[], ${keys.map((k) => k.prefix)}::text[], ${keys.map((k) => k.hash)}::text[]
-        ) as w (id, device_id, org_id, platform, capabilities, at, key_id, prefix, hash)
+          ${devices.map((d) => d.trains)}::boolean[], ${keys.map((k) => k.id)}::uuid[], ${keys.map((k) => k.prefix)}::text[], ${keys.map((k) => k.hash)}::text[]
+        ) as w (id, device_id, org_id, platform, capabilities, at, trains, key_id, prefix, hash)
       ), added as (
-        insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
-        select id, device_id, org_id, platform, capabilities::jsonb, 'active', at, at, at from wanted
+        insert into devices (id, device_id, org_id, platform, capabilities, trains, status, last_heartbeat, created_at,
+          updated_at)
+        select id, device_id, org_id, platform, capabilities::jsonb, trains, 'active', at, at, at from wanted
         on conflict do nothing
         returning id, org_id
       ), keyed as (
@@ -128,6 +131,7 @@ const fromRow = (row: Selectable<DeviceRow>): StoredDevice => ({
   orgId: row.org_id,
   platform: row.platform as Platform,
   capabilities: row.capabilities,
+  trains: row.trains,
   reported: row.status as DeviceStatus,
   metrics: row.metrics,
   lastHeartbeat: row.last_heartbeat,

@@ -26,6 +26,7 @@ describe('registering a device', () => {
       org_id: null,
       platform: 'android',
       capabilities: { cpu: 'tensor', memory_gb: 8, gpu: true },
+      trains: true,
       status: 'active',
       metrics: null,
       last_heartbeat: at,

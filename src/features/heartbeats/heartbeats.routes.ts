@@ -33,7 +33,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { status, metrics } = request.body ?? {}
+      const { status, metrics, trains } = request.body ?? {}
       const reported = metrics && reportedValues(metrics)
       if (reported !== undefined && reported.outside.length > 0) {
         warn(request, outsideWarning('metrics', reported.outside))
@@ -43,7 +43,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       const heard = await heartbeats.beat(
         callerOf(request),
         request.params.device_id,
-        { status, metrics: reported?.values },
+        { status, metrics: reported?.values, trains },
         { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
       )
       const { assignments } = heard

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Assignment } from '../assignments/assignments.schema.ts'
-import { DeviceParams, Status } from '../devices/devices.schema.ts'
+import { DeviceParams, Status, Trains } from '../devices/devices.schema.ts'
 import { ReportedValues, Timestamp, Uuid } from '../wire.schema.ts'
 
 export { DeviceParams }
@@ -8,6 +8,7 @@ export { DeviceParams }
 export const HeartbeatBody = Type.Object({
   status: Type.Optional(Status),
   metrics: Type.Optional(ReportedValues),
+  trains: Type.Optional(Trains),
 })
 
 export const HeartbeatQuery = Type.Object({

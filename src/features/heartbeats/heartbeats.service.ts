@@ -10,11 +10,12 @@ import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { Participation } from '../rounds/participation.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
-import type { Beat, Heard, HeartbeatsStore, OpenRound } from './heartbeats.store.ts'
+import type { Beat, Heard, HeartbeatsStore, OpenRound, Wanting } from './heartbeats.store.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
   readonly metrics: Readonly<Record<string, unknown>> | undefined
+  readonly trains: boolean | undefined
 }
 
 export interface Wait {
@@ -67,26 +68,33 @@ export const createHeartbeatsService = (parts: {
     return fleet.size
   }
 
-  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[]; jobsWait: boolean }>({
+  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[]; wanting: readonly Wanting[] }>({
     maxBatch: 1000,
     run: async (beats) => {
       const merged = [...mergeByDevice(beats).values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-      const { heard, open, jobsWait } = await store.beat(database.sql, merged, now())
+      const { heard, open, wanting } = await store.beat(database.sql, merged, now())
       const byKey = new Map(heard.map((one) => [one.deviceId, one]))
-      return beats.map((beat) => ({ heard: mayHave(beat, byKey.get(beat.deviceId)), open, jobsWait }))
+      return beats.map((beat) => ({ heard: mayHave(beat, byKey.get(beat.deviceId)), open, wanting }))
     },
   })
 
-  const beatOnce = async (caller: Caller, deviceId: string, report: Report): Promise<Heard & { wanted: boolean }> => {
+  const beatOnce = async (
+    caller: Caller,
+    deviceId: string,
+    report: Report,
+    waitMs: number,
+  ): Promise<Heard & { wanted: boolean }> => {
     const {
       heard: device,
       open,
-      jobsWait,
+      wanting,
     } = await write({
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
+      trains: report.trains ?? null,
       at: now(),
+      waitSeconds: waitMs / 1000,
       onlyId: holds(caller, 'devices:write') ? null : caller.deviceId,
       onlyOrg: caller.orgId,
     })
@@ -94,8 +102,8 @@ export const createHeartbeatsService = (parts: {
       await devices.get(caller, deviceId) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
-    const heard = { ...device, wanted: jobsWait }
-    if (heard.pendingRoundId !== null || heard.reported !== 'active') return heard
+    const heard = { ...device, wanted: device.trains && wanting.some((training) => mayJoin(training, device)) }
+    if (heard.pendingRoundId !== null || heard.reported !== 'active' || !heard.trains) return heard
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of open) {
       if (!mayJoin(round, heard)) continue
@@ -115,12 +123,13 @@ export const createHeartbeatsService = (parts: {
       const deadline = began + wait.ms
       const answer = (heard: Heard & { wanted: boolean }, assignments: readonly Assignment[]): Answered => {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
-        const pace = { fleet: fleetSize(), wanted: heard.wanted, heldSeconds, random }
+        const wanted = heard.pendingRoundId !== null ? 'now' : heard.wanted ? 'soon' : null
+        const pace = { fleet: fleetSize(), wanted, heldSeconds, random } as const
         return { ...heard, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
       }
       let seen = changes.version()
       let seenRounds = changes.versionOf('rounds')
-      let heard = await beatOnce(caller, deviceId, report)
+      let heard = await beatOnce(caller, deviceId, report, wait.ms)
       let assignments = plans.assignmentsOf(heard)
       if (wait.ms <= 0) return answer(heard, assignments)
       const known = wait.known ?? tagOfAll(assignments)
@@ -132,7 +141,8 @@ export const createHeartbeatsService = (parts: {
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')
         // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
-        if (roundsVersion !== seenRounds || Date.now() >= deadline) heard = await beatOnce(caller, deviceId, report)
+        if (roundsVersion !== seenRounds || Date.now() >= deadline)
+          heard = await beatOnce(caller, deviceId, report, wait.ms)
         seenRounds = roundsVersion
         assignments = plans.assignmentsOf(heard)
       }
@@ -140,7 +150,7 @@ export const createHeartbeatsService = (parts: {
   }
 }
 
-const mayJoin = (round: OpenRound, device: Heard): boolean => {
+const mayJoin = (round: Wanting, device: Heard): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
   // A group's members may also be devices of no organisation.
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
@@ -156,6 +166,8 @@ const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
       ...beat,
       status: beat.status ?? earlier?.status ?? null,
       metrics: beat.metrics ?? earlier?.metrics ?? null,
+      trains: beat.trains ?? earlier?.trains ?? null,
+      waitSeconds: Math.max(beat.waitSeconds, earlier?.waitSeconds ?? 0),
     })
   }
   return merged

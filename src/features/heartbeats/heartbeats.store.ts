@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
 import type { DeviceStatus } from '../../domain/device.ts'
 
@@ -6,7 +6,11 @@ export interface Beat {
   readonly deviceId: string
   readonly status: DeviceStatus | null
   readonly metrics: Readonly<Record<string, unknown>> | null
+  /** Whether it takes part in rounds; null: as it has said before. */
+  readonly trains: boolean | null
   readonly at: Date
+  /** How long it waits for its answer, and so for its next heartbeat at least. */
+  readonly waitSeconds: number
   /** When set, the beat counts only for this device (internal id): what a device's own key may do. */
   readonly onlyId: string | null
   /** When set, the beat counts only inside this organisation. */
@@ -18,6 +22,7 @@ export interface Heard {
   readonly deviceId: string
   readonly orgId: string | null
   readonly reported: DeviceStatus
+  readonly trains: boolean
   readonly lastHeartbeat: Date
   readonly pendingRoundId: string | null
 }
@@ -31,45 +36,60 @@ export interface OpenRound {
   readonly memberOrgs: readonly string[] | null
 }
 
+/** Whose devices training waits for, or is about to. */
+export type Wanting = Omit<OpenRound, 'id'>
+
+/** After a round the next one may be about to begin. */
+const NEXT_ROUND_MS = 60_000
+
+/** No device waits longer for its next heartbeat, however long it was away. */
+const LONGEST_INTERVAL_SECONDS = 300
+
 /** An asynchronous round's devices train on while it is added up, and until the next has taken them along. */
 const BETWEEN_ROUNDS_MS = 30_000
 
 export const createHeartbeatsStore = () => ({
   /**
-   * Writes many heartbeats, and reads which round awaits each device, which rounds still have room, and whether a job waits
-   * for devices, in one statement. Ids come sorted, so that batches of several processes lock rows in the same order.
+   * Writes many heartbeats, and reads which round awaits each device, which rounds still have room, and for whose devices there
+   * is training, in one statement. Ids come sorted, so that batches of several processes lock rows in the same order.
    */
   async beat(
     db: Executor,
     beats: readonly Beat[],
     now: Date,
-  ): Promise<{ heard: Heard[]; open: OpenRound[]; jobsWait: boolean }> {
+  ): Promise<{ heard: Heard[]; open: OpenRound[]; wanting: Wanting[] }> {
     const { rows } = await sql<{
       id: string
       device_id: string
       org_id: string | null
       status: DeviceStatus
+      trains: boolean
       last_heartbeat: Date
       pending_round_id: string | null
       open_rounds: OpenRound[] | null
-      jobs_wait: boolean
+      wanting: Wanting[] | null
     }>`
       with beat as (
         update devices d set
           last_heartbeat = greatest(d.last_heartbeat, b.at),
           updated_at = greatest(d.updated_at, b.at),
           status = coalesce(b.status, d.status),
+          trains = coalesce(b.trains, d.trains),
+          -- As long as the last one, and not much shorter than those before: rounds make heartbeats come in bursts.
+          heartbeat_seconds = least(${LONGEST_INTERVAL_SECONDS}::real, greatest(b.wait_seconds,
+            extract(epoch from b.at - d.last_heartbeat)::real, coalesce(d.heartbeat_seconds, 0) / 2)),
           metrics = coalesce(b.metrics::jsonb, d.metrics)
         from unnest(
           ${beats.map((b) => b.deviceId)}::text[], ${beats.map((b) => b.status)}::text[],
           ${beats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::text[],
           ${beats.map((b) => b.at)}::timestamptz[],
-          ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[]
-        ) as b (device_id, status, metrics, at, only_id, only_org)
+          ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[],
+          ${beats.map((b) => b.trains)}::boolean[], ${beats.map((b) => b.waitSeconds)}::real[]
+        ) as b (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds)
         where d.device_id = b.device_id
           and (b.only_id is null or d.id = b.only_id)
           and (b.only_org is null or d.org_id = b.only_org)
-        returning d.id, d.device_id, d.org_id, d.status, d.last_heartbeat
+        returning d.id, d.device_id, d.org_id, d.status, d.trains, d.last_heartbeat
       ), running as (
         select id, org_id, group_id, federation_id, started_at,
           -- Where noise is reckoned with a chance of being selected, nobody selects itself.
@@ -82,13 +102,18 @@ export const createHeartbeatsStore = () => ({
         union all select id, started_at from rounds
           where ended_at > ${new Date(now.getTime() - BETWEEN_ROUNDS_MS)} and updates_deleted_at is null
             and plan ? 'asynchronous'
+      ), wanting as (
+        select org_id, group_id, federation_id from training_jobs where ended_at is null
+        union select org_id, group_id, federation_id from rounds where status in ('pending', 'active', 'aggregating')
+        union select org_id, group_id, federation_id from rounds
+          where ended_at > ${new Date(now.getTime() - NEXT_ROUND_MS)} and updates_deleted_at is null
       )
       select beat.*, awaited.round_id as pending_round_id,
         (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
-          case when federation_id is not null then (select coalesce(json_agg(m.org_id), '[]') from federation_members m
-            where m.federation_id = running.federation_id and m.status = 'active') end) order by started_at, id)
+          ${memberOrgsOf(sql`running.federation_id`)}) order by started_at, id)
           from running where has_room) as open_rounds,
-        (select exists (select from training_jobs where ended_at is null and waiting_until is not null)) as jobs_wait
+        (select json_agg(json_build_object('orgId', org_id, 'groupId', group_id, 'memberOrgs',
+          ${memberOrgsOf(sql`wanting.federation_id`)})) from wanting) as wanting
       from beat left join lateral (
         select coalesce(p.base_round_id, p.round_id) as round_id
         from awaiting join round_participants p on p.round_id = awaiting.id and p.device_id = beat.id
@@ -96,17 +121,23 @@ export const createHeartbeatsStore = () => ({
       ) as awaited on true`.execute(db)
     return {
       open: rows[0]?.open_rounds ?? [],
-      jobsWait: rows[0]?.jobs_wait ?? false,
+      wanting: rows[0]?.wanting ?? [],
       heard: rows.map((row) => ({
         id: row.id,
         deviceId: row.device_id,
         orgId: row.org_id,
         reported: row.status,
+        trains: row.trains,
         lastHeartbeat: row.last_heartbeat,
         pendingRoundId: row.pending_round_id,
       })),
     }
   },
 })
+
+/** The organizations of a federation; null where there is none. */
+const memberOrgsOf = (federationId: RawBuilder<unknown>) => sql`case when ${federationId} is not null then (
+  select coalesce(json_agg(m.org_id), '[]') from federation_members m
+  where m.federation_id = ${federationId} and m.status = 'active') end`
 
 export type HeartbeatsStore = ReturnType<typeof createHeartbeatsStore>

@@ -21,7 +21,7 @@ describe('a heartbeat', () => {
     })
   })
 
-  it('is told when to come again: soon where a job waits for devices', async () => {
+  it('is told when to come again: at once where a job goes on that the device may take part in', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')
     const beat = async () =>
@@ -34,9 +34,16 @@ describe('a heartbeat', () => {
     await world.request('POST', path, { key, body: formOf('anything') })
     const job = await world.request('POST', '/api/v1/training/jobs', { key, body: { model: 'm' } })
     expect(job.status).toBe(201)
-    const wanted = (await beat()).next_heartbeat_seconds!
-    expect(wanted).toBeGreaterThanOrEqual(3)
-    expect(wanted).toBeLessThanOrEqual(8)
+    expect(await beat()).toMatchObject({ next_heartbeat_seconds: 1 })
+    const elsewhere = await world.register('elsewhere', { org_id: 'acme' })
+    const other = await world.request('PUT', '/api/v1/devices/elsewhere/heartbeat', { key: elsewhere.key })
+    expect((other.body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBeGreaterThanOrEqual(10)
+    await world.register('tablet')
+    await world.service.settle()
+    const drawn = await beat()
+    expect(drawn).toMatchObject({ pending_round_id: expect.any(String), next_heartbeat_seconds: 2 })
+    const { body } = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body: { trains: false } })
+    expect((body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBe(2)
   })
 
   it('needs no body, announced as JSON or not', async () => {

@@ -14,6 +14,7 @@ export const createJobProgress = (parts: { readonly store: JobsStore; readonly n
       reason: ending.reason,
       ended_at: now(),
       waiting_until: null,
+      waiting_for: null,
     })
   }
 

@@ -179,6 +179,7 @@ const present = (job: StoredJob) => {
     ended_by: job.endedBy,
     reason: job.reason,
     waiting_until: job.waitingUntil?.toISOString() ?? null,
+    waiting_for: job.waitingFor,
     created_at: job.createdAt.toISOString(),
     started_at: job.startedAt?.toISOString() ?? null,
     ended_at: job.endedAt?.toISOString() ?? null,

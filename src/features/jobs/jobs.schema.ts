@@ -106,6 +106,7 @@ export const Job = Type.Object({
   ),
   reason: Nullable(Type.String()),
   waiting_until: Nullable(Timestamp),
+  waiting_for: Nullable(Type.String({ description: 'How many devices it needs and has, while it waits for them' })),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),

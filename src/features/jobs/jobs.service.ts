@@ -3,7 +3,7 @@ import { type Caller, sees } from '../../domain/access.ts'
 import { notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
-import { type JobStatus, nextJobStatus, noDevices, roundSizes } from '../../domain/training-job.ts'
+import { type JobStatus, nextJobStatus, noDevices, roundSizes, waitingForDevices } from '../../domain/training-job.ts'
 import { BudgetRefused } from '../federations/ledger.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
@@ -103,6 +103,7 @@ export const createJobsService = (parts: {
     await store.update(tx, job.id, {
       status: nextJobStatus(job.status, 'begin'),
       waiting_until: null,
+      waiting_for: null,
       ...(job.startedAt === null ? { started_at: now() } : {}),
     })
     return round
@@ -119,12 +120,13 @@ export const createJobsService = (parts: {
     job: StoredJob,
     { active, needed }: { readonly active: number; readonly needed: number },
   ): Promise<void> => {
-    if (job.waitingUntil === null) {
-      const until = new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
-      await store.update(tx, job.id, { waiting_until: until })
-    } else if (now().getTime() >= job.waitingUntil.getTime()) {
-      await progress.end(tx, job, noDevices(active, { ...job.settings, minDevices: needed }))
+    if (job.waitingUntil !== null && now().getTime() >= job.waitingUntil.getTime()) {
+      return progress.end(tx, job, noDevices(active, { ...job.settings, minDevices: needed }))
     }
+    const until = job.waitingUntil ?? new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
+    const waitingFor = waitingForDevices(active, needed, job.settings)
+    if (job.waitingUntil !== null && job.waitingFor === waitingFor) return
+    await store.update(tx, job.id, { waiting_until: until, waiting_for: waitingFor })
   }
 
   /** Runs `work` at the price of the job's next round; at none while the round has no noise, or too few devices. */
@@ -192,6 +194,7 @@ export const createJobsService = (parts: {
         endedBy: null,
         reason: null,
         waitingUntil: null,
+        waitingFor: null,
         createdAt: now(),
         startedAt: null,
         endedAt: null,

@@ -24,6 +24,8 @@ export interface StoredJob {
   readonly reason: string | null
   /** Until when its next round waits for devices; null while it does not. */
   readonly waitingUntil: Date | null
+  /** What it waits for, in a sentence; null while it does not. */
+  readonly waitingFor: string | null
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly endedAt: Date | null
@@ -47,6 +49,7 @@ export interface JobChanges {
   ended_by: EndedBy
   reason: string
   waiting_until: Date | null
+  waiting_for: string | null
   started_at: Date
   ended_at: Date
 }
@@ -147,6 +150,7 @@ const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
   endedBy: row.ended_by as EndedBy | null,
   reason: row.reason,
   waitingUntil: row.waiting_until,
+  waitingFor: row.waiting_for,
   createdAt: row.created_at,
   startedAt: row.started_at,
   endedAt: row.ended_at,

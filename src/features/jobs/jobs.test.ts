@@ -100,6 +100,7 @@ describe('a training job', () => {
       stop_when: null,
       ended_by: null,
       reason: null,
+      waiting_for: 'Waits for 2 active devices that train; 1 is active.',
       waiting_until: '2026-01-01T01:00:00.000Z',
       created_at: at,
       started_at: null,
@@ -202,10 +203,16 @@ describe('a training job', () => {
   it('waits for as many devices as its strategy needs', async () => {
     const { world, key } = await prepared(2)
     const job = await startOk(world, key, { strategy: 'krum', wait_for_devices_seconds: 60 })
-    expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'pending', history: [] })
+    expect(await jobOf(world, key, job.id)).toMatchObject({
+      status: 'pending',
+      waiting_for:
+        "Waits for 5 active devices that train; 2 are active. Strategy 'krum' with byzantine 1 needs 2f + 3 = 5 updates.",
+      history: [],
+    })
     await world.advance(60)
     expect(await jobOf(world, key, job.id)).toMatchObject({
       ended_by: 'no_devices',
+      waiting_for: null,
       reason: 'Waited 60 s for at least 5 active devices; there were 2.',
     })
   })
@@ -215,6 +222,7 @@ describe('a training job', () => {
     const job = await startOk(world, key, { timeout_seconds: 60 })
     for (let round = 0; round < 3; round++) {
       await Promise.all(fleet.map(({ device }) => device.heartbeat()))
+      await world.service.settle()
       await world.advance(60)
     }
     const ended = await jobOf(world, key, job.id)

@@ -123,6 +123,8 @@ export const createPairingsService = (parts: {
     const known = await ownDevice(caller, pairing, claim)
     if (known !== null) return { deviceId: known.deviceId, apiKey: null }
     const { device, token } = await devices.register(onBehalfOf(pairing), {
+      // What pairs is there to run models; a program that trains says so in its heartbeats.
+      trains: false,
       deviceId: claim.deviceId ?? '',
       platform: claim.platform,
       capabilities: claim.deviceName === undefined ? {} : { device_name: claim.deviceName },

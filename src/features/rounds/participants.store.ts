@@ -4,7 +4,8 @@ import type { RoundParticipantRow } from '../../db/rows.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { isDueAt } from './stored-round.store.ts'
 
-export type ParticipantState = 'selected' | 'delivered' | 'failed'
+/** `absent`: it was selected and did not come; its place is open to others, and its update still welcome. */
+export type ParticipantState = 'selected' | 'delivered' | 'failed' | 'absent'
 
 export interface Participant {
   /** The round that counts it: a later one than it began from, where an asynchronous job has gone on. */
@@ -24,6 +25,16 @@ export interface Seat {
   readonly deviceId: string
 }
 
+export interface ListedParticipant extends Participant {
+  /** Internal id. */
+  readonly deviceId: string
+  /** The id that the user gave it. */
+  readonly deviceName: string
+  readonly selectedAt: Date
+  readonly acknowledgedAt: Date | null
+  readonly reportedAt: Date | null
+}
+
 /** Who takes part in a round. */
 export const createParticipantsStore = () => ({
   async insertAll(
@@ -33,8 +44,9 @@ export const createParticipantsStore = () => ({
     now: Date,
   ): Promise<void> {
     await sql`
-      insert into round_participants (round_id, device_id, state, chosen, selected_at)
-      select ${roundId}, id, 'selected', case when id = ${chosen.starter}::uuid then 'starter' else 'drawn' end, ${now}
+      insert into round_participants (round_id, device_id, state, chosen, selected_at, acknowledged_at)
+      select ${roundId}, id, 'selected', case when id = ${chosen.starter}::uuid then 'starter' else 'drawn' end, ${now},
+        case when id = ${chosen.starter}::uuid then ${now}::timestamptz end
       from unnest(${[...(chosen.starter === null ? [] : [chosen.starter]), ...chosen.drawn]}::uuid[]) as c (id)
     `.execute(db)
   },
@@ -44,7 +56,7 @@ export const createParticipantsStore = () => ({
     try {
       const { rows } = await sql`
         with seat as (
-          update rounds set taking_part = taking_part + 1
+          update rounds set taking_part = taking_part + 1, review_at = least(review_at, ${now}::timestamptz + ${TURN})
           where id = ${roundId} and status = 'active' and taking_part < target_devices and timeout_at > ${now}
             and not exists (
               select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
@@ -63,6 +75,61 @@ export const createParticipantsStore = () => ({
       if (isUniqueViolation(error)) return true
       throw error
     }
+  },
+
+  /**
+   * Notes that devices have fetched the plans of rounds that are still open, those also that were taken along into a later
+   * round. A round that lacks devices is then looked at again: it may now be known that it cannot be completed.
+   */
+  async acknowledge(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
+    await sql`
+      with asked as (
+        select distinct round_id, device_id
+        from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
+          as asked (round_id, device_id)
+      ), seats as (
+        select p.round_id, p.device_id from asked join round_participants p on p.device_id = asked.device_id
+          and (p.round_id = asked.round_id or p.base_round_id = asked.round_id)
+        where p.acknowledged_at is null and p.state in ('selected', 'absent')
+      ), held as materialized (
+        select id from rounds where id in (select round_id from seats) and status = 'active'
+        order by id for no key update
+      ), marked as (
+        update round_participants p set acknowledged_at = ${now}
+        from held join seats on seats.round_id = held.id
+        where p.round_id = seats.round_id and p.device_id = seats.device_id and p.acknowledged_at is null
+        returning p.round_id
+      )
+      update rounds r set review_at = least(r.review_at, ${now}::timestamptz)
+      where r.id in (select round_id from marked) and r.taking_part < r.min_devices`.execute(db)
+  },
+
+  /** Devices that were missing from a round are not drawn again before they are heard from. Locked as heartbeats lock them. */
+  async markMissing(db: Executor, deviceIds: readonly string[], now: Date): Promise<void> {
+    if (deviceIds.length === 0) return
+    await sql`
+      with missing as materialized (
+        select id from devices where id = any(${deviceIds}::uuid[]) order by device_id for no key update)
+      update devices d set missed_at = ${now} from missing where d.id = missing.id`.execute(db)
+  },
+
+  /** The round's participants with the ids that users gave their devices, in the order of these; a page of them. */
+  async page(
+    db: Executor,
+    roundId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ participants: ListedParticipant[]; total: number }> {
+    const { rows } = await sql<Selectable<RoundParticipantRow> & { device_name: string }>`
+      select p.*, d.device_id as device_name from round_participants p join devices d on d.id = p.device_id
+      where p.round_id = ${roundId} order by d.device_id, p.device_id limit ${page.limit} offset ${page.offset}`.execute(
+      db,
+    )
+    const { total } = await db
+      .selectFrom('round_participants')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where('round_id', '=', roundId)
+      .executeTakeFirstOrThrow()
+    return { participants: rows.map((row) => ({ ...listed(row), deviceName: row.device_name })), total }
   },
 
   /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
@@ -100,7 +167,8 @@ export const createParticipantsStore = () => ({
       where p.round_id = ${move.from} and p.state = 'selected' and b.id = coalesce(p.base_round_id, p.round_id)
         and (b.plan->>'step')::int >= ${move.oldestStep} and b.timeout_at > ${move.now}
       returning p.device_id`.execute(db)
-    await this.failTheRest(db, move.from, 'The job has gone on without this device: its model is too old.', move.now)
+    const reason = 'The job has gone on without this device: its model is too old.'
+    await this.failTheRest(db, move.from, { reason, missed: true }, move.now)
     return rows.length
   },
 
@@ -118,7 +186,8 @@ export const createParticipantsStore = () => ({
         select id from rounds where id in (select round_id from asked) and status = 'active' and not ${isDueAt(now)}
         order by id for no key update
       ), marked as (
-        update round_participants p set fetched_at = ${now} from held join asked on asked.round_id = held.id
+        update round_participants p set fetched_at = ${now}, acknowledged_at = coalesce(p.acknowledged_at, ${now})
+        from held join asked on asked.round_id = held.id
         where p.round_id = asked.round_id and p.device_id = asked.device_id
           and p.fetched_at is null and p.state <> 'delivered'
         returning p.round_id
@@ -136,20 +205,34 @@ export const createParticipantsStore = () => ({
   ): Promise<void> {
     await db
       .updateTable('round_participants')
-      .set({ state: part.state, failure_reason: part.reason, reported_at: now })
+      .set((eb) => ({
+        state: part.state,
+        failure_reason: part.reason,
+        reported_at: now,
+        acknowledged_at: eb.fn.coalesce('acknowledged_at', eb.val(now)),
+      }))
       .where('round_id', '=', part.roundId)
       .where('device_id', '=', part.deviceId)
       .execute()
   },
 
-  /** Whoever has not delivered by now has failed; returns how many have failed in all. */
-  async failTheRest(db: Executor, roundId: string, reason: string, now: Date): Promise<number> {
-    await db
-      .updateTable('round_participants')
-      .set({ state: 'failed', failure_reason: reason, reported_at: now })
-      .where('round_id', '=', roundId)
-      .where('state', '=', 'selected')
-      .execute()
+  /** Whoever has not delivered by now has failed; returns how many have failed in all. `missed`: they had had their time. */
+  async failTheRest(
+    db: Executor,
+    roundId: string,
+    why: { readonly reason: string; readonly missed: boolean },
+    now: Date,
+  ): Promise<number> {
+    const { rows } = await sql<{ device_id: string }>`
+      update round_participants set state = 'failed', failure_reason = coalesce(failure_reason, ${why.reason}),
+        reported_at = coalesce(reported_at, ${now})
+      where round_id = ${roundId} and state in ('selected', 'absent') returning device_id`.execute(db)
+    if (why.missed)
+      await this.markMissing(
+        db,
+        rows.map((row) => row.device_id),
+        now,
+      )
     const { failed } = await db
       .selectFrom('round_participants')
       .select((eb) => eb.fn.countAll<number>().as('failed'))
@@ -158,6 +241,17 @@ export const createParticipantsStore = () => ({
       .executeTakeFirstOrThrow()
     return failed
   },
+})
+
+/** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
+export const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
+
+const listed = (row: Selectable<RoundParticipantRow>): Omit<ListedParticipant, 'deviceName'> => ({
+  ...fromRow(row),
+  deviceId: row.device_id,
+  selectedAt: row.selected_at,
+  acknowledgedAt: row.acknowledged_at,
+  reportedAt: row.reported_at,
 })
 
 const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({

@@ -1,9 +1,10 @@
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
-import type { Caller } from '../../domain/access.ts'
-import { conflict, notFound } from '../../domain/errors.ts'
+import { type Caller, holds } from '../../domain/access.ts'
+import { conflict, forbidden, notFound } from '../../domain/errors.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
+import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
@@ -14,12 +15,13 @@ export const createParticipation = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
+  readonly absent: Pick<AbsentDevicesStore, 'rejoin'>
   readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
   readonly models: ModelsService
   readonly devices: DevicesService
   readonly now: () => Date
 }) => {
-  const { database, store, participants, rounds, models, devices, now } = parts
+  const { database, store, participants, absent, rounds, models, devices, now } = parts
 
   // All devices of a round ask for the same version, at once.
   const handedOut = lookedUpOnce<StoredVersion>(16)
@@ -36,6 +38,14 @@ export const createParticipation = (parts: {
     },
   })
 
+  const acknowledge = createBatcher<Seat, void>({
+    maxBatch: 1000,
+    run: async (fetched) => {
+      await participants.acknowledge(database.sql, fetched, now())
+      return fetched.map(() => undefined)
+    },
+  })
+
   /** It goes with the updates, when they have been kept long enough. */
   const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
     const sha256 = plan.strategy === 'scaffold' ? (await rounds.get(caller, id)).controlSha256 : null
@@ -43,13 +53,15 @@ export const createParticipation = (parts: {
   }
 
   return {
-    /** A free seat in an active round for a device that has none; true when it now takes part. */
-    join: (roundId: string, deviceId: string): Promise<boolean> =>
-      participants.join(database.sql, roundId, deviceId, now()),
+    /** A free seat in an active round for a device that has none, or was given up; true when it now takes part. */
+    join: async (roundId: string, deviceId: string): Promise<boolean> =>
+      (await participants.join(database.sql, roundId, deviceId, now())) ||
+      absent.rejoin(database.sql, roundId, deviceId, now()),
 
     /** What the round hands out: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {
       const round = await rounds.beginning(caller, id)
+      if (caller.deviceId !== null) await acknowledge({ roundId: round.id, deviceId: caller.deviceId })
       return { round, version: await versionOf(round), control: await controlOf(caller, round) }
     },
 
@@ -70,6 +82,15 @@ export const createParticipation = (parts: {
       return version
     },
 
+    /** Every device that was selected for the round, and what became of it; who took part in a private one is for admins. */
+    async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      const round = await rounds.get(caller, id)
+      if (round.privacy !== null && !holds(caller, 'admin')) {
+        throw forbidden('The participants of a private round are shown to keys with the scope admin only.')
+      }
+      return participants.page(database.sql, round.id, page)
+    },
+
     /** Whether a device takes part in the round, and why or why not. */
     async selection(caller: Caller, id: string, deviceName: string | undefined) {
       const round = await rounds.get(caller, id)
@@ -82,6 +103,7 @@ export const createParticipation = (parts: {
 
 const explain = (round: StoredRound, part: Participant | null): string => {
   if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
+  if (part?.state === 'absent') return `${part.failureReason} Its place is open to others; its update is still taken.`
   switch (part?.chosen) {
     case 'starter':
       return 'Selected: its key started the round.'

@@ -27,6 +27,18 @@ export const present = (round: StoredRound) => ({
   ...(round.federationId === null ? {} : { federation_id: round.federationId }),
 })
 
+/** What a starter should know of a round that has fewer devices than it needs; null where it has enough. */
+export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: StoredRound): string | null => {
+  // How many a private draw has selected is not told.
+  if (privacy !== null || takingPart >= minDevices) return null
+  const active =
+    takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
+  return (
+    `${active} could be selected, and the round needs ${minDevices} updates: it waits until ${timeoutAt.toISOString()} ` +
+    "for more. Devices take part in rounds of their own organization; a round's group or federation decides which."
+  )
+}
+
 /** What it costs by itself. JSON has no infinity. */
 export const presentCost = ({ delta, epsilon, accountant }: NonNullable<StoredRound['privacy']>) =>
   delta === undefined || epsilon === undefined || accountant === undefined

@@ -32,6 +32,8 @@ export interface RoundFollower {
   roundFailed(tx: Executor, round: StoredRound, reason: string): Promise<string | null>
 }
 
+const NOT_DELIVERED = { reason: 'Had not delivered when the round closed.', missed: true } as const
+
 /** How rounds end: what else must happen in the same transaction. */
 export const createRoundEndings = (parts: {
   readonly store: RoundsStore
@@ -45,7 +47,7 @@ export const createRoundEndings = (parts: {
   const { store, participants, ledger, sharing, follower, now } = parts
   /** Ends the part of everybody who still trains in the round: its job has ended. */
   const dismiss = (tx: Executor, roundId: string, reason: string): Promise<number> =>
-    participants.failTheRest(tx, roundId, reason, now())
+    participants.failTheRest(tx, roundId, { reason, missed: false }, now())
 
   const isBooked = (round: StoredRound) => round.privacy !== null && round.federationId !== null
 
@@ -57,7 +59,7 @@ export const createRoundEndings = (parts: {
     async collect(tx: Executor, round: StoredRound): Promise<void> {
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, 'Had not delivered when the round closed.', now())
+        : await participants.failTheRest(tx, round.id, NOT_DELIVERED, now())
       await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
     },
 
@@ -78,11 +80,17 @@ export const createRoundEndings = (parts: {
     async fail(
       tx: Executor,
       round: StoredRound,
-      why: { readonly event: 'time_out' | 'fail'; readonly reason: string; readonly told: string },
+      why: {
+        readonly event: 'time_out' | 'fail'
+        readonly reason: string
+        readonly told: string
+        /** Somebody has ended it: that says nothing about the job, which goes on. */
+        readonly cancelled?: true
+      },
     ): Promise<void> {
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, why.told, now())
+        : await participants.failTheRest(tx, round.id, { reason: why.told, missed: why.event === 'time_out' }, now())
       await store.update(tx, round.id, {
         status: nextStatus(round.status, why.event),
         failed_devices: failed,
@@ -92,7 +100,7 @@ export const createRoundEndings = (parts: {
         lease_until: null,
       })
       if (isBooked(round)) await ledger.release(tx, round.id)
-      if (round.jobId === null) return
+      if (round.jobId === null || why.cancelled) return
       const ended = await follower.roundFailed(tx, round, why.reason)
       if (ended !== null && round.plan.asynchronous) await dismiss(tx, round.id, ended)
     },

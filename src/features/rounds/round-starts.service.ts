@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Asker } from '../../accounting/accounting.ts'
 import type { Database, Executor } from '../../db/open.ts'
-import { activeSince } from '../../domain/device.ts'
 import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
 import { DEFAULT_DELTA, stepsOf } from '../../domain/privacy/mechanism.ts'
 import { stragglerGraceSeconds } from '../../domain/round.ts'
@@ -79,8 +78,11 @@ export const createRoundStarts = (parts: {
   const { database, store, selection, participants, ledger, secure, random, now, newId } = parts
 
   /** How many devices could be selected, where somebody needs to know: counting reads them all. */
-  const populationOf = (db: Executor, scope: Scope): Promise<Population> =>
-    selection.countHeard(db, scope, activeSince(now()))
+  const populationOf = (db: Executor, scope: Scope): Promise<Population> => selection.countHeard(db, scope, now())
+
+  /** A device that starts a round takes part in it where it is one of those that the round is for. */
+  const starterOf = async (tx: Executor, { starter, scope }: OpenRound): Promise<string | null> =>
+    starter !== null && (await selection.belongsTo(tx, scope, starter)) ? starter : null
 
   const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
     const { strategy, hyperparameters, job } = wanted
@@ -101,7 +103,7 @@ export const createRoundStarts = (parts: {
   return {
     /** Enough devices of the scope are active for a round that needs `enough`. */
     countActive: (db: Executor, scope: Scope, enough: number | null): Promise<number> =>
-      selection.countActive(db, scope, activeSince(now()), enough),
+      selection.countActive(db, scope, now(), enough),
 
     /** The most that a device's chance comes to when so many are selected among those that are active now. */
     async sampleRateOf(db: Executor, scope: Scope, selected: number): Promise<number> {
@@ -137,8 +139,9 @@ export const createRoundStarts = (parts: {
      * Opens the round in this transaction, at the price that `priced` has found. Throws conflict while another round of the
      * organization is in progress, and when something else was booked since.
      */
-    async open(tx: Executor, wanted: OpenRound, price: Price | null): Promise<StoredRound> {
+    async open(tx: Executor, asked: OpenRound, price: Price | null): Promise<StoredRound> {
       const startedAt = now()
+      const wanted = { ...asked, starter: await starterOf(tx, asked) }
       const { timeoutSeconds, starter, scope, job, version } = wanted
       const id = newId()
       const needsPopulation = wanted.strategy?.name === 'scaffold'
@@ -147,7 +150,9 @@ export const createRoundStarts = (parts: {
       const draw = {
         scope,
         count: wanted.targetDevices - (starter === null ? 0 : 1),
-        activeSince: activeSince(startedAt),
+        now: startedAt,
+        // A private draw prefers nobody for having come lately.
+        lastRoundAt: wanted.privacy === null ? await store.lastStartedAt(tx, wanted.orgId) : new Date(0),
         except: starter,
         busyIn: null,
         random,
@@ -178,6 +183,7 @@ export const createRoundStarts = (parts: {
           globalSha256: version?.sha256 ?? null,
           startedAt,
           timeoutAt: new Date(startedAt.getTime() + timeoutSeconds * 1000),
+          reviewAt: wanted.privacy === null ? new Date(startedAt.getTime() + timeoutSeconds * 100) : null,
           jobId: job?.id ?? null,
           groupId: wanted.groupId,
           federationId: wanted.federationId,

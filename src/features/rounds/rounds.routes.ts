@@ -2,10 +2,12 @@ import { strategySettings } from '../../domain/strategy-settings.ts'
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { optionalBody } from '../../http/validation.ts'
+import { warn } from '../../http/warnings.ts'
 import { wishOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { reachOf } from './reach-body.schema.ts'
-import { present } from './round-body.schema.ts'
-import { ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
+import { fewDevices, present } from './round-body.schema.ts'
+import { CancelRoundBody, ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 
 export const roundsRoutes = (app: App, rounds: RoundsService): void => {
@@ -46,6 +48,8 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
                 ...(body.privacy.target_delta === undefined ? {} : { delta: body.privacy.target_delta }),
               },
       })
+      const warning = fewDevices(round)
+      if (warning !== null) warn(request, warning)
       return reply.code(201).send(present(round))
     },
   )
@@ -96,5 +100,26 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => present(await rounds.get(callerOf(request), request.params.round_id)),
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/cancel',
+    {
+      schema: {
+        operationId: 'cancelRound',
+        summary: 'Cancel a training round',
+        description: 'Ends the round at once, as failed. Its job, where it has one, goes on with another round.',
+        tags: ['training'],
+        params: RoundParams,
+        body: optionalBody(CancelRoundBody),
+        response: { 200: Round },
+      },
+      config: {
+        access: 'training:write',
+        errors: ['bad_request', 'not_found', 'conflict'],
+      } satisfies RouteConfig,
+    },
+    async (request) =>
+      present(await rounds.cancel(callerOf(request), request.params.round_id, request.body?.reason ?? null)),
   )
 }

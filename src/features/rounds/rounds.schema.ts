@@ -152,12 +152,44 @@ export const Plan = Type.Object({
 
 export const FailureBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 2000 }) })
 
+const ListRoundsPage = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  offset: Type.Integer({ minimum: 0, default: 0 }),
+})
+
+const ParticipantState = OneOf(['selected', 'delivered', 'failed', 'absent'], {
+  description: 'absent: it did not fetch the plan in time; others may take its place, and its update is still accepted',
+})
+
 export const Participation = Type.Object({
   round_id: Uuid,
   device_id: Type.String(),
   selected: Type.Boolean(),
-  state: Nullable(OneOf(['selected', 'delivered', 'failed'])),
+  state: Nullable(ParticipantState),
   reason: Type.String(),
+})
+
+export const ListParticipantsQuery = ListRoundsPage
+
+export const ParticipantList = Type.Object({
+  participants: Type.Array(
+    Type.Object({
+      device_id: Uuid,
+      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      state: ParticipantState,
+      chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How it came to take part' }),
+      selected_at: Timestamp,
+      acknowledged_at: Nullable(Timestamp),
+      model_fetched_at: Nullable(Timestamp),
+      reported_at: Nullable(Timestamp),
+      reason: Nullable(Type.String({ description: 'Why it failed or was given up' })),
+    }),
+  ),
+  ...Envelope,
+})
+
+export const CancelRoundBody = Type.Object({
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 })
 
 export const SelectionQuery = Type.Object({
@@ -213,10 +245,7 @@ export const Replay = Type.Object({
   replayed_sha256: Type.String(),
 })
 
-export const ListRoundsQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
-  offset: Type.Integer({ minimum: 0, default: 0 }),
-})
+export const ListRoundsQuery = ListRoundsPage
 export const RoundList = Type.Object({ rounds: Type.Array(Round), total: Count, limit: Type.Integer(), offset: Count })
 
 export const ListUpdatesQuery = ListRoundsQuery

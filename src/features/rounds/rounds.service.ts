@@ -1,9 +1,9 @@
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
-import type { Caller } from '../../domain/access.ts'
-import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
+import { type Caller, sees } from '../../domain/access.ts'
+import { badRequest, conflict, notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import { dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
+import { describeFailures, dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
 import {
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
@@ -12,9 +12,11 @@ import {
 } from '../../domain/strategy-settings.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
+import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
+import type { Review, RoundReviews } from './round-reviews.service.ts'
 import type { RoundSignal } from './round-signal.ts'
 import type { OpenRound, RoundStarts } from './round-starts.service.ts'
 import { alreadyInProgress, type RoundPrivacy, type RoundsStore, type StoredRound } from './rounds.store.ts'
@@ -64,10 +66,12 @@ export const createRoundsService = (parts: {
   readonly starts: RoundStarts
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly endings: RoundEndings
+  readonly reviews: RoundReviews
+  readonly absent: Pick<AbsentDevicesStore, 'failures'>
   readonly changes: RoundSignal
   readonly now: () => Date
 }) => {
-  const { database, store, models, reaching, starts, secure, endings, changes, now } = parts
+  const { database, store, models, reaching, starts, secure, endings, reviews, absent, changes, now } = parts
 
   const { maySee, reach, scopeOf } = reaching
 
@@ -75,27 +79,41 @@ export const createRoundsService = (parts: {
   const tick = async (): Promise<void> => {
     if (!(await store.isAnyDue(database.sql, now()))) return
     const moved = await database.transaction(async (tx) => {
-      const due = await store.lockDue(tx, now())
-      for (const round of due) {
-        const event = dueEvent(round, now())
-        if (event === 'collect') await endings.collect(tx, round)
-        if (event === 'time_out') await timeOut(tx, round)
-      }
-      return due.length
+      const changed = new Set<Review>()
+      for (const round of await store.lockDue(tx, now())) changed.add(await moveOn(tx, round))
+      return changed
     })
-    if (moved > 0) changes.fire('endings')
+    if (moved.has('closed') || moved.has('failed')) changes.fire('endings')
+    if (moved.has('places')) changes.fire()
   }
 
-  const timeOut = (tx: Database['sql'], round: StoredRound): Promise<void> =>
-    endings.fail(tx, round, {
-      event: 'time_out',
-      reason:
-        `Timed out after ${round.timeoutSeconds} s: ${round.completedDevices} of at least ` +
-        `${round.minDevices} updates had arrived.${round.plan.secure === undefined ? '' : ' Nothing of them was revealed.'}`,
-      told: 'Had not delivered when the round timed out.',
-    })
+  const moveOn = async (tx: Database['sql'], round: StoredRound): Promise<Review> => {
+    switch (dueEvent(round, now())) {
+      case 'collect':
+        await endings.collect(tx, round)
+        return 'closed'
+      case 'time_out':
+        await timeOut(tx, round)
+        return 'failed'
+      case null:
+        return reviews.review(tx, round)
+    }
+  }
 
-  const isDue = (round: StoredRound): boolean => round.status === 'active' && dueEvent(round, now()) !== null
+  const timeOut = async (tx: Database['sql'], round: StoredRound): Promise<void> => {
+    const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
+    const parts = [
+      `Timed out after ${round.timeoutSeconds} s: ${round.completedDevices} of at least ${round.minDevices} updates had arrived.`,
+      ...(round.plan.secure === undefined ? [] : ['Nothing of them was revealed.']),
+      ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
+    ]
+    const told = 'Had not delivered when the round timed out.'
+    await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), told })
+  }
+
+  const isDue = (round: StoredRound): boolean =>
+    round.status === 'active' &&
+    (dueEvent(round, now()) !== null || (round.reviewAt !== null && round.reviewAt.getTime() <= now().getTime()))
 
   // All of a round's devices ask for it at once, and again when they deliver.
   const lookUp = createBatcher<string, StoredRound | null>({
@@ -200,6 +218,24 @@ export const createRoundsService = (parts: {
       )
       changes.fire()
       return round
+    },
+
+    /** Ends the round, for whoever may start rounds of its organization; a job goes on with its next round. */
+    async cancel(caller: Caller, id: string, why: string | null): Promise<StoredRound> {
+      const visible = await get(caller, id)
+      // Members of its federation see it; whoever started it ends it.
+      if (!sees(caller, visible.orgId)) throw notFound('Round', id)
+      const reason = why === null ? 'The round was cancelled.' : `The round was cancelled: ${why}`
+      await database.transaction(async (tx) => {
+        const round = (await store.lock(tx, visible.id))!
+        if (!IN_PROGRESS.includes(round.status)) {
+          throw conflict(`The round is ${round.status}: only a round in progress can be cancelled.`)
+        }
+        await endings.fail(tx, round, { event: 'fail', reason, told: reason, cancelled: true })
+      })
+      changes.fire('endings')
+      changes.fire()
+      return get(caller, id)
     },
 
     async current(caller: Caller): Promise<StoredRound> {

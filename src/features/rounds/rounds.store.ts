@@ -6,7 +6,7 @@ import { isUniqueViolation } from '../../db/violations.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../domain/round.ts'
-import { fromRow, isDueAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+import { fromRow, isToBeSeenAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 export type { RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
@@ -16,14 +16,16 @@ export const createRoundsStore = () => ({
     const { rows } = await sql<Selectable<RoundRow>>`
       insert into rounds (id, org_id, round_number, status, target_devices, min_devices, timeout_seconds,
         grace_seconds, plan, taking_part, global_model_id, global_model_version, global_sha256, created_at, started_at,
-        timeout_at, job_id, group_id, federation_id, wanted_updates, state_sha256, control_sha256, privacy, noise_seed)
+        timeout_at, job_id, group_id, federation_id, wanted_updates, state_sha256, control_sha256, privacy, noise_seed,
+        review_at)
       select ${round.id}, ${round.orgId}, coalesce(max(round_number), 0) + 1, 'active', ${round.targetDevices},
         ${round.minDevices}, ${round.timeoutSeconds}, ${round.graceSeconds}, ${JSON.stringify(round.plan)},
         ${takingPart}, ${round.globalModelId}, ${round.globalModelVersion}, ${round.globalSha256},
         ${round.startedAt}::timestamptz, ${round.startedAt}::timestamptz, ${round.timeoutAt}::timestamptz,
         ${round.jobId}::uuid, ${round.groupId}::uuid, ${round.federationId}::uuid, ${round.wantedUpdates}::integer,
         ${round.stateSha256}, ${round.controlSha256},
-        ${round.privacy === null ? null : JSON.stringify(round.privacy)}::jsonb, ${round.noiseSeed}
+        ${round.privacy === null ? null : JSON.stringify(round.privacy)}::jsonb, ${round.noiseSeed},
+        ${round.reviewAt}::timestamptz
       from rounds where org_id is not distinct from ${round.orgId}
       returning *`
       .execute(db)
@@ -104,19 +106,27 @@ export const createRoundsStore = () => ({
     return { rounds: rows.map(fromRow), total }
   },
 
-  /** Whether the clock or its last participant has made an active round due. */
+  /** Whether an active round must be looked at: the clock or its last participant has made it due, or devices are absent. */
   async isAnyDue(db: Executor, now: Date): Promise<boolean> {
     const { rows } = await sql<{
       due: boolean
-    }>`select exists (select from rounds where ${isDueAt(now)}) as due`.execute(db)
+    }>`select exists (select from rounds where ${isToBeSeenAt(now)}) as due`.execute(db)
     return rows[0]!.due
   },
 
   /** Those rounds, locked; those others hold are skipped. */
   async lockDue(db: Executor, now: Date): Promise<StoredRound[]> {
     const { rows } = await sql<Selectable<RoundRow>>`
-      select * from rounds where ${isDueAt(now)} order by id for update skip locked`.execute(db)
+      select * from rounds where ${isToBeSeenAt(now)} order by id for update skip locked`.execute(db)
     return rows.map(fromRow)
+  },
+
+  /** When the organization's latest round began; null before its first. */
+  async lastStartedAt(db: Executor, orgId: string | null): Promise<Date | null> {
+    const { rows } = await sql<{ started_at: Date | null }>`
+      select started_at from rounds where coalesce(org_id, '') = ${orgId ?? ''}
+      order by round_number desc limit 1`.execute(db)
+    return rows[0]?.started_at ?? null
   },
 
   /** The round of the job with the highest number; null before its first. */
@@ -235,6 +245,7 @@ export interface RoundChanges {
   noise_seed: null
   state_sha256: null
   control_sha256: null
+  review_at: Date
 }
 
 export const alreadyInProgress = () =>

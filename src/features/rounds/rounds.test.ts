@@ -210,6 +210,7 @@ describe('taking part', () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
+    const late = await world.register('late')
     const path = `/api/v1/training/rounds/${round.id}/failures`
     expect((await world.request('POST', path, { key: b!.key, body: {} })).status).toBe(400)
     const failed = await world.request('POST', path, { key: b!.key, body: { reason: 'out of memory' } })
@@ -217,7 +218,6 @@ describe('taking part', () => {
     const again = await submit(world, b!, round.id, floats(1))
     expect(again.status).toBe(409)
     expect((again.body as { message: string }).message).toContain('out of memory')
-    const late = await world.register('late')
     expect((await world.request('PUT', '/api/v1/devices/late/heartbeat', { key: late.key })).body).toMatchObject({
       pending_round_id: round.id,
     })

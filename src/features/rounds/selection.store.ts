@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../db/open.ts'
+import { activeSince } from '../../domain/device.ts'
 import { drawOrdinals, type Random, sample } from '../../domain/sampling.ts'
 
 /** Whose devices a round may select. */
@@ -12,7 +13,9 @@ export interface Scope {
 export interface Draw {
   readonly scope: Scope
   readonly count: number
-  readonly activeSince: Date
+  readonly now: Date
+  /** When the organization's round before this one began; null before its first. */
+  readonly lastRoundAt: Date | null
   /** The device that started the round and takes part anyway. */
   readonly except: string | null
   /** Devices that still train in this round are left out. */
@@ -26,14 +29,15 @@ const WORTH_DRAWING = 1 / 16
 /** Which devices a round may select, and which it does. */
 export const createSelectionStore = () => ({
   /**
-   * Active devices of the scope, drawn uniformly without replacement: first among those that were heard from since they
-   * registered, and only where these are too few among the others, of which some may never come. Numbers are drawn at
+   * Devices of the scope that may be drawn, uniformly without replacement: first among those that were heard from lately, and
+   * only where these are too few among the others, of which some may never come. Numbers are drawn at
    * random and looked up, so that a draw among one organisation's devices does not scan the fleet; where few devices are
    * active, all of them are read instead.
    */
   async drawActive(db: Executor, draw: Draw): Promise<string[]> {
     if (draw.count <= 0) return []
     const eligible = eligibleFor(draw)
+    const live = isLive(draw)
     const { scope } = draw
     const orgId =
       scope.groupId === null && scope.orgIds !== 'any' && scope.orgIds.length === 1 ? scope.orgIds[0] : undefined
@@ -51,7 +55,7 @@ export const createSelectionStore = () => ({
           const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
           const { rows } = await sql<{ id: string }>`
             select id from devices d where ordinal = any(${ordinals}::bigint[]) and org_id is not distinct from ${orgId}
-              and ${eligible} and ${WAS_HEARD}`.execute(db)
+              and ${eligible} and ${live}`.execute(db)
           for (const id of sample(rows, rows.length, draw.random)) if (drawn.size < draw.count) drawn.add(id.id)
           share = rows.length / ordinals.length
         }
@@ -59,34 +63,76 @@ export const createSelectionStore = () => ({
       }
     }
     const { rows } = await sql<{ id: string }>`
-      select id from devices d where ${within(scope)} and ${eligible} order by ${WAS_HEARD} desc, random()
+      select id from devices d where ${within(scope)} and ${eligible} order by ${live} desc, random()
       limit ${draw.count}`.execute(db)
     return rows.map((row) => row.id)
   },
 
-  /** How many devices of the scope are active, and how many of these were heard from since they registered. */
-  async countHeard(db: Executor, scope: Scope, activeSince: Date): Promise<{ active: number; heard: number }> {
+  /** How many devices of the scope may be drawn, and how many of these were heard from since they registered. */
+  async countHeard(db: Executor, scope: Scope, now: Date): Promise<{ active: number; heard: number }> {
     const { rows } = await sql<{ active: number; heard: number }>`
       select count(*)::int as active, (count(*) filter (where ${WAS_HEARD}))::int as heard from devices d
-      where ${within(scope)} and d.status = 'active' and d.last_heartbeat >= ${activeSince}`.execute(db)
+      where ${within(scope)} and ${mayBeDrawn(now)}`.execute(db)
     return rows[0]!
   },
 
-  /** How many devices of the scope are active; counting stops at `enough`. */
-  async countActive(db: Executor, scope: Scope, activeSince: Date, enough: number | null = null): Promise<number> {
+  /** How many devices of the scope may be drawn; counting stops at `enough`. */
+  async countActive(db: Executor, scope: Scope, now: Date, enough: number | null = null): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from (
-        select from devices d where ${within(scope)} and d.status = 'active' and d.last_heartbeat >= ${activeSince}
-        limit ${enough}) as active`.execute(db)
+        select from devices d where ${within(scope)} and ${mayBeDrawn(now)} limit ${enough}) as active`.execute(db)
     return rows[0]!.count
+  },
+
+  /**
+   * How many devices outside the round may yet join it: those from which a heartbeat is to be expected, and absent ones that
+   * have shown themselves since they were given up. Counting stops at `enough`.
+   */
+  async countSubstitutes(
+    db: Executor,
+    scope: Scope,
+    round: { readonly id: string; readonly now: Date; readonly enough: number },
+  ): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from (
+        select from devices d
+        left join round_participants p on p.round_id = ${round.id} and p.device_id = d.id
+        where ${within(scope)} and ${mayBeDrawn(round.now)} and ${wasHeardLately(round.now)} and (p.state is null
+          or p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null))
+        limit ${round.enough}) as coming`.execute(db)
+    return rows[0]!.count
+  },
+
+  /** Whether the device belongs to the scope and trains. */
+  async belongsTo(db: Executor, scope: Scope, deviceId: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from devices d where d.id = ${deviceId} and d.trains and ${within(scope)}`.execute(db)
+    return rows.length === 1
   },
 })
 
 /** Registration counts as the first sign of life; a heartbeat came later. */
 const WAS_HEARD = sql<boolean>`(d.last_heartbeat > d.created_at)`
 
+/** A device that does not know the service's pace yet may take so long from one heartbeat to the next. */
+const USUAL_INTERVAL_SECONDS = 20
+
+/** No two of the device's own heartbeat intervals have passed without a sign of life. */
+const wasHeardLately = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  d.last_heartbeat + 2 * greatest(coalesce(d.heartbeat_seconds, 0), ${USUAL_INTERVAL_SECONDS}) * interval '1 second'
+    >= ${now})`
+
+/** Heard from since the last round began, or lately: registration alone is no sign that a device will come. */
+const isLive = ({ now, lastRoundAt }: Draw): RawBuilder<boolean> =>
+  sql<boolean>`(${WAS_HEARD} and (d.last_heartbeat >= ${lastRoundAt}::timestamptz or ${wasHeardLately(now)}))`
+
+/** Active, meant for training, and heard from since it was missing from a round. */
+const mayBeDrawn = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  d.status = 'active' and d.trains and d.last_heartbeat >= ${activeSince(now)}
+  and (d.missed_at is null or d.last_heartbeat >= d.missed_at))`
+
 const eligibleFor = (draw: Draw): RawBuilder<boolean> => sql<boolean>`
-  d.status = 'active' and d.last_heartbeat >= ${draw.activeSince} and d.id is distinct from ${draw.except}
+  ${mayBeDrawn(draw.now)} and d.id is distinct from ${draw.except}
   and (${draw.busyIn}::uuid is null or not exists (
     select from round_participants p where p.round_id = ${draw.busyIn}::uuid and p.device_id = d.id))`
 

@@ -51,6 +51,8 @@ export interface StoredRound {
   /** Sample-weighted means of what was reported; null until completed. */
   readonly accuracy: number | null
   readonly loss: number | null
+  /** When it must next be looked at for absent devices; null where nobody is replaced. */
+  readonly reviewAt: Date | null
 }
 
 /** What is asked of the devices and of the aggregation. A plain round has the first two only. */
@@ -105,6 +107,7 @@ export type NewRound = Pick<
   | 'controlSha256'
   | 'privacy'
   | 'noiseSeed'
+  | 'reviewAt'
 > & { readonly startedAt: Date }
 
 /** The clock, or its last participant, has made an active round due: `dueEvent` in SQL. */
@@ -112,6 +115,10 @@ export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
   status = 'active' and (timeout_at <= ${now} or (quorum_at is not null and (
     completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
     or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
+
+/** The clock asks for a look at an active round, to move it on or for absent devices. */
+export const isToBeSeenAt = (now: Date): RawBuilder<boolean> =>
+  sql<boolean>`(${isDueAt(now)} or (status = 'active' and review_at <= ${now}))`
 
 /**
  * What a round is read from. Its receipt and screening are not: with a line for each update they are larger than all the rest,
@@ -155,6 +162,7 @@ export const ROUND_COLUMNS = [
   'noise_seed',
   'accuracy',
   'loss',
+  'review_at',
 ] as const satisfies readonly (keyof RoundRow)[]
 
 export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[number]>): StoredRound => ({
@@ -195,4 +203,5 @@ export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[n
   noiseSeed: row.noise_seed,
   accuracy: row.accuracy,
   loss: row.loss,
+  reviewAt: row.review_at,
 })

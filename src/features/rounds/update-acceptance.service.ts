@@ -3,7 +3,7 @@ import type { Database, Executor } from '../../db/open.ts'
 import { dueEvent } from '../../domain/round.ts'
 import type { ObservationsService } from '../experiments/observations.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import type { ParticipantsStore } from './participants.store.ts'
+import type { Participant, ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
@@ -72,7 +72,8 @@ export const createUpdateAcceptance = (parts: {
     const acceptances: Acceptance[] = []
     for (const [index, arrival] of arrivals.entries()) {
       const part = found[index]!
-      const tally = part?.state === 'selected' ? tallies.get(part.roundId) : undefined
+      const isWelcome = part?.state === 'selected' || part?.state === 'absent'
+      const tally = isWelcome ? tallies.get(part.roundId) : undefined
       const key = `${part?.roundId} ${arrival.deviceId}`
       const isOpen = tally?.round.status === 'active' && dueEvent(tally.round, now()) === null && !accepted.has(key)
       if (part === null || tally === undefined || !isOpen) {
@@ -83,7 +84,7 @@ export const createUpdateAcceptance = (parts: {
       if (round.plan.secure !== undefined) await secure.acceptMasked(tx, round.id, arrival.deviceId)
       const update = updateOf(arrival, round, part.baseRoundId)
       accepted.set(key, { arrival, update })
-      tally.round = withOneMore(round, part.fetchedAt === null, now())
+      tally.round = withOneMore(round, part, now())
       tally.closed = dueEvent(tally.round, now()) === 'collect'
       acceptances.push({ update, closed: tally.closed })
     }
@@ -144,13 +145,15 @@ export const createUpdateAcceptance = (parts: {
 const seatOf = ({ admitted, deviceId }: Arrival) => ({ roundId: admitted.id, deviceId })
 
 /** The round with one more update. */
-const withOneMore = (round: StoredRound, newcomer: boolean, now: Date): StoredRound => {
+const withOneMore = (round: StoredRound, part: Participant, now: Date): StoredRound => {
   const completedDevices = round.completedDevices + 1
-  const participatedDevices = round.participatedDevices + (newcomer ? 1 : 0)
+  const participatedDevices = round.participatedDevices + (part.fetchedAt === null ? 1 : 0)
+  // The place of a device that was given up may have gone to another; its update counts all the same.
+  const takingPart = round.takingPart + (part.state === 'absent' ? 1 : 0)
+  const counted = { ...round, completedDevices, participatedDevices, takingPart }
   // A secure round closes when its masks can be taken away, not before.
-  if (round.plan.secure !== undefined) return { ...round, completedDevices, participatedDevices, quorumAt: null }
-  const quorumAt = round.quorumAt ?? (completedDevices >= round.minDevices ? now : null)
-  return { ...round, completedDevices, participatedDevices, quorumAt }
+  if (round.plan.secure !== undefined) return { ...counted, quorumAt: null }
+  return { ...counted, quorumAt: round.quorumAt ?? (completedDevices >= round.minDevices ? now : null) }
 }
 
 export type UpdateAcceptance = ReturnType<typeof createUpdateAcceptance>

@@ -12,6 +12,7 @@ import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
 
+import type { RoundReviews } from './round-reviews.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
 import type { RoundsStore } from './rounds.store.ts'
 
@@ -33,6 +34,7 @@ export const createUpdatesService = (parts: {
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
   readonly updates: UpdatesStore
+  readonly reviews: RoundReviews
   readonly admission: UpdateAdmission
   readonly acceptance: UpdateAcceptance
   readonly rounds: RoundsService
@@ -42,7 +44,20 @@ export const createUpdatesService = (parts: {
   readonly collected: () => void
   readonly now: () => Date
 }) => {
-  const { database, store, participants, updates, admission, acceptance, rounds, secure, files, collected, now } = parts
+  const {
+    database,
+    store,
+    participants,
+    updates,
+    reviews,
+    admission,
+    acceptance,
+    rounds,
+    secure,
+    files,
+    collected,
+    now,
+  } = parts
   const { requireOpen, requireFiles, checkTensors } = admission
 
   return {
@@ -119,25 +134,26 @@ export const createUpdatesService = (parts: {
     async fail(caller: Caller, roundId: string, reason: string): Promise<StoredRound> {
       const admitted = await rounds.get(caller, roundId)
       const { deviceId } = await requireOpen(admitted, caller.deviceId)
-      const closed = await database.transaction(async (tx) => {
+      const review = await database.transaction(async (tx) => {
         const own = await participants.find(tx, roundId, deviceId)
         const round = await store.lock(tx, own?.roundId ?? roundId)
         const part = await participants.find(tx, roundId, deviceId)
-        if (part?.state !== 'selected' || part.roundId !== round?.id) return false
-        if (round.status !== 'active' && !round.plan.asynchronous) return false
+        if (part === null || part.roundId !== round?.id) return null
+        if (part.state !== 'selected' && part.state !== 'absent') return null
+        if (round.status !== 'active' && !round.plan.asynchronous) return null
         await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
         const changed = {
           ...round,
-          takingPart: round.takingPart - 1,
+          takingPart: round.takingPart - (part.state === 'selected' ? 1 : 0),
           failedDevices: round.failedDevices + 1,
         }
         await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
-        return round.status === 'active' && dueEvent(changed, now()) === 'collect'
+        if (round.status !== 'active') return null
+        return dueEvent(changed, now()) === null ? reviews.review(tx, changed) : 'due'
       })
-      if (closed) {
-        await rounds.tick()
-        collected()
-      }
+      if (review === 'due') await rounds.tick()
+      if (review === 'due' || review === 'closed') collected()
+      if (review === 'failed') rounds.changes.fire('endings')
       rounds.changes.fire()
       return rounds.get(caller, roundId)
     },

@@ -33,7 +33,7 @@ export interface DeliveredUpdate {
 }
 
 /** How far a round has come with its updates. */
-type Counted = Pick<StoredRound, 'id' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
+type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
 
 /** What participants delivered. */
 export const createUpdatesStore = () => ({
@@ -51,15 +51,16 @@ export const createUpdatesStore = () => ({
           ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[])
         returning round_id, device_id, created_at
       ), told as (
-        update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at
+        update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at,
+          acknowledged_at = coalesce(p.acknowledged_at, kept.created_at)
         from kept where p.round_id = kept.round_id and p.device_id = kept.device_id
       )
-      update rounds r set completed_devices = counted.completed, participated_devices = counted.participated,
+      update rounds r set taking_part = counted.taking_part, completed_devices = counted.completed, participated_devices = counted.participated,
         quorum_at = coalesce(r.quorum_at, counted.quorum_at)
-      from unnest(${rounds.map(({ id }) => id)}::uuid[], ${rounds.map((round) => round.completedDevices)}::integer[],
+      from unnest(${rounds.map(({ id }) => id)}::uuid[], ${rounds.map((round) => round.takingPart)}::integer[], ${rounds.map((round) => round.completedDevices)}::integer[],
         ${rounds.map((round) => round.participatedDevices)}::integer[],
         ${rounds.map((round) => round.quorumAt)}::timestamptz[])
-        as counted (id, completed, participated, quorum_at)
+        as counted (id, taking_part, completed, participated, quorum_at)
       where r.id = counted.id`.execute(db)
   },
 

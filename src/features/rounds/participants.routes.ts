@@ -1,8 +1,7 @@
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
-import type { ListedParticipant } from './participants.store.ts'
-import type { Participation } from './participation.service.ts'
+import type { ListedParticipant, Participation } from './participation.service.ts'
 import { ListParticipantsQuery, ParticipantList, RoundParams } from './rounds.schema.ts'
 
 export const participantsRoutes = (app: App, participation: Pick<Participation, 'list'>): void => {

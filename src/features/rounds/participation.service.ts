@@ -10,6 +10,8 @@ import type { Participant, ParticipantsStore, Seat } from './participants.store.
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
+export type { ListedParticipant } from './participants.store.ts'
+
 /** A device's part in a round: whether it has one, and what it is handed. */
 export const createParticipation = (parts: {
   readonly database: Database

@@ -1,3 +1,5 @@
+import type { CompiledSchema } from './json/compile-schema.ts'
+
 /** What can run a model here. The seam of this room: the server knows engines only as this. */
 export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'] as const
 
@@ -11,7 +13,14 @@ export interface ChatMessage {
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
-  | { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> }
+  | { readonly type: 'json_schema'; readonly schema: JsonSchema; readonly compiled: CompiledSchema }
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** What a request asks for, before its schema is compiled. */
+export type RequestedFormat =
+  | Exclude<ResponseFormat, { readonly type: 'json_schema' }>
+  | { readonly type: 'json_schema'; readonly schema: JsonSchema }
 
 /** One choice of one completion: a request for `n` choices becomes `n` of these with seeds of their own. */
 export interface ChatRequest {

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest'
 import { LENIENT_RULES } from './json-nodes.ts'
 import { randomFrom, randomText } from './random-text.fixture.ts'
-import { closeJson } from './response-grammar.ts'
+import { jsonObject } from './response-grammar.ts'
+
+const closeJson = (beginning: string): string => {
+  const closing = jsonObject.follow()
+  closing.take(beginning)
+  return closing.ending()
+}
 
 it.each([
   ['', '{}'],
@@ -52,5 +58,5 @@ it('ends every beginning of 300 random objects so that they are objects', () => 
 
 it('refuses what is no beginning of an object', () => {
   for (const text of ['x', '[', '{]', '{"a" 1', '{"a":01', '{"a":tru3', '{"a":"\n', '{} {'])
-    expect(() => closeJson(text), text).toThrow('not the beginning of a JSON object')
+    expect(() => closeJson(text), text).toThrow('not written under its grammar')
 })

@@ -1,11 +1,7 @@
-import { choice, type GrammarNode, text } from './grammar.ts'
+import { choice, type GrammarNode, sequence, text } from './grammar.ts'
 import { below, type Schema, schemaFault } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { typeOf, typesOf } from './schema-types.ts'
-
-/** The value of 'const' or one of 'enum', or of both where both stand, of a type that stands beside. */
-export const constantNode = (schema: Schema, place: string): GrammarNode =>
-  choice(...constantsOf(schema, place).map(text))
 
 /** The values that 'const', 'enum' and 'type' leave, each as JSON and once. At least one of 'const' and 'enum' is there. */
 export const constantsOf = (schema: Schema, place: string): readonly string[] => {
@@ -14,15 +10,38 @@ export const constantsOf = (schema: Schema, place: string): readonly string[] =>
   const listed = schema.enum ?? [schema.const]
   if (!Array.isArray(listed) || listed.length === 0)
     throw schemaFault(below(place, 'enum'), 'stands no list of values.')
-  const values = [...new Set(listed.map((value) => JSON.stringify(value)))]
   const types = schema.type === undefined ? null : typesOf(schema, place)
-  const ofType = values.filter((value) => {
-    const type = typeOf(JSON.parse(value))
+  const ofType = listed.filter((value) => {
+    const type = typeOf(value)
     return types === null || types.includes(type) || (type === 'integer' && types.includes('number'))
   })
   if (ofType.length === 0) throw schemaFault(place, `no value is of the 'type' that stands beside.`)
-  if (schema.const === undefined) return ofType
+  const values = new Set(ofType.map((value) => JSON.stringify(value)))
+  if (schema.const === undefined) return [...values]
   const constant = JSON.stringify(schema.const)
-  if (!ofType.includes(constant)) throw schemaFault(below(place, 'const'), `stands none of the values of 'enum'.`)
+  if (!values.has(constant)) throw schemaFault(below(place, 'const'), `stands none of the values of 'enum'.`)
   return [constant]
+}
+
+/** One of the texts, as a tree of what they have in common: so no two ways of reading one are open at once. */
+export const constantsNode = (values: readonly string[]): GrammarNode =>
+  tree([...new Set(values)].map((value) => [...value]))
+
+const tree = (values: readonly (readonly string[])[]): GrammarNode => {
+  const byFirst = new Map<string, (readonly string[])[]>()
+  for (const value of values) {
+    const first = value[0] ?? ''
+    const group = byFirst.get(first)
+    if (group === undefined) byFirst.set(first, [value])
+    else group.push(value)
+  }
+  return choice(...[...byFirst].map(([first, group]) => (first === '' ? text('') : branch(group))))
+}
+
+const branch = (values: readonly (readonly string[])[]): GrammarNode => {
+  const [one, ...others] = values
+  if (others.length === 0) return text(one!.join(''))
+  let length = 1
+  while (length < one!.length && others.every((other) => other[length] === one![length])) length++
+  return sequence(text(one!.slice(0, length).join('')), tree(values.map((value) => value.slice(length))))
 }

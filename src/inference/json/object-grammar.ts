@@ -1,67 +1,92 @@
-import { choice, type GrammarNode, rule, sequence, text } from './grammar.ts'
-import { anyValue, bracketed, space } from './json-nodes.ts'
-import { below, countAt, isSchema, type Schema, schemaFault } from './schema-fault.ts'
+import { choice, type GrammarNode, sequence, text } from './grammar.ts'
+import { anyObject, anyString, bracketed, list, space } from './json-nodes.ts'
+import { below, isSchema, type Schema, schemaFault } from './schema-fault.ts'
+
+/** What an object or an array needs of the schema's compiler. */
+export interface Inner {
+  /** The grammar of the schema at that place. */
+  readonly value: (schema: unknown, place: string) => GrammarNode
+  /** The same node under a name of its own, for what is written at more than one place. */
+  readonly named: (node: GrammarNode) => GrammarNode
+}
+
+/** Each is a reading of its own until a name is written, and every reading is checked against the whole vocabulary. */
+const MAX_OPTIONAL = 100
 
 /**
- * An object with named properties, in the order of the schema: required ones always, the others at will, and never those
- * whose schema is false. Each property has two
- * rules, for what follows from it on when nothing was written yet and when a comma is due, so that the grammar stays linear.
+ * An object with named properties, in the order of the schema: required ones always, the others at will, and never those whose
+ * schema is false. Without names it is a map.
  */
-export const objectNode = (
-  schema: Schema,
-  place: string,
-  rules: Map<string, GrammarNode>,
-  compile: (schema: unknown, place: string) => GrammarNode,
-): GrammarNode => {
+export const objectNode = (schema: Schema, place: string, inner: Inner): GrammarNode => {
   const properties = propertiesOf(schema, place)
   const required = requiredOf(schema, place)
-  checkPatterns(schema, place, [...properties.keys(), ...required])
+  if (schema.properties === undefined && required.size === 0) return mapNode(schema, place, inner)
   for (const [name, value] of properties) if (value === false && !required.has(name)) properties.delete(name)
-  for (const name of required)
-    if (!properties.has(name)) {
-      if (schema.additionalProperties === false)
-        throw schemaFault(below(place, 'required'), `stands '${name}', which 'additionalProperties': false forbids.`)
-      properties.set(name, schema.additionalProperties ?? true)
-    }
-  checkCount(schema, place, required.size, properties.size)
-  const prefix = `object-${rules.size}`
-  rules.set(prefix, text(''))
-  let first: GrammarNode = text('')
-  let later: GrammarNode = space
-  for (const [index, [name, value]] of [...[...properties].entries()].reverse()) {
-    const inner = isSchema(schema.properties) && Object.hasOwn(schema.properties, name)
-    const at = inner ? below(below(place, 'properties'), name) : below(place, 'additionalProperties')
-    const valueRule = `${prefix}-${index}`
-    rules.set(valueRule, value === true ? anyValue : compile(value, at))
-    const member = sequence(text(`${JSON.stringify(name)}:`), space, rule(valueRule))
-    const after = named(rules, `${prefix}-${index}-then`, later)
-    const started = sequence(member, after)
-    const followed = sequence(text(','), space, member, after)
-    const needed = required.has(name)
-    first = needed ? started : choice(named(rules, `${prefix}-${index}-first`, first), started)
-    later = needed ? followed : choice(after, followed)
+  for (const name of required) {
+    if (properties.has(name)) continue
+    if (schema.additionalProperties === false)
+      throw schemaFault(below(place, 'required'), `stands '${name}', which 'additionalProperties': false forbids.`)
+    properties.set(name, schema.additionalProperties ?? true)
   }
-  rules.set(prefix, bracketed('{', first, '}'))
-  return rule(prefix)
+  const members = [...properties].map(([name, value]) => {
+    const isNamed = isSchema(schema.properties) && Object.hasOwn(schema.properties, name)
+    const at = isNamed ? below(below(place, 'properties'), name) : below(place, 'additionalProperties')
+    return {
+      required: required.has(name),
+      parts: [text(`${JSON.stringify(name)}:`), space, inner.value(value, at)],
+    }
+  })
+  checkOptional(members, place)
+  return bracketed('{', membersNode(members, inner), '}')
 }
 
-const named = (rules: Map<string, GrammarNode>, name: string, node: GrammarNode): GrammarNode => {
-  rules.set(name, node)
-  return rule(name)
+interface Member {
+  readonly required: boolean
+  readonly parts: readonly GrammarNode[]
 }
 
-/** Names that a pattern finds would have to do for its schema, too; beside the named ones no others are written. */
-const checkPatterns = (schema: Schema, place: string, names: readonly string[]): void => {
-  for (const keyword of ['patternProperties', 'propertyNames'])
-    if (schema[keyword] !== undefined && (keyword === 'propertyNames' || names.length > 0))
-      throw schemaFault(below(place, keyword), `'properties' or 'required' stand beside it: say all with one of them.`)
+/**
+ * From the last member to the first: `backwards` is what may be written from one on, last part first. What is written at two
+ * places has a name, so that the grammar stays linear.
+ */
+const membersNode = (members: readonly Member[], { named }: Inner): GrammarNode => {
+  let backwards: GrammarNode[] = []
+  let mayEnd = true
+  for (const member of [...members].reverse()) {
+    const others = member.required || backwards.length === 0 ? null : named(forwards(backwards))
+    if (others !== null) backwards = [others]
+    if (backwards.length === 0) backwards = [space]
+    else if (mayEnd) backwards = [choice(space, sequence(text(','), space, forwards(backwards)))]
+    else backwards.push(space, text(','))
+    backwards.push(...[...member.parts].reverse())
+    mayEnd &&= !member.required
+    if (others !== null) backwards = [choice(forwards(backwards), others)]
+  }
+  return mayEnd && members.length > 0 ? choice(text(''), forwards(backwards)) : forwards(backwards)
 }
 
-const checkCount = (schema: Schema, place: string, needed: number, possible: number): void => {
-  if ((countAt(schema, 'minProperties', place) ?? 0) > needed)
-    throw schemaFault(below(place, 'minProperties'), `stands more than the properties that are 'required'.`)
-  if ((countAt(schema, 'maxProperties', place) ?? possible) < possible)
-    throw schemaFault(below(place, 'maxProperties'), `stands less than the properties that there are.`)
+const forwards = (backwards: readonly GrammarNode[]): GrammarNode =>
+  backwards.length === 1 ? backwards[0]! : sequence(...[...backwards].reverse())
+
+const checkOptional = (members: readonly Member[], place: string): void => {
+  let run = 0
+  for (const { required } of members) {
+    run = required ? 0 : run + 1
+    if (run > MAX_OPTIONAL)
+      throw schemaFault(
+        below(place, 'properties'),
+        `more than ${MAX_OPTIONAL} follow each other that are not required. Name them in 'required'; a value may be null.`,
+      )
+  }
+}
+
+/** All its values are under one schema. */
+const mapNode = (schema: Schema, place: string, { value }: Inner): GrammarNode => {
+  const values = schema.additionalProperties ?? true
+  if (values === true) return anyObject
+  if (values === false) return text('{}')
+  const member = sequence(anyString, text(':'), space, value(values, below(place, 'additionalProperties')))
+  return bracketed('{', choice(text(''), sequence(list(member, 1, null), space)), '}')
 }
 
 const propertiesOf = (schema: Schema, place: string): Map<string, unknown> => {

@@ -1,51 +1,59 @@
-import type { ResponseFormat } from '../engine.ts'
+import { type CompiledSchema, MAX_ENDING } from './compile-schema.ts'
 import { toGbnf } from './gbnf.ts'
-import type { Grammar } from './grammar.ts'
-import { sequence } from './grammar.ts'
+import { type Grammar, sequence } from './grammar.ts'
 import { anyObject, JSON_RULES, LENIENT_RULES, space } from './json-nodes.ts'
-import { schemaGrammar } from './schema-grammar.ts'
-import { compileEndings } from './walk.ts'
+import { type Costs, shortestCosts } from './shortest.ts'
+import { endingCost, Walk } from './walk.ts'
 
-const ANY_OBJECT: Grammar = { root: anyObject, rules: JSON_RULES }
-const LENIENT_OBJECT: Grammar = { root: sequence(space, anyObject, space), rules: LENIENT_RULES }
-
-const endLeniently = compileEndings(LENIENT_OBJECT)
-
-/**
- * The grammar that holds a model to the format, in llama.cpp's notation (GBNF, rule 'root'); null for text. Throws
- * InferenceError unsupported for a schema that cannot be kept.
- */
-export const grammarFor = (format: ResponseFormat): string | null => {
-  if (format.type === 'text') return null
-  return toGbnf(format.type === 'json_object' ? ANY_OBJECT : schemaGrammar(format.schema))
+/** What holds a model to a format, and ends what it wrote. */
+export interface ResponseGrammar {
+  /** In llama.cpp's notation (GBNF, rule 'root'). */
+  readonly gbnf: string
+  /** For one answer. */
+  follow(): Closing
 }
 
-/** Refuses what a schema asks for and no grammar of ours can keep: InferenceError unsupported naming the keyword and its place. */
-export const checkSchema = (schema: Readonly<Record<string, unknown>>): void => {
-  schemaGrammar(schema)
+/** Follows one answer as it is written, so that it can be ended anywhere. */
+export interface Closing {
+  /**
+   * Goes on with this text; false where the ending would then be longer than MAX_ENDING: the text is to be left out, and the
+   * answer to be ended. Throws where the text does not belong to the grammar.
+   */
+  take(text: string): boolean
+  /** The shortest text that makes of what was taken a whole and valid answer; '' where it is one. */
+  ending(): string
 }
 
-/**
- * The shortest ending that makes the beginning of a JSON object a whole one; '' where it is whole. Missing values become null.
- * Throws where `text` is no beginning of a JSON object.
- */
-export const closeJson = (text: string): string => {
-  const ending = endLeniently(text)
-  if (ending === null) throw new Error('This is not the beginning of a JSON object, so it has no ending.')
-  return ending
-}
-
-/**
- * As closeJson, for what was written under the grammar of `format`: for a schema the whole is valid under it, with the
- * shortest values that it allows. '' for text.
- */
-export const closerFor = (format: ResponseFormat): ((text: string) => string) => {
-  if (format.type === 'text') return () => ''
-  if (format.type === 'json_object') return closeJson
-  const end = compileEndings(schemaGrammar(format.schema))
-  return (text) => {
-    const ending = end(text)
-    if (ending === null) throw new Error('This was not written under the grammar of its schema, so it has no ending.')
-    return ending
+const closing = (grammar: Grammar, costs: Costs): Closing => {
+  const walk = new Walk(grammar, costs)
+  let readings = walk.start
+  return {
+    take: (text) => {
+      const next = walk.after(readings, text)
+      if (next.size === 0) throw new Error('This was not written under its grammar, so it has no ending.')
+      if (endingCost(next) > MAX_ENDING) return false
+      readings = next
+      return true
+    },
+    ending: () => walk.ending(readings),
   }
 }
+
+const LENIENT_OBJECT: Grammar = { root: sequence(space, anyObject, space), rules: LENIENT_RULES }
+const LENIENT_COSTS = shortestCosts(LENIENT_RULES)
+
+/** Any JSON object. An ending says null where any value will do. */
+export const jsonObject: ResponseGrammar = {
+  gbnf: toGbnf({ root: anyObject, rules: JSON_RULES }),
+  follow: () => closing(LENIENT_OBJECT, LENIENT_COSTS),
+}
+
+export const schemaResponse = ({ gbnf, grammar }: CompiledSchema): ResponseGrammar => {
+  const { root, rules, costs } = JSON.parse(grammar)
+  const whole: Grammar = { root, rules: new Map(rules) }
+  const known: Costs = new Map(costs)
+  return { gbnf, follow: () => closing(whole, known) }
+}
+
+/** Everything is a text. */
+export const anyText: Closing = { take: () => true, ending: () => '' }

@@ -1,121 +1,163 @@
 import { arrayNode } from './array-grammar.ts'
-import { constantNode } from './constant-grammar.ts'
+import { constantsNode, constantsOf } from './constant-grammar.ts'
 import { choice, type Grammar, type GrammarNode, rule, text } from './grammar.ts'
 import { anyInteger, anyNumber, anyValue, JSON_RULES } from './json-nodes.ts'
-import { mapNode } from './map-grammar.ts'
 import { multiplesNode } from './multiple-of.ts'
 import { numbersWithin, wholeNumbers } from './number-range.ts'
 import { objectNode } from './object-grammar.ts'
 import { type StringPatterns, stringPatterns } from './pattern/string-patterns.ts'
+import { type Alternative, type Alternatives, alike, checkApart, createAlternatives } from './schema-alternatives.ts'
 import { boundsOf } from './schema-bounds.ts'
 import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
-import { checkKeywords } from './schema-keywords.ts'
-import { alternativesOf, merged, saysMore } from './schema-merge.ts'
-import { mayOverlap } from './schema-overlap.ts'
+import { constraintsOf } from './schema-keywords.ts'
+import { Readings } from './schema-readings.ts'
 import { type References, referencesOf } from './schema-references.ts'
-import { type SchemaType, typesOf } from './schema-types.ts'
+import type { SchemaType } from './schema-types.ts'
 import { stringNode } from './string-grammar.ts'
-import { canEnd } from './walk.ts'
 
-/** Longer ones make the sampling of each token slow and the schema is not one of an answer. */
-const MOST_SCHEMAS = 2000
-const DEEPEST = 100
+export interface SchemaGrammar extends Grammar {
+  /** Where in the schema a rule comes from. */
+  readonly places: ReadonlyMap<string, string>
+}
 
 /**
  * The grammar of JSON texts that are valid under the schema. Not each valid text is in it: properties come in the order of the
  * schema, and beside named ones there are no others. Throws InferenceError unsupported for what it cannot keep.
  */
-export const schemaGrammar = (schema: Schema): Grammar => {
-  const compiler = new SchemaCompiler(schema)
-  const grammar = { root: compiler.named(schema, ''), rules: compiler.rules }
-  if (!canEnd(grammar)) throw schemaFault('', 'nothing can be valid: it needs itself without end.')
-  return grammar
+export const schemaGrammar = (schema: Schema): SchemaGrammar => new SchemaCompiler(schema).compile(schema)
+
+const MAX_RULES = 12_000
+
+/** Rules that grow while a schema is compiled. */
+class Rules extends Map<string, GrammarNode> {
+  override set(name: string, node: GrammarNode): this {
+    if (this.size >= MAX_RULES) throw schemaFault('', `its grammar has more than ${MAX_RULES} rules. Make it smaller.`)
+    return super.set(name, node)
+  }
 }
 
-/** Holds the rules that grow while a schema is compiled. */
+const SCALAR_KEYWORDS = ['minLength', 'maxLength', 'pattern', 'format', 'multipleOf'] as const
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const
+
+/** Works through a queue instead of calling itself, so that a chain of references may be of any length. */
 class SchemaCompiler {
-  readonly rules = new Map(JSON_RULES)
+  readonly #rules: Map<string, GrammarNode> = new Rules()
+  readonly #places = new Map<string, string>()
   readonly #references: References
+  readonly #alternatives: Alternatives
   readonly #patterns: StringPatterns
-  readonly #places = new Map<string, GrammarNode>()
-  readonly #wholes = new Map<string, GrammarNode>()
-  #schemas = 0
+  readonly #readings = new Readings()
+  readonly #values = new Map<string, GrammarNode>()
+  readonly #shared = new Map<string, GrammarNode>()
+  readonly #waiting: (() => void)[] = []
 
   constructor(root: Schema) {
+    for (const [name, node] of JSON_RULES) this.#rules.set(name, node)
     this.#references = referencesOf(root)
-    this.#patterns = stringPatterns(this.rules)
+    this.#alternatives = createAlternatives(this.#references)
+    this.#patterns = stringPatterns(this.#rules)
   }
 
-  /** Compiled once for each place, so that references may form circles. */
-  readonly named = (schema: unknown, place: string): GrammarNode => {
-    const known = this.#places.get(place)
-    if (known !== undefined) return known
-    const name = `schema-${this.#places.size}`
-    this.#places.set(place, rule(name))
-    this.rules.set(name, this.#node(schema, place))
-    return rule(name)
+  compile(schema: Schema): SchemaGrammar {
+    const root = this.#value(schema, '')
+    for (let work = this.#waiting.pop(); work !== undefined; work = this.#waiting.pop()) work()
+    for (const [place, exclusive] of this.#alternatives.exclusive) checkApart(exclusive, place, this.#alternatives)
+    this.#readings.check()
+    return { root, rules: this.#rules, places: this.#places }
   }
 
-  readonly #node = (schema: unknown, place: string): GrammarNode => {
-    if (schema === true) return anyValue
-    if (!isSchema(schema)) throw schemaFault(place, `stands ${shown(schema)}; a schema is an object or true.`)
-    if (++this.#schemas > MOST_SCHEMAS) throw schemaFault('', `there are more than ${MOST_SCHEMAS} schemas.`)
-    if (place.split('/').length > DEEPEST) throw schemaFault(place, 'it is nested too deeply.')
-    checkKeywords(schema, place)
-    if (saysMore(schema)) return this.#together(schema, place)
-    if (schema.$ref !== undefined) return this.#reference(schema, place)
-    if (schema.anyOf !== undefined) return this.#alternatives(schema, 'anyOf', place)
-    if (schema.oneOf !== undefined) return this.#alternatives(schema, 'oneOf', place)
-    if (schema.enum !== undefined || schema.const !== undefined) return constantNode(schema, place)
-    const types = typesOf(schema, place)
-    return types === null ? anyValue : choice(...types.map((type) => this.#ofType(type, schema, place)))
-  }
-
-  /** The same schemas together are compiled once, so that they may form circles, too. */
-  #together(schema: Schema, place: string): GrammarNode {
-    const whole = merged(schema, place, this.#references)
-    const key = JSON.stringify(whole)
-    const known = this.#wholes.get(key)
-    if (known !== undefined) return known
-    const name = `whole-${this.#wholes.size}`
-    this.#wholes.set(key, rule(name))
-    this.rules.set(name, this.#node(whole, below(place, 'allOf')))
-    return rule(name)
-  }
-
-  /** The schema without references and 'allOf', for looking into it. */
-  readonly #whole = (schema: unknown, place: string): unknown =>
-    isSchema(schema) && (schema.$ref !== undefined || saysMore(schema))
-      ? merged(schema, place, this.#references)
-      : schema
-
-  #ofType(type: SchemaType, schema: Schema, place: string): GrammarNode {
-    switch (type) {
-      case 'object':
-        return schema.properties === undefined && schema.required === undefined
-          ? mapNode(schema, place, this.named, this.#patterns)
-          : objectNode(schema, place, this.rules, this.#node)
-      case 'array':
-        return arrayNode(schema, place, { rules: this.rules, named: this.named, whole: this.#whole })
-      case 'string':
-        return stringNode(schema, place, this.#patterns)
-      case 'integer': {
-        if (schema.multipleOf !== undefined) return this.#multiples(schema, place)
-        const bounds = boundsOf(schema, place, true)
-        return bounds === null ? anyInteger : wholeNumbers(bounds.min, bounds.max)
-      }
-      case 'number': {
-        if (schema.multipleOf !== undefined) return this.#multiples(schema, place)
-        const bounds = boundsOf(schema, place, false)
-        const numbers = bounds === null ? anyNumber : numbersWithin(bounds)
-        if (numbers === null) throw schemaFault(place, 'no number lies between its bounds.')
-        return numbers
-      }
-      case 'boolean':
-        return choice(text('true'), text('false'))
-      case 'null':
-        return text('null')
+  /** Compiled once for each place, wherever it is referred to from. */
+  readonly #value = (schema: unknown, place: string): GrammarNode => {
+    const passed = new Set<string>()
+    let at = { schema, place }
+    while (isSchema(at.schema) && at.schema.$ref !== undefined && constraintsOf(at.schema).length === 1) {
+      if (this.#values.has(at.place) || passed.has(at.place)) break
+      passed.add(at.place)
+      at = this.#references.follow(at.schema.$ref, at.place)
     }
+    const node = this.#values.get(at.place) ?? this.#choice(this.#alternatives.at(at.schema, at.place), at.place)
+    for (const one of [...passed, at.place]) this.#values.set(one, node)
+    return node
+  }
+
+  #choice(alternatives: readonly Alternative[], place: string): GrammarNode {
+    if (alternatives.length === 0) throw schemaFault(place, 'nothing can be valid: it needs itself without end.')
+    if (alternatives.some(({ type }) => type === null)) return anyValue
+    const constants = alternatives.filter(({ type }) => type === 'constant')
+    const others = alternatives.filter(({ type }) => type !== 'constant')
+    const nodes = others.map((one) => this.#ofType(one))
+    const values = constants.flatMap((one) => constantsOf(one.schema, one.place))
+    if (values.length > 0) nodes.push(this.#share(`constants ${JSON.stringify(values)}`, () => constantsNode(values)))
+    if (nodes.length === 1) return nodes[0]!
+    const name = this.#newRule('value', place)
+    this.#rules.set(name, choice(...nodes))
+    const groups = alike(others).map((group) => group.map((one) => nameOf(nodes[others.indexOf(one)]!)))
+    this.#readings.add(name, place, nodes.length, groups)
+    return rule(name)
+  }
+
+  #ofType({ schema, place, type }: Alternative): GrammarNode {
+    if (type === 'object' || type === 'array') return this.#container(schema, place, type)
+    const keywords = [...SCALAR_KEYWORDS, ...BOUNDS].map((keyword) => schema[keyword])
+    return this.#share(JSON.stringify([type, ...keywords]), () => this.#scalar(type as SchemaType, schema, place))
+  }
+
+  #container(schema: Schema, place: string, type: 'object' | 'array'): GrammarNode {
+    return this.#share(`${type} at ${place}`, (name) => {
+      this.#places.set(name, place)
+      const inside = new Set<string>()
+      const value = (inner: unknown, at: string): GrammarNode => {
+        const node = this.#value(inner, at)
+        inside.add(nameOf(node))
+        return node
+      }
+      const named = (node: GrammarNode): GrammarNode => {
+        const name = this.#newRule('members', place)
+        this.#rules.set(name, node)
+        return rule(name)
+      }
+      this.#waiting.push(() => {
+        const node = (type === 'object' ? objectNode : arrayNode)(schema, place, { value, named })
+        this.#rules.set(name, node)
+        this.#readings.add(
+          name,
+          place,
+          1,
+          [...inside].map((one) => [one]),
+        )
+      })
+      return null
+    })
+  }
+
+  /** One rule for all that is the same. Where `build` gives null it sets the rule later itself. */
+  #share(key: string, build: (name: string) => GrammarNode | null): GrammarNode {
+    const known = this.#shared.get(key)
+    if (known !== undefined) return known
+    const name = `schema-${this.#shared.size}`
+    this.#shared.set(key, rule(name))
+    const node = build(name)
+    if (node?.kind === 'rule') this.#shared.set(key, node)
+    else if (node !== null) this.#rules.set(name, node)
+    return node?.kind === 'rule' ? node : rule(name)
+  }
+
+  #newRule(prefix: string, place: string): string {
+    const name = `${prefix}-${this.#places.size}`
+    this.#places.set(name, place)
+    return name
+  }
+
+  #scalar(type: SchemaType, schema: Schema, place: string): GrammarNode {
+    if (type === 'string') return stringNode(schema, place, this.#patterns)
+    if (type === 'boolean') return choice(text('true'), text('false'))
+    if (type === 'null') return text('null')
+    if (schema.multipleOf !== undefined) return this.#multiples(schema, place)
+    const bounds = boundsOf(schema, place, type === 'integer')
+    if (bounds === null) return type === 'integer' ? anyInteger : anyNumber
+    const numbers = type === 'integer' ? wholeNumbers(bounds.min, bounds.max) : numbersWithin(bounds)
+    if (numbers === null) throw schemaFault(place, 'no number lies between its bounds.')
+    return numbers
   }
 
   #multiples(schema: Schema, place: string): GrammarNode {
@@ -124,32 +166,12 @@ class SchemaCompiler {
     if (!Number.isSafeInteger(factor) || (factor as number) < 1)
       throw schemaFault(at, `stands ${shown(factor)}; supported are whole numbers from 1.`)
     const bounds = boundsOf(schema, place, true)
-    const multiples = multiplesNode(factor as number, bounds?.min ?? null, bounds?.max ?? null, this.rules)
+    const multiples = multiplesNode(factor as number, bounds?.min ?? null, bounds?.max ?? null, this.#rules)
     if (multiples === 'too many') throw schemaFault(at, `stands ${factor}, for which the grammar would be too large.`)
     if (multiples === null) throw schemaFault(at, `stands ${factor}, and no multiple lies between the bounds.`)
     return multiples
   }
-
-  #alternatives(schema: Schema, keyword: 'anyOf' | 'oneOf', place: string): GrammarNode {
-    const schemas = alternativesOf(schema, keyword, place)
-    const at = below(place, keyword)
-    if (keyword === 'oneOf') this.#checkApart(schemas, at)
-    return choice(...schemas.map((part, i) => this.named(part, below(at, i))))
-  }
-
-  #checkApart(schemas: readonly unknown[], at: string): void {
-    const whole = (schema: unknown) => this.#whole(schema, at)
-    for (const [i, one] of schemas.entries())
-      for (const other of schemas.slice(i + 1))
-        if (mayOverlap(whole(one), whole(other), whole))
-          throw schemaFault(
-            at,
-            `two alternatives may hold at once, which 'oneOf' forbids: tell them apart by 'type', a 'const' in a required property, or say 'anyOf'.`,
-          )
-  }
-
-  #reference(schema: Schema, place: string): GrammarNode {
-    const target = this.#references.follow(schema.$ref, place)
-    return this.named(target.schema, target.place)
-  }
 }
+
+/** Of what is no rule of a schema the name does not matter. */
+const nameOf = (node: GrammarNode): string => (node.kind === 'rule' ? node.name : '')

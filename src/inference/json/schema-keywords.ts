@@ -4,22 +4,27 @@ const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
 
 /** Words that describe and do not constrain (JSON Schema 2020-12, parts 8 and 9 of the core and the meta-data of validation). */
 const DESCRIPTIONS = words(
-  '$schema $id $comment $defs definitions $anchor title description default example examples deprecated readOnly writeOnly',
+  `$schema $id $comment $defs definitions $anchor title description default example examples deprecated readOnly writeOnly
+  discriminator`,
 )
 const KEPT = words(
   `type const enum oneOf anyOf allOf $ref properties required additionalProperties items prefixItems minItems maxItems
-  uniqueItems patternProperties propertyNames minProperties maxProperties
   minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf`,
 )
 /** Keywords that can hold for everything, as people write them: the value that asks for nothing. */
 const WITHOUT_EFFECT: Readonly<Record<string, unknown>> = {
   nullable: false,
   strict: true,
+  uniqueItems: false,
+  minProperties: 0,
 }
 const HINTS: Readonly<Record<string, string>> = {
   nullable: "Say 'type': ['...', 'null'] instead.",
   not: "Say what is allowed, with 'anyOf' or 'enum'.",
   unevaluatedProperties: "Say 'additionalProperties' instead.",
+  patternProperties: "Name the 'properties', or say what all values are with 'additionalProperties'.",
+  propertyNames: "Name the 'properties'.",
+  minProperties: "Name the properties that are 'required'.",
   if: "Say the cases with 'anyOf'.",
   dependentRequired: "Say the cases with 'anyOf'.",
 }
@@ -33,10 +38,10 @@ export const checkKeywords = (schema: Schema, place: string): void => {
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
     const hint =
       (Object.hasOwn(HINTS, keyword) ? HINTS[keyword] : undefined) ?? 'Leave it out, and check the answer yourself.'
-    throw schemaFault(below(place, keyword), `stands the keyword '${keyword}', which is not supported. ${hint}`)
+    throw schemaFault(below(place, keyword), `the keyword '${keyword}' is not supported. ${hint}`)
   }
 }
 
-/** The words of a schema that constrain, without those that stand beside `$ref`, 'anyOf' and the like only to describe. */
+/** The words of a schema that constrain, without those that only describe. */
 export const constraintsOf = (schema: Schema): readonly string[] =>
   Object.keys(schema).filter((keyword) => KEPT.has(keyword) && schema[keyword] !== undefined)

@@ -14,9 +14,8 @@ export const typesOf = (schema: Schema, place: string): readonly SchemaType[] | 
 
 const impliedType = (schema: Schema): readonly SchemaType[] | null => {
   const has = (...keywords: readonly string[]) => keywords.some((keyword) => schema[keyword] !== undefined)
-  if (has('properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames')) return ['object']
-  if (has('minProperties', 'maxProperties')) return ['object']
-  if (has('items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems')) return ['array']
+  if (has('properties', 'required', 'additionalProperties')) return ['object']
+  if (has('items', 'prefixItems', 'minItems', 'maxItems')) return ['array']
   if (has('minLength', 'maxLength', 'pattern', 'format')) return ['string']
   if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) return ['number']
   return null

@@ -1,60 +1,93 @@
 import type { Grammar, GrammarNode } from './grammar.ts'
+import { type Costs, costOf, shortestText, times } from './shortest.ts'
 
 /** A place in a grammar: inside `node`, behind `done` of its characters, parts or repetitions; then `rest`. */
-interface Place {
+export interface Place {
   readonly id: number
   readonly node: GrammarNode
   readonly done: number
   readonly rest: Place | null
-}
-
-interface Ending {
+  /** Of the shortest ending from here. */
   readonly cost: number
-  readonly text: string
 }
 
-const NOTHING: Ending = { cost: 0, text: '' }
-const NEVER: Ending = { cost: Number.POSITIVE_INFINITY, text: '' }
+/** All places at which a text may be, by the ways to read it; null: it may be whole. */
+export type Readings = ReadonlySet<Place | null>
+
+const costAt = (place: Place | null): number => place?.cost ?? 0
+
+/** What the shortest ending costs; Infinity where the text is no beginning of one of the grammar. */
+export const endingCost = (readings: Readings): number =>
+  [...readings].reduce((least, place) => Math.min(least, costAt(place)), Number.POSITIVE_INFINITY)
 
 /**
- * Returns a function that finds the shortest ending of a beginning: the text that completes it to one of the grammar, or null
- * where it is no beginning of one. All readings of the beginning are followed at once, so ambiguous grammars are fine.
+ * Follows one text through a grammar. All readings of it are followed at once, so ambiguous grammars are fine. Equal places are
+ * the same object, so that sets of them stay small.
  */
-export const compileEndings = (grammar: Grammar): ((beginning: string) => string | null) => {
-  const shortest = shortestTexts(grammar)
-  return (beginning) => {
-    const places = new Places(grammar)
-    let readings: ReadonlySet<Place | null> = places.open(null, grammar.root)
-    for (const character of beginning) {
-      readings = places.advance(readings, character)
-      if (readings.size === 0) return null
-    }
-    const endings = [...readings].map((place) => endingOf(place, shortest))
-    const best = endings.reduce((one, other) => (other.cost < one.cost ? other : one), NEVER)
-    return best === NEVER ? null : best.text
-  }
-}
-
-/** Whether the grammar has any text at all: a schema that needs itself has none. */
-export const canEnd = (grammar: Grammar): boolean => shortestTexts(grammar)(grammar.root).cost < NEVER.cost
-
-/** The places of one walk. Equal places are the same object, so that sets of them stay small. */
-class Places {
+export class Walk {
+  readonly start: Readings
   readonly #rules: ReadonlyMap<string, GrammarNode>
+  readonly #costs: Costs
   readonly #nodeIds = new Map<GrammarNode, number>()
   readonly #places = new Map<string, Place>()
+  readonly #costsFrom = new Map<GrammarNode, Float64Array>()
 
-  constructor({ rules }: Grammar) {
+  constructor({ root, rules }: Grammar, costs: Costs) {
     this.#rules = rules
-  }
-
-  open(rest: Place | null, node: GrammarNode): Set<Place | null> {
+    this.#costs = costs
     const found = new Set<Place | null>()
-    this.#expand(this.#place(node, 0, rest), found)
-    return found
+    this.#expand(this.#place(root, 0, null), found)
+    this.start = found
   }
 
-  advance(readings: ReadonlySet<Place | null>, character: string): Set<Place | null> {
+  /** Empty where no text of the grammar goes on like this. */
+  after(readings: Readings, text: string): Readings {
+    let now = readings
+    for (const character of text) now = this.#advance(now, character)
+    return now
+  }
+
+  /** The shortest text that completes what was read to one of the grammar. */
+  ending(readings: Readings): string {
+    const least = endingCost(readings)
+    const pieces: string[] = []
+    for (let at = [...readings].find((place) => costAt(place) === least) ?? null; at !== null; at = at.rest) {
+      const { node, done } = at
+      const add = (part: GrammarNode): void => void pieces.push(shortestText(part, this.#rules, this.#costs))
+      if (node.kind === 'text') pieces.push(node.text.slice(done))
+      else if (node.kind === 'sequence') node.parts.slice(done).forEach(add)
+      else if (node.kind === 'repeat') add({ ...node, min: Math.max(0, node.min - done) })
+      else if (node.kind !== 'reluctant') add(node)
+    }
+    return pieces.join('')
+  }
+
+  #costFrom(node: GrammarNode, done: number): number {
+    switch (node.kind) {
+      case 'text':
+        return node.text.length - done
+      case 'sequence':
+        return this.#partCosts(node)[done]!
+      case 'repeat':
+        return times(costOf(node.part, this.#costs), node.min - done)
+      case 'reluctant':
+        return node.by + (done === 0 ? costOf(node.part, this.#costs) : 0)
+      default:
+        return costOf(node, this.#costs)
+    }
+  }
+
+  /** What a sequence's parts cost from each of them to the last. */
+  #partCosts(node: GrammarNode & { readonly kind: 'sequence' }): Float64Array {
+    const known = this.#costsFrom.get(node)
+    if (known !== undefined) return known
+    const costs = new Float64Array(node.parts.length + 1)
+    for (let i = node.parts.length - 1; i >= 0; i--) costs[i] = costs[i + 1]! + costOf(node.parts[i]!, this.#costs)
+    this.#costsFrom.set(node, costs)
+    return costs
+  }
+
+  #advance(readings: Readings, character: string): Readings {
     const found = new Set<Place | null>()
     const point = character.codePointAt(0)!
     for (const place of readings) {
@@ -115,64 +148,10 @@ class Places {
     if (nodeId === undefined) this.#nodeIds.set(node, (nodeId = this.#nodeIds.size))
     const key = `${nodeId}/${done}/${rest?.id ?? ''}`
     let place = this.#places.get(key)
-    if (place === undefined) this.#places.set(key, (place = { id: this.#places.size, node, done, rest }))
+    if (place === undefined) {
+      const cost = this.#costFrom(node, done) + (rest?.cost ?? 0)
+      this.#places.set(key, (place = { id: this.#places.size, node, done, rest, cost }))
+    }
     return place
   }
 }
-
-const endingOf = (place: Place | null, shortest: (node: GrammarNode) => Ending): Ending => {
-  let ending = NOTHING
-  for (let at = place; at !== null; at = at.rest) {
-    const { node, done } = at
-    if (node.kind === 'text') ending = joined(ending, textEnding(node.text.slice(done)))
-    else if (node.kind === 'sequence')
-      for (const part of node.parts.slice(done)) ending = joined(ending, shortest(part))
-    else if (node.kind === 'repeat') ending = joined(ending, times(shortest(node.part), node.min - done))
-    else if (node.kind === 'reluctant') ending = { ...ending, cost: ending.cost + node.by }
-    else ending = joined(ending, shortest(node))
-  }
-  return ending
-}
-
-/** The shortest text of each node: rules refer to one another, so theirs are improved until nothing changes. */
-const shortestTexts = ({ rules }: Grammar): ((node: GrammarNode) => Ending) => {
-  const ofRules = new Map<string, Ending>()
-  const shortest = (node: GrammarNode): Ending => {
-    switch (node.kind) {
-      case 'text':
-        return textEnding(node.text)
-      case 'characters':
-        return { cost: 1, text: String.fromCodePoint(node.ranges[0]![0]) }
-      case 'sequence':
-        return node.parts.reduce((ending, part) => joined(ending, shortest(part)), NOTHING)
-      case 'choice':
-        return node.options.map(shortest).reduce((one, other) => (other.cost < one.cost ? other : one), NEVER)
-      case 'repeat':
-        return times(shortest(node.part), node.min)
-      case 'rule':
-        return ofRules.get(node.name) ?? NEVER
-      case 'reluctant': {
-        const { cost, text } = shortest(node.part)
-        return { cost: cost + node.by, text }
-      }
-    }
-  }
-  const backwards = [...rules].reverse()
-  for (let changed = true; changed; ) {
-    changed = false
-    for (const [name, node] of backwards) {
-      const ending = shortest(node)
-      if (ending.cost >= (ofRules.get(name) ?? NEVER).cost) continue
-      ofRules.set(name, ending)
-      changed = true
-    }
-  }
-  return shortest
-}
-
-const textEnding = (text: string): Ending => ({ cost: text.length, text })
-
-const joined = (one: Ending, other: Ending): Ending => ({ cost: one.cost + other.cost, text: one.text + other.text })
-
-const times = (ending: Ending, count: number): Ending =>
-  count <= 0 ? NOTHING : { cost: ending.cost * count, text: ending.text.repeat(count) }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ChatMessage, ResponseFormat } from '../engine.ts'
+import type { ChatMessage, RequestedFormat } from '../engine.ts'
 import {
   bySize,
   type Calibration,
@@ -10,7 +10,7 @@ import {
 } from './choose-model.ts'
 import { complexity, reasonsOf } from './complexity.ts'
 
-const asking = (content: string, responseFormat: ResponseFormat = { type: 'text' }, before: ChatMessage[] = []) =>
+const asking = (content: string, responseFormat: RequestedFormat = { type: 'text' }, before: ChatMessage[] = []) =>
   complexity({ messages: [...before, { role: 'user', content }], responseFormat })
 
 const EASY = ['Hello', 'What is the capital of France?', 'Who wrote Hamlet?', 'Thanks!', 'Is water wet?']

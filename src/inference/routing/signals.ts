@@ -1,9 +1,9 @@
-import type { ChatMessage, ResponseFormat } from '../engine.ts'
+import type { ChatMessage, RequestedFormat } from '../engine.ts'
 
 /** What is known of a request when its model is chosen. */
 export interface Question {
   readonly messages: readonly ChatMessage[]
-  readonly responseFormat: ResponseFormat
+  readonly responseFormat: RequestedFormat
 }
 
 /** One reason why a request may need a bigger model. */

@@ -12,9 +12,10 @@ import { closeGracefully } from '../../http/shutdown.ts'
 import { dropSlowClients, type InFlight, type Patience } from '../../http/slow-clients.ts'
 import { requestId, watchTraffic } from '../../http/traffic.ts'
 import { InferenceError } from '../errors.ts'
+import { createSchemaCompiler } from '../json/schema-compiler.ts'
 import { createAdmissions } from './admissions.ts'
 import { chatRoutes } from './chat.routes.ts'
-import { createChatMetrics, engineFigures, measureQueues } from './chat-metrics.ts'
+import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, sendUnroutable } from './error-answers.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
@@ -22,8 +23,8 @@ import { modelRoutes } from './models.routes.ts'
 import { invalid, parseJson } from './request-body.ts'
 import { transcriptionRoutes } from './transcriptions.routes.ts'
 
-/** More than the text of any context; what announces more is refused before it is read. */
-const JSON_LIMIT = 8 * 1024 * 1024
+/** Half a million tokens of English; what announces more is refused before it is read. */
+const JSON_LIMIT = 2 * 1024 * 1024
 const QUEUE_PATIENCE_MS = 120_000
 const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
 
@@ -122,11 +123,15 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     now: () => performance.now(),
   })
   measureQueues(metrics.registry, source, admissions)
+  const schemas = createSchemaCompiler()
+  app.addHook('onClose', schemas.close)
+  measureSchemas(metrics.registry, schemas)
   chatRoutes(app, {
     source,
     route,
     compress,
     admissions,
+    schemas,
     defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' },
     metrics: createChatMetrics(metrics.registry),
     now: Date.now,

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Engine } from '../engine.ts'
 import { InferenceError } from '../errors.ts'
+import type { SchemaCompiler } from '../json/schema-compiler.ts'
 import type { Admissions } from './admissions.ts'
 import type { ModelSource } from './model-source.ts'
 import type { ChoiceEvent } from './run-choices.ts'
@@ -107,4 +108,19 @@ export const engineFigures = (engines: readonly Engine[]): string => {
       return `# HELP inference_engine_${name} As the engine counts it\n# TYPE inference_engine_${name} ${type}\n${values.join('\n')}\n`
     })
     .join('\n')
+}
+
+/** How often schemas were compiled, and how often that was not needed. */
+export const measureSchemas = (registry: Registry, { counts }: SchemaCompiler): void => {
+  for (const outcome of ['compiled', 'cached'] as const) {
+    new Counter({
+      name: `inference_schemas_${outcome}_total`,
+      help: `JSON schemas that were ${outcome === 'compiled' ? 'compiled' : 'known already'}`,
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(counts[outcome])
+      },
+    })
+  }
 }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
-import type { ChatMessage, ChatRequest, Engine } from '../engine.ts'
+import type { ChatMessage, ChatRequest, Engine, ResponseFormat } from '../engine.ts'
 import { InferenceError } from '../errors.ts'
+import type { SchemaCompiler } from '../json/schema-compiler.ts'
 import type { Admissions } from './admissions.ts'
 import type { ChatOrder } from './chat.schema.ts'
 import type { Compress, Lease, ModelSource, Route } from './model-source.ts'
@@ -14,6 +15,7 @@ export interface ChatDeps {
   readonly route: Route | null
   readonly compress: Compress | null
   readonly admissions: Admissions
+  readonly schemas: SchemaCompiler
 }
 
 /** A chat whose model is loaded and which has its places, or a place in the queue. */
@@ -36,8 +38,13 @@ export const seedOf = (base: number, choice: number): number => {
   return seed === LARGEST_SEED ? seed >>> 1 : seed
 }
 
-const requestsOf = (order: ChatOrder, messages: readonly ChatMessage[], engine: Engine): ChatRequest[] => {
-  const { maxTokens, temperature, topP, stop, responseFormat } = order
+const requestsOf = (
+  order: ChatOrder,
+  responseFormat: ResponseFormat,
+  messages: readonly ChatMessage[],
+  engine: Engine,
+): ChatRequest[] => {
+  const { maxTokens, temperature, topP, stop } = order
   const base = order.seed ?? randomInt(LARGEST_SEED)
   return Array.from({ length: order.choices }, (_, choice) => ({
     messages,
@@ -69,6 +76,12 @@ const assertMayFit = (messages: readonly ChatMessage[], { model: { contextTokens
   )
 }
 
+/** Before the request waits for a place: a schema that cannot be kept is refused at once. */
+const formatOf = async ({ schemas }: ChatDeps, { responseFormat }: ChatOrder): Promise<ResponseFormat> =>
+  responseFormat.type === 'json_schema'
+    ? { ...responseFormat, compiled: await schemas.compile(responseFormat.schema) }
+    : responseFormat
+
 const openModel = async ({ source, route }: ChatDeps, order: ChatOrder, signal: AbortSignal) => {
   if (order.model !== AUTO || route === null) {
     return { lease: await source.open(order.model, signal), routed: null }
@@ -93,13 +106,14 @@ export const runChat = async <T>(
   signal: AbortSignal,
   use: (run: ChatRun) => Promise<T>,
 ): Promise<T> => {
+  const format = await formatOf(deps, order)
   const { lease, routed } = await openModel(deps, order, signal)
   try {
     const { engine } = lease
     assertChats(engine)
     assertMayFit(order.messages, engine)
     const { messages, removedTokens } = await compressed(deps.compress, order, lease)
-    const requests = requestsOf(order, messages, engine)
+    const requests = requestsOf(order, format, messages, engine)
     const places = deps.admissions.of(engine).enter(requests.length, signal)
     const events = runChoices(engine, requests, places, signal)
     return await use({ model: engine.model.name, routed, removedTokens, events })

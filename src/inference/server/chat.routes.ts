@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../../http/app.ts'
-import type { ResponseFormat } from '../engine.ts'
+import type { RequestedFormat } from '../engine.ts'
 import { type ChatOrder, readChatOrder } from './chat.schema.ts'
 import type { ChatMeter, ChatMetrics } from './chat-metrics.ts'
 import { type ChatDeps, type ChatRun, runChat } from './chat-run.ts'
@@ -11,7 +11,7 @@ import { accelerationHeaders, addEvent, NOTHING, presentUsage } from './usage.ts
 
 export interface ChatRoutes extends ChatDeps {
   /** Of requests that do not ask for one. */
-  readonly defaultFormat: ResponseFormat
+  readonly defaultFormat: RequestedFormat
   readonly metrics: ChatMetrics
   /** Milliseconds since the epoch. */
   readonly now: () => number

@@ -187,14 +187,6 @@ test.each([
   expect(fault(() => read(fields))).toEqual(['invalid_request', param, message])
 })
 
-test('a schema that no grammar keeps is refused before the request waits for a place', () => {
-  const schema = { type: 'object', properties: { age: { type: 'number', multipleOf: 0.5 } } }
-  const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
-  const [code, param, message] = fault(() => read({ response_format })) as string[]
-  expect([code, param]).toEqual(['unsupported', 'response_format'])
-  expect(message).toContain("The JSON schema cannot be used: at '#/properties/age/multipleOf' ")
-})
-
 test('a body that is no object is refused', () => {
   const form = ['invalid_request', null]
   expect(fault(() => readChatOrder(undefined, TEXT))).toEqual([
@@ -216,6 +208,12 @@ test('bytes that are not UTF-8, not JSON or too deep are refused', () => {
     null,
     'The JSON body is nested deeper than 100 levels.',
   ])
+  expect(parse(`[${'1,'.repeat(100_001)}1]`)).toEqual([
+    'invalid_request',
+    null,
+    'The JSON body has more than 100000 values.',
+  ])
+  expect(parseJson(Buffer.from(JSON.stringify('\\",['.repeat(100_000))))).toBeTypeOf('string')
   expect(parseJson(Buffer.from('\ufeff{"a":[1]}'))).toEqual({ a: [1] })
   expect(parseJson(Buffer.alloc(0))).toBeUndefined()
 })

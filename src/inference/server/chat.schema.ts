@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { ChatMessage, ResponseFormat } from '../engine.ts'
+import type { ChatMessage, RequestedFormat } from '../engine.ts'
 import { refuseForeign } from './foreign-fields.ts'
 import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
 import { readResponseFormat } from './response-format.ts'
@@ -44,7 +44,7 @@ export interface ChatOrder {
   readonly topP: number
   readonly maxTokens: number | null
   readonly stop: readonly string[]
-  readonly responseFormat: ResponseFormat
+  readonly responseFormat: RequestedFormat
   readonly choices: number
   /** null: another one each time. */
   readonly seed: number | null
@@ -137,7 +137,7 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
  * What the body asks for. Nothing that would change the answer is ignored: it is understood, or refused by its name.
  * @throws InferenceError invalid_request or unsupported, with the field as `param`
  */
-export const readChatOrder = (body: unknown, defaultFormat: ResponseFormat): ChatOrder => {
+export const readChatOrder = (body: unknown, defaultFormat: RequestedFormat): ChatOrder => {
   const read = readBody(body)
   refuseForeign(read, KNOWN)
   return {

@@ -208,7 +208,7 @@ test('faults of the request are BadRequestErrors that name the field', async () 
     [{ temperature: 3 }, 'temperature', 'invalid_request'],
     [{ tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools', 'unsupported'],
     [{ messages: [{ role: 'user', content: 'word '.repeat(5000) }] }, 'messages', 'context_length_exceeded'],
-    [{ messages: [{ role: 'user', content: 'word '.repeat(1_500_000) }] }, 'messages', 'context_length_exceeded'],
+    [{ messages: [{ role: 'user', content: 'word '.repeat(300_000) }] }, 'messages', 'context_length_exceeded'],
     [
       { messages: [{ role: 'user', content: 'word '.repeat(5000) }], stream: true },
       'messages',

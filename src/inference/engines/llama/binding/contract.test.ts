@@ -133,14 +133,14 @@ test('a seed is kept to, and the one that llama.cpp takes for the clock is no ex
 
 test('a grammar holds the model, and one that cannot be read is refused', async () => {
   const tokens = question()
-  const sampler = context.createSampler({ ...SETTINGS, grammar: 'root ::= "no"' })
+  const sampler = context.createSampler({ ...SETTINGS, grammar: context.readGrammar('root ::= "no"') })
   context.truncate(0, 0)
   const [answers] = await context.decode([
     { sequence: 0, position: 0, tokens: Uint32Array.from(tokens), answers: Uint32Array.from([tokens.length - 1]) },
   ])
   const first = model.detokenize([await sampler.next(answers![0]!)])
   expect('no'.startsWith(first) && first !== '').toBe(true)
-  expect(() => context.createSampler({ ...SETTINGS, grammar: 'root ::= (' })).toThrow()
+  expect(() => context.readGrammar('root ::= (')).toThrow()
 })
 
 test('what users write is never a control token, and reads as they wrote it', () => {

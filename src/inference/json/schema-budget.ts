@@ -1,0 +1,53 @@
+import { InferenceError } from '../errors.ts'
+import { isSchema, type Schema } from './schema-fault.ts'
+
+/** What OpenAI's structured outputs accept. */
+export const MAX_PROPERTIES = 5000
+export const MAX_DEPTH = 10
+export const MAX_CONSTANTS = 1000
+export const MAX_CHARACTERS = 120_000
+
+/** Keywords whose value is one schema a level further down, or several by name or in a list. */
+const INNER: readonly string[] = ['items', 'additionalProperties', 'prefixItems', 'properties']
+/** Keywords whose schemas hold at the same place, or at none. */
+const BESIDE: readonly string[] = ['anyOf', 'oneOf', 'allOf', '$defs', 'definitions']
+const NAMED: readonly string[] = ['properties', '$defs', 'definitions']
+
+/**
+ * Refuses a schema that is larger than what OpenAI accepts: a walk over the JSON as it came, before any work on it.
+ * @throws InferenceError unsupported, naming the limit and the count
+ */
+export const checkBudget = (root: Schema): void => {
+  const count = { properties: 0, depth: 0, constants: 0, characters: 0 }
+  const waiting: { readonly schema: unknown; readonly depth: number }[] = [{ schema: root, depth: 0 }]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { schema, depth } = next
+    if (!isSchema(schema)) continue
+    count.depth = Math.max(count.depth, depth)
+    if (isSchema(schema.properties)) count.properties += Object.keys(schema.properties).length
+    const constants = [...(Array.isArray(schema.enum) ? schema.enum : []), ...('const' in schema ? [schema.const] : [])]
+    count.constants += constants.length
+    for (const value of constants) count.characters += (JSON.stringify(value) ?? '').length
+    for (const keyword of [...INNER, ...BESIDE]) {
+      const value = schema[keyword]
+      const named = NAMED.includes(keyword) && isSchema(value)
+      if (named) for (const name of Object.keys(value)) count.characters += name.length
+      const schemas = named || Array.isArray(value) ? Object.values(value as object) : [value]
+      const inner = INNER.includes(keyword) ? depth + 1 : depth
+      for (const each of schemas) waiting.push({ schema: each, depth: inner })
+    }
+  }
+  refuseBeyond(count.properties, MAX_PROPERTIES, 'properties')
+  refuseBeyond(count.depth, MAX_DEPTH, 'levels of nesting')
+  refuseBeyond(count.constants, MAX_CONSTANTS, "values of 'enum' and 'const' in total")
+  refuseBeyond(count.characters, MAX_CHARACTERS, 'characters of names and values in total')
+}
+
+const refuseBeyond = (count: number, limit: number, what: string): void => {
+  if (count <= limit) return
+  throw new InferenceError(
+    'unsupported',
+    `The JSON schema is too large: it has ${count} ${what}, and at most ${limit} are supported. Make it smaller.`,
+    { param: 'response_format' },
+  )
+}

@@ -11,6 +11,7 @@ import { benchInference } from './inference.ts'
 import { benchRobustAggregation } from './robust-aggregation.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchRouting } from './routing.ts'
+import { benchSchemas } from './schemas.ts'
 import { benchSecureAggregation } from './secure-aggregation.ts'
 import { benchSpeculation } from './speculation.ts'
 import { benchTrainingJob } from './training-job.ts'
@@ -28,6 +29,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   inference: benchInference,
   speculation: benchSpeculation,
   routing: benchRouting,
+  schemas: benchSchemas,
   compression: benchCompression,
   'training-job': benchTrainingJob,
   'fedprox-synthetic': benchFedproxSynthetic,

@@ -20,7 +20,7 @@ export interface CompiledSchema {
 export const MAX_ENDING = 64 * 1024
 const MAX_GRAMMAR = 1024 * 1024
 /** llama.cpp makes a rule for each repetition that is possible. */
-const MAX_REPEATED = 20_000
+const MAX_REPEATED = 10_000
 
 /** Throws InferenceError unsupported for a schema that cannot be kept, or whose grammar or smallest answer is too large. */
 export const compileSchema = (schema: Schema, key: string): CompiledSchema => {

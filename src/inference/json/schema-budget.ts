@@ -15,14 +15,17 @@ const NAMED: readonly string[] = ['properties', '$defs', 'definitions']
 
 /**
  * Refuses a schema that is larger than what OpenAI accepts: a walk over the JSON as it came, before any work on it.
+ * @returns the schemas that were counted, inside one another and by name
  * @throws InferenceError unsupported, naming the limit and the count
  */
-export const checkBudget = (root: Schema): void => {
+export const checkBudget = (root: Schema): ReadonlySet<unknown> => {
+  const counted = new Set<unknown>()
   const count = { properties: 0, depth: 0, constants: 0, characters: 0 }
   const waiting: { readonly schema: unknown; readonly depth: number }[] = [{ schema: root, depth: 0 }]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { schema, depth } = next
     if (!isSchema(schema)) continue
+    counted.add(schema)
     count.depth = Math.max(count.depth, depth)
     if (isSchema(schema.properties)) count.properties += Object.keys(schema.properties).length
     const constants = [...(Array.isArray(schema.enum) ? schema.enum : []), ...('const' in schema ? [schema.const] : [])]
@@ -41,6 +44,7 @@ export const checkBudget = (root: Schema): void => {
   refuseBeyond(count.depth, MAX_DEPTH, 'levels of nesting')
   refuseBeyond(count.constants, MAX_CONSTANTS, "values of 'enum' and 'const' in total")
   refuseBeyond(count.characters, MAX_CHARACTERS, 'characters of names and values in total')
+  return counted
 }
 
 const refuseBeyond = (count: number, limit: number, what: string): void => {

@@ -253,6 +253,7 @@ it.each([
   ['/minimum', { allOf: [{ minimum: '1' }, { minimum: 2 }] }],
   ['/$ref', { $ref: 'https://example.com/schema' }],
   ['/$ref', { $ref: '#/$defs/none' }],
+  ['/$ref', { $ref: '#/x-schemas/a', 'x-schemas': { a: { enum: [1] } } }],
   ['/$ref', { $ref: '#/$defs/%zz' }],
   ['', { $ref: '#' }],
   ['', { anyOf: [{ $ref: '#' }] }],

@@ -8,6 +8,7 @@ import { objectNode } from './object-grammar.ts'
 import { type StringPatterns, stringPatterns } from './pattern/string-patterns.ts'
 import { type Alternative, type Alternatives, alike, checkApart, createAlternatives } from './schema-alternatives.ts'
 import { boundsOf } from './schema-bounds.ts'
+import { checkBudget } from './schema-budget.ts'
 import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { Readings } from './schema-readings.ts'
@@ -53,7 +54,7 @@ class SchemaCompiler {
 
   constructor(root: Schema) {
     for (const [name, node] of JSON_RULES) this.#rules.set(name, node)
-    this.#references = referencesOf(root)
+    this.#references = referencesOf(root, checkBudget(root))
     this.#alternatives = createAlternatives(this.#references)
     this.#patterns = stringPatterns(this.#rules)
   }

@@ -1,4 +1,4 @@
-import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
 
 /** What `$ref` points at inside one schema. */
 export interface References {
@@ -6,7 +6,8 @@ export interface References {
   follow(reference: unknown, place: string): { readonly schema: unknown; readonly place: string }
 }
 
-export const referencesOf = (root: Schema): References => {
+/** `schemas` are those that were counted: what lies elsewhere, as in an example, is none. */
+export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): References => {
   const follow: References['follow'] = (reference, place) => {
     const pointer = pointerOf(reference, place)
     let at: unknown = root
@@ -16,6 +17,11 @@ export const referencesOf = (root: Schema): References => {
       if (!inside) throw schemaFault(below(place, '$ref'), `stands '#${pointer}', which is not in this schema.`)
       at = (at as Record<string, unknown>)[key]
     }
+    if (isSchema(at) && !schemas.has(at))
+      throw schemaFault(
+        below(place, '$ref'),
+        `stands '#${pointer}', where no schema is expected. Put it under '$defs'.`,
+      )
     return { schema: at, place: pointer }
   }
   return { follow }

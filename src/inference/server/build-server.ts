@@ -20,7 +20,7 @@ import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, sendUnroutable } from './error-answers.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
-import { invalid, parseJson } from './request-body.ts'
+import { createBodyParser, invalid } from './request-body.ts'
 import { transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** Half a million tokens of English; what announces more is refused before it is read. */
@@ -111,10 +111,11 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
 
   refuseEncodedBodies(app, invalid)
   app.removeAllContentTypeParsers()
+  const parseBody = createBodyParser()
   app.addContentTypeParser<Buffer>(
     'application/json',
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
+    (_request: FastifyRequest, bytes: Buffer) => parseBody(bytes),
   )
 
   const admissions = createAdmissions({

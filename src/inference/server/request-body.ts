@@ -54,6 +54,20 @@ export const parseJson = (bytes: Uint8Array): unknown => {
   }
 }
 
+/** Reading more takes milliseconds. */
+const LONG = 32 * 1024
+
+/** Reads bodies one after another where they are long, and lets others have their turn between two of them. */
+export const createBodyParser = (): ((bytes: Uint8Array) => Promise<unknown>) => {
+  let last: Promise<unknown> = Promise.resolve()
+  return (bytes) => {
+    if (bytes.length <= LONG) return Promise.resolve().then(() => parseJson(bytes))
+    const turn = last.then(() => new Promise((resolve) => setImmediate(resolve)))
+    last = turn
+    return turn.then(() => parseJson(bytes))
+  }
+}
+
 /** `/messages/0/content` -> `messages[0].content`, as OpenAI names fields. */
 const paramOf = (path: string): string | undefined => {
   const [first, ...rest] = path

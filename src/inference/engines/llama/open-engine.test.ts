@@ -101,10 +101,7 @@ test('what a hot model writes under a schema is valid under it, whatever bytes a
     required: ['word', 'name'],
   }
   const hot = (seed: number) =>
-    answerOf(
-      engine,
-      ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: formatOf(schema) }),
-    )
+    answerOf(engine, ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: formatOf(schema) }))
   const answers = await Promise.all(Array.from({ length: 64 }, (_, seed) => hot(seed)))
   const shapes = answers.map((answer) => {
     const { word, name } = JSON.parse(answer)

@@ -1,4 +1,6 @@
 import type { ResponseFormat } from '../../engine.ts'
+import { InferenceError } from '../../errors.ts'
+import type { CompiledSchema } from '../../json/compile-schema.ts'
 import { anyText, type Closing, jsonObject, type ResponseGrammar, schemaResponse } from '../../json/response-grammar.ts'
 import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
 
@@ -10,6 +12,28 @@ export interface HeldFormat {
 }
 
 const MAX_KEPT = 16
+const MAX_SIZES = 256
+
+/**
+ * Refuses a schema whose shortest answer does not fit in an answer of `limit` tokens. A long one takes milliseconds to count,
+ * in which nothing else is computed: that is done once.
+ */
+export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
+  const sizes = new Map<string, number>()
+  return ({ key, smallest }: CompiledSchema, limit: number): void => {
+    // No token has less than a byte.
+    if (Buffer.byteLength(smallest) <= limit) return
+    const size = sizes.get(key) ?? tokenize(smallest).length
+    sizes.set(key, size)
+    if (sizes.size > MAX_SIZES) for (const [oldest] of [...sizes].slice(0, 1)) sizes.delete(oldest)
+    if (size > limit)
+      throw new InferenceError(
+        'invalid_request',
+        `The shortest answer that fits the JSON schema takes ${size} tokens, and this one may have ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
+        { param: 'max_tokens' },
+      )
+  }
+}
 
 /** The grammars that were used last, read once for all answers under them. */
 export const createResponseGrammars = (

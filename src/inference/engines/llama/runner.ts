@@ -1,6 +1,5 @@
 import type { ChatMessage, ChatRequest } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
-import type { CompiledSchema } from '../../json/compile-schema.ts'
 import { fasterApart, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
@@ -10,7 +9,7 @@ import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
 import type { Happening } from './protocol.ts'
-import { createResponseGrammars } from './response-grammars.ts'
+import { createResponseGrammars, createSizeCheck } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
 import { createSeats } from './seats.ts'
 import type { ModelFacts, Settings } from './settings.ts'
@@ -53,6 +52,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
     plainCache: model.plainCache,
   })
   const hold = createResponseGrammars(context)
+  const checkSize = createSizeCheck((text) => model.tokenize(text, false))
   const seats = createSeats(plan.slots, context, cache)
   const speculator =
     settings.draft === null ? null : await openSpeculator({ ...settings, ...plan, draft: settings.draft, model, costs })
@@ -67,18 +67,6 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
     endsGeneration: model.endsGeneration,
     apart: (streams) => fasterApart(costs, streams),
   })
-  /** An answer of so many tokens must be able to hold the schema's smallest one. */
-  const assertHolds = (limit: number, { smallest }: CompiledSchema): void => {
-    // No token has less than a byte.
-    if (Buffer.byteLength(smallest) <= limit) return
-    const needed = model.tokenize(smallest, false).length
-    if (needed <= limit) return
-    throw new InferenceError(
-      'invalid_request',
-      `The shortest answer that fits the JSON schema takes ${needed} tokens, and this one may have ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
-      { param: 'max_tokens' },
-    )
-  }
   return {
     facts: {
       parameters: model.parameters,
@@ -102,7 +90,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
       if (room < 1) throw refuse(`become ${prompt.length} tokens`)
       const { temperature, topP, seed, stop, responseFormat } = request
       const limit = Math.min(request.maxTokens ?? room, room)
-      if (responseFormat.type === 'json_schema') assertHolds(limit, responseFormat.compiled)
+      if (responseFormat.type === 'json_schema') checkSize(responseFormat.compiled, limit)
       const { grammar, closing } = hold(responseFormat)
       scheduler.add({
         id,

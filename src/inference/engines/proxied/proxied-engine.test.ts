@@ -175,7 +175,9 @@ describe('an engine that is a server of its own', () => {
 
   it('gets a format in its own spelling where it can force one, and says so where it cannot', async () => {
     const schema = { type: 'object' }
-    const asked = request('hello', { responseFormat: { type: 'json_schema', schema, compiled: compileSchema(schema, '') } })
+    const asked = request('hello', {
+      responseFormat: { type: 'json_schema', schema, compiled: compileSchema(schema, '') },
+    })
     const { engine, logged } = await open('mlc-llm')
     await collect(engine, asked)
     expect(JSON.parse((await logged())[1]!.replace('asked ', '')).response_format).toEqual({

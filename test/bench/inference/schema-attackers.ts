@@ -1,0 +1,32 @@
+import { request } from 'node:http'
+
+export const ATTACKERS = 8
+
+export interface Attack {
+  readonly port: number
+  readonly bodies: readonly string[]
+  readonly seconds: number
+}
+
+export interface Attacked {
+  readonly statuses: readonly number[]
+  /** Bytes. */
+  readonly largest: number
+  readonly asked: number
+}
+
+/** Asks, and says when which part of the answer came; resolves with the status. */
+export const chatOf = (port: number, body: string, heard: (at: number, text: string) => void): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' }
+    const asked = request(
+      { port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions', headers },
+      (response) => {
+        response.setEncoding('utf8')
+        response.on('data', (text: string) => heard(performance.now(), text))
+        response.on('end', () => resolve(response.statusCode ?? 0))
+      },
+    )
+    asked.on('error', reject)
+    asked.end(body)
+  })

@@ -1,0 +1,25 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { ATTACKERS, type Attack, type Attacked, chatOf } from './schema-attackers.ts'
+
+// Clients that ask without a pause, in a thread of their own: what they cost must not count as the server's delay.
+
+const { port, bodies, seconds } = workerData as Attack
+const until = Date.now() + seconds * 1000
+const statuses = new Set<number>()
+let [largest, asked] = [0, 0]
+
+const attack = async (): Promise<void> => {
+  while (Date.now() < until) {
+    let size = 0
+    const body = bodies[asked++ % bodies.length]!
+    statuses.add(
+      await chatOf(port, body, (_, text) => {
+        size += text.length
+      }),
+    )
+    largest = Math.max(largest, size)
+  }
+}
+
+await Promise.all(Array.from({ length: ATTACKERS }, attack))
+parentPort!.postMessage({ statuses: [...statuses], largest, asked } satisfies Attacked)

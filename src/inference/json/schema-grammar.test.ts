@@ -300,3 +300,17 @@ it('writes long strings and arrays as no more repetitions than llama.cpp takes',
   const counts = [...gbnf.matchAll(/\{\d+,(\d+)\}/g)].map(([, count]) => Number(count))
   expect(Math.max(...counts)).toBe(2000)
 })
+
+it('ends an answer before its ending would be longer than 64 KiB, however deep the schema leads', () => {
+  const words = { type: 'array', minItems: 30, items: { type: 'string', minLength: 20 } }
+  const node = { type: 'object', properties: { n: { $ref: '#/$defs/n' }, words }, required: ['words'] }
+  const schema = { $ref: '#/$defs/n', $defs: { n: node } }
+  const closing = schemaResponse(compileSchema(schema, '')).follow()
+  let written = ''
+  while (closing.take('{"n":')) written += '{"n":'
+  const ending = closing.ending()
+  expect(written.length).toBeGreaterThan(300)
+  expect(ending.length).toBeGreaterThan(64 * 1024 - 1000)
+  expect(ending.length).toBeLessThanOrEqual(64 * 1024)
+  expect(Compile(schema).Check(JSON.parse(written + ending))).toBe(true)
+})

@@ -8,7 +8,7 @@ import { screenUpdates } from './screen.ts'
 const handle = (request: Request): Promise<unknown> => {
   switch (request.kind) {
     case 'inspect':
-      return inspectFile(request.path, { expected: request.expected })
+      return inspectFile(request.path, request.options)
     case 'aggregate':
       return aggregateFiles(request.job)
     case 'screen':

@@ -203,8 +203,8 @@ describe('federated averaging', () => {
 
   it('adds up raw vectors of one length', async () => {
     const updates = [
-      { id: 'a', path: files.raw('a', [1, 2, 3]), numSamples: 3 },
-      { id: 'b', path: files.raw('b', [5, 2, -1]), numSamples: 1 },
+      { id: 'a', path: files.raw('a', [1, 2, 3]), rawVector: true, numSamples: 3 },
+      { id: 'b', path: files.raw('b', [5, 2, -1]), rawVector: true, numSamples: 1 },
     ]
     expect(await aggregate(updates)).toMatchObject({ format: 'raw', tensors: 1, elements: 3 })
     expect(readFileSync(files.path('out'))).toEqual(Buffer.from(encode('f32', [2, 2, 2])))
@@ -212,8 +212,8 @@ describe('federated averaging', () => {
 
   it('lets a device without samples count nothing', async () => {
     const updates = [
-      { id: 'a', path: files.raw('a', [1]), numSamples: 0 },
-      { id: 'b', path: files.raw('b', [5]), numSamples: 7 },
+      { id: 'a', path: files.raw('a', [1]), rawVector: true, numSamples: 0 },
+      { id: 'b', path: files.raw('b', [5]), rawVector: true, numSamples: 7 },
     ]
     expect((await aggregate(updates)).weights).toEqual([
       { id: 'a', weight: 0 },
@@ -228,8 +228,8 @@ describe('what cannot be combined', () => {
 
   it('is refused naming the device whose vector has another length', async () => {
     const updates = [
-      { id: 'a', path: files.raw('a', [1, 2]), numSamples: 1 },
-      { id: 'pixel-7', path: files.raw('b', [1, 2, 3]), numSamples: 1 },
+      { id: 'a', path: files.raw('a', [1, 2]), rawVector: true, numSamples: 1 },
+      { id: 'pixel-7', path: files.raw('b', [1, 2, 3]), rawVector: true, numSamples: 1 },
     ]
     await expect(aggregate(updates)).rejects.toMatchObject(
       refusal(

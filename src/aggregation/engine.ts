@@ -9,6 +9,7 @@ import { nameOfUpdate, openRound, type RoundFiles } from './round-files.ts'
 import { roundsIn } from './state-file.ts'
 import { STRATEGIES } from './strategies.ts'
 import type { Chunk, Strategy } from './strategy.ts'
+import { firstOpaque, passUnchanged } from './unchanged.ts'
 
 /** By device id, whatever the order of arrival. Throws conflict when they cannot be ordered or weighed. */
 const inOrder = (updates: readonly Update[]): readonly Update[] => {
@@ -41,6 +42,8 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
     roundsBefore,
     privacy: job.privacy,
   })
+  const opaque = firstOpaque(updates)
+  if (opaque !== null) return passUnchanged(job, updates, opaque, strategy)
   const files = await openRound(job, updates, strategy)
   let done = false
   try {

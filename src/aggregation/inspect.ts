@@ -1,43 +1,88 @@
 import { badRequest } from '../domain/errors.ts'
 import { detectFormat } from '../tensors/detect.ts'
+import { adviceFor, type DetectedFormat, formatOf, titleOf } from '../tensors/formats.ts'
 import { type Layout, layoutOf, requireSameLayout } from '../tensors/layout.ts'
-import { readWeights } from '../tensors/read-weights.ts'
+import { createPlausibility, mayBeDeclaredVector, readRaw } from '../tensors/raw.ts'
+import { readWeights, requireSound } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
-import { startsLikeZip } from '../tensors/zip.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
 import { type OpenFile, openFile, readFully } from './files.ts'
-import type { Inspection } from './job.ts'
+import type { Inspection, InspectionOptions, RawVectors } from './job.ts'
 import { createKernel, isFloat, type Kernel } from './kernel.ts'
 
 const COLUMNS = 65_536
 
 /**
- * Looks at an uploaded weight file before it is kept. With `expected` the file must be a container of that layout;
- * without, any readable one passes, and so do bytes in no container we know (layout null, not scanned).
+ * Looks at an uploaded file before it is kept. With `expected` it must be weights of that layout; without, any readable
+ * weight file passes, and so does content that is not weights: with layout null, and a warning that names it.
  * Throws bad_request naming the first difference, the damage, or the tensor and element that is NaN or infinite.
  */
-export const inspectFile = async (
-  path: string,
-  { expected }: { readonly expected: Layout | null },
-): Promise<Inspection> => {
+export const inspectFile = async (path: string, options: InspectionOptions): Promise<Inspection> => {
+  const { expected, rawVectors } = options
   const file = openFile(path, 'r')
   try {
-    // A zip that is neither .pt nor .npz is a container that cannot be read, not a vector.
-    if (detectFormat(file) === null && !startsLikeZip(file.read(0, Math.min(4, file.size)))) {
-      if (expected === null) return { format: 'raw', layout: null }
-      throw badRequest(
-        `The update is no weight file that we know, but the round's model has ${expected.length} named tensors. ` +
-          'Send them as .safetensors, .pt or .pth, .npz or .npy.',
-      )
+    const format = detectFormat(file)
+    const isDeclared = rawVectors === 'declared'
+    if (format === null || !formatOf(format).readable) {
+      if (!isDeclared) return expected === null ? inspectOpaque(file, format, rawVectors) : refuse(format, expected)
+      if (!mayBeDeclaredVector(format, file.size))
+        throw badRequest(
+          `A bare float32 vector was announced (raw_vector, or a file name in .f32), but the file is ${titleOf(format)}. ` +
+            'Send little-endian float32 values and nothing else.',
+        )
     }
-    const weights = readWeights(file)
+    const weights = readWeights(file, { rawVector: isDeclared })
     if (expected !== null) requireSameLayout(expected, weights, 'The update')
     await requireFinite(path, file, weights.tensors)
-    return { format: weights.format, layout: layoutOf(weights) }
+    return { format, rawVector: weights.format === 'raw', layout: layoutOf(weights), warning: null }
   } finally {
     file.close()
   }
+}
+
+const refuse = (format: DetectedFormat | null, expected: Layout): never => {
+  throw badRequest(
+    `The update is ${titleOf(format)}, but the round's model has ${expected.length} named tensors. ` +
+      'Send them as .safetensors, .pt or .pth, .npz or .npy.',
+  )
+}
+
+const inspectOpaque = (file: OpenFile, format: DetectedFormat | null, rawVectors: RawVectors): Inspection => {
+  if (format !== null) requireSound(file, format)
+  const doubt = format === null && rawVectors === 'plausible' ? doubtAbout(file) : null
+  if (format === null && rawVectors === 'plausible' && doubt === null) {
+    const weights = readRaw(file)
+    return {
+      format,
+      rawVector: true,
+      layout: layoutOf(weights),
+      warning:
+        `The file was taken for a bare vector of ${file.size / 4} float32 values. Start the round or job with ` +
+        'raw_vector: true, or name the file .f32, to say that it is one.',
+    }
+  }
+  const why = doubt === null ? '' : ` (${doubt})`
+  return {
+    format,
+    rawVector: false,
+    layout: null,
+    warning: `The file is ${titleOf(format)}${why}; it is kept, but never averaged with others. ${adviceFor(format)}`,
+  }
+}
+
+/** Why bytes that are not recognized are no float32 vector; null: they can be taken for one. */
+const doubtAbout = (file: OpenFile): string | null => {
+  if (file.size === 0) return 'it is empty'
+  if (file.size % 4 !== 0) return `its ${file.size} bytes are no whole number of float32 values`
+  const plausibility = createPlausibility()
+  const chunk = new Float32Array(Math.min(COLUMNS, file.size / 4))
+  for (let at = 0; at < file.size; at += chunk.byteLength) {
+    const values = chunk.subarray(0, Math.min(chunk.length, (file.size - at) / 4))
+    readFully(file.fd, new Uint8Array(values.buffer, 0, values.byteLength), at)
+    plausibility.add(values)
+  }
+  return plausibility.doubt()
 }
 
 /** One per thread: a fresh WebAssembly memory costs more than reading a small file. */

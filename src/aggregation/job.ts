@@ -1,4 +1,5 @@
 import type { StrategySettings } from '../domain/strategy-settings.ts'
+import type { DetectedFormat } from '../tensors/formats.ts'
 import type { Layout } from '../tensors/layout.ts'
 import type { WeightFormat } from '../tensors/weight-file.ts'
 
@@ -6,6 +7,8 @@ export interface Update {
   /** The user-chosen device id: updates are added up in the order of these, by UTF-16 code units. */
   readonly id: string
   readonly path: string
+  /** It was declared a bare float32 vector, or was taken for one. */
+  readonly rawVector?: boolean
   readonly numSamples: number
   /** SCAFFOLD: the change of the device's control variate, with the model's layout. */
   readonly controlPath?: string
@@ -19,6 +22,8 @@ export interface AggregationJob {
   readonly strategy: StrategySettings
   /** The distributed model, whose container, metadata and further content the result takes over; null: the first update. */
   readonly globalPath: string | null
+  /** The distributed model is a bare float32 vector, and so is everything that comes with it but the updates. */
+  readonly rawVector?: boolean
   readonly updates: readonly Update[]
   /** What the strategy kept at the end of the job's last round; null in the first. */
   readonly statePath: string | null
@@ -58,7 +63,8 @@ export interface AdaptiveClipping {
 }
 
 export interface AggregationResult {
-  readonly format: WeightFormat
+  /** Of content that is not weights: what was recognized in it; null: nothing we know. */
+  readonly format: WeightFormat | DetectedFormat | null
   readonly tensors: number
   readonly elements: number
   /** What each update counted for, summing to 1, in the order of ids. */
@@ -80,7 +86,8 @@ export interface PrivacyOutcome {
 export interface ScreeningJob {
   /** What changes are measured from; null: from zero. */
   readonly globalPath: string | null
-  readonly updates: readonly { readonly id: string; readonly path: string }[]
+  readonly rawVector?: boolean
+  readonly updates: readonly Pick<Update, 'id' | 'path' | 'rawVector'>[]
   /** Files `<scratchPath>.*` are scratch space, removed at the end. */
   readonly scratchPath: string
 }
@@ -96,15 +103,32 @@ export interface Screened {
   readonly nonFinite: number
 }
 
+/**
+ * What to make of content that is not recognized: `declared` to be a bare float32 vector, taken for one where it is
+ * `plausible`, or left as it is.
+ */
+export type RawVectors = 'declared' | 'plausible' | 'none'
+
+export interface InspectionOptions {
+  /** Null: any content is taken. */
+  readonly expected: Layout | null
+  readonly rawVectors: RawVectors
+}
+
 export interface Inspection {
-  readonly format: WeightFormat
-  /** Null for a file that is no container we know: bytes taken as they are. */
+  /** What was recognized; null: nothing we know. */
+  readonly format: DetectedFormat | null
+  /** It is a bare float32 vector: declared, or taken for one. */
+  readonly rawVector: boolean
+  /** Null for content that is not weights: bytes taken as they are, never added up. */
   readonly layout: Layout | null
+  /** What whoever sent it should know. */
+  readonly warning: string | null
 }
 
 /** What travels to a worker thread and back. */
 export type Request =
-  | { readonly kind: 'inspect'; readonly path: string; readonly expected: Layout | null }
+  | { readonly kind: 'inspect'; readonly path: string; readonly options: InspectionOptions }
   | { readonly kind: 'aggregate'; readonly job: AggregationJob }
   | { readonly kind: 'screen'; readonly job: ScreeningJob }
 

@@ -136,7 +136,12 @@ describe('median and trimmed mean of files', () => {
     aggregateFiles(
       jobOf({
         strategy: strategySettings(name, options),
-        updates: Array.from({ length: count }, (_, k) => ({ id: `d${k}`, path: write(k), numSamples: k * 100 })),
+        updates: Array.from({ length: count }, (_, k) => ({
+          id: `d${k}`,
+          path: write(k),
+          rawVector: true,
+          numSamples: k * 100,
+        })),
         outputPath: files.path('out'),
       }),
     )

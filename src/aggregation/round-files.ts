@@ -11,10 +11,20 @@ import { type RowSource, WeightRows } from './weight-rows.ts'
 
 export const nameOfUpdate = (id: string): string => `update of device '${id}'`
 
-export const readTemplate = (path: string): WeightFile => {
+export const updateSource = ({
+  id,
+  path,
+  rawVector = false,
+}: Pick<Update, 'id' | 'path' | 'rawVector'>): RowSource => ({
+  label: nameOfUpdate(id),
+  path,
+  rawVector,
+})
+
+export const readTemplate = ({ path, rawVector = false }: Pick<Update, 'path' | 'rawVector'>): WeightFile => {
   const file = openFile(path, 'r')
   try {
-    return readWeights(file)
+    return readWeights(file, { rawVector })
   } finally {
     file.close()
   }
@@ -47,16 +57,16 @@ const globalSource = (job: AggregationJob): RowSource => {
       `Strategy '${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} measures changes from the model that ` +
         'the round distributes, and this round has none that can be read. Start it with a model.',
     )
-  return { label: 'model of the round', path: job.globalPath }
+  return { label: 'model of the round', path: job.globalPath, rawVector: job.rawVector ?? false }
 }
 
-const controlSource = ({ id, controlPath }: Update): RowSource => {
+const controlSource = ({ id, controlPath }: Update, rawVector: boolean): RowSource => {
   if (controlPath === undefined)
     throw conflict(
       `The ${nameOfUpdate(id)} came without the change of its control variate, which the strategy needs. ` +
         'Send it as the file field `control`.',
     )
-  return { label: `control variate of device '${id}'`, path: controlPath }
+  return { label: `control variate of device '${id}'`, path: controlPath, rawVector }
 }
 
 const openBases = async (
@@ -68,7 +78,9 @@ const openBases = async (
   const rowOf = new Map<string, number>()
   const of = updates.map(({ id, basePath }) => {
     const source =
-      basePath === undefined ? globalSource(job) : { label: `model that device '${id}' started from`, path: basePath }
+      basePath === undefined
+        ? globalSource(job)
+        : { label: `model that device '${id}' started from`, path: basePath, rawVector: job.rawVector ?? false }
     if (!rowOf.has(source.path)) rowOf.set(source.path, sources.push(source) - 1)
     return rowOf.get(source.path)!
   })
@@ -97,15 +109,18 @@ export const openRound = async (
   }
   const rowsOf = async (sources: readonly RowSource[], kind: string): Promise<WeightRows> =>
     keep(await WeightRows.open(sources, template, `${job.outputPath}.${kind}`))
-  const templatePath = job.globalPath ?? updates[0]!.path
-  const template = readTemplate(templatePath)
+  const origin = job.globalPath === null ? updates[0]! : { path: job.globalPath, rawVector: job.rawVector ?? false }
+  const templatePath = origin.path
+  const template = readTemplate(origin)
   try {
-    const rows = await rowsOf(
-      updates.map(({ id, path }) => ({ label: nameOfUpdate(id), path })),
-      'row',
-    )
+    const rows = await rowsOf(updates.map(updateSource), 'row')
     const global = needs.global ? await rowsOf([globalSource(job)], 'global') : null
-    const controls = needs.controls ? await rowsOf(updates.map(controlSource), 'control') : null
+    const controls = needs.controls
+      ? await rowsOf(
+          updates.map((update) => controlSource(update, job.rawVector ?? false)),
+          'control',
+        )
+      : null
     const bases = needs.bases ? await openBases(job, updates, template) : null
     if (bases !== null) keep(bases.rows)
     const paths = { before: job.statePath, after: job.stateOutputPath }

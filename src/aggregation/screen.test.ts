@@ -16,7 +16,7 @@ const model = (name: string, w: readonly number[], half: readonly number[]): str
 const screen = (updates: Readonly<Record<string, string>>, globalPath: string | null) =>
   screenUpdates({
     globalPath,
-    updates: Object.entries(updates).map(([id, path]) => ({ id, path })),
+    updates: Object.entries(updates).map(([id, path]) => ({ id, path, rawVector: true })),
     scratchPath: files.path('scratch'),
   })
 
@@ -72,8 +72,8 @@ describe('screening', () => {
     const workers = new AggregationWorkers()
     try {
       const updates = [
-        { id: 'a', path: files.raw('a', [3, 4]) },
-        { id: 'b', path: files.raw('b', [1]) },
+        { id: 'a', path: files.raw('a', [3, 4]), rawVector: true },
+        { id: 'b', path: files.raw('b', [1]), rawVector: true },
       ]
       const scratchPath = files.path('scratch')
       await expect(workers.screen({ globalPath: null, updates, scratchPath })).rejects.toMatchObject({

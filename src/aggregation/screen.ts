@@ -5,7 +5,7 @@ import type { Screened, ScreeningJob } from './job.ts'
 import { createKernel, type FloatType, isFloat, type Kernel } from './kernel.ts'
 import { rankMean } from './rank-mean.ts'
 import { compareIds } from './receipt.ts'
-import { nameOfUpdate, readTemplate } from './round-files.ts'
+import { readTemplate, updateSource } from './round-files.ts'
 import type { Chunk } from './strategy.ts'
 import { WeightRows } from './weight-rows.ts'
 
@@ -17,14 +17,15 @@ import { WeightRows } from './weight-rows.ts'
 export const screenUpdates = async (job: ScreeningJob): Promise<readonly Screened[]> => {
   const updates = [...job.updates].sort((a, b) => compareIds(a.id, b.id))
   if (updates.length === 0) throw conflict('There are no updates to screen.')
-  const template = readTemplate(job.globalPath ?? updates[0]!.path)
-  const sources = updates.map(({ id, path }) => ({ label: nameOfUpdate(id), path }))
+  const origin = job.globalPath === null ? updates[0]! : { path: job.globalPath, rawVector: job.rawVector ?? false }
+  const template = readTemplate(origin)
+  const sources = updates.map(updateSource)
   const rows = await WeightRows.open(sources, template, `${job.scratchPath}.row`)
   let global: WeightRows | null = null
   try {
     if (job.globalPath !== null)
       global = await WeightRows.open(
-        [{ label: 'model of the round', path: job.globalPath }],
+        [{ label: 'model of the round', path: job.globalPath, rawVector: job.rawVector ?? false }],
         template,
         `${job.scratchPath}.global`,
       )

@@ -176,7 +176,7 @@ describe('optimisers on the server', () => {
   })
 
   it('are refused without a model to measure changes from', async () => {
-    const updates = [{ id: 'a', path: files.raw('a', [1]), numSamples: 1 }]
+    const updates = [{ id: 'a', path: files.raw('a', [1]), rawVector: true, numSamples: 1 }]
     await expect(
       aggregateFiles(jobOf({ strategy: strategySettings('fedopt'), updates, outputPath: files.path('out') })),
     ).rejects.toMatchObject({

@@ -9,6 +9,8 @@ import { FilePool, openFile } from './files.ts'
 export interface RowSource {
   readonly label: string
   readonly path: string
+  /** Content that is not recognized is a bare float32 vector. */
+  readonly rawVector: boolean
 }
 
 /** Where one file keeps the template's tensors; a few bytes per tensor, because there may be many files. */
@@ -49,8 +51,8 @@ export class WeightRows {
     const places: Places[] = []
     const scratches = sources.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
     try {
-      for (const [row, { label, path }] of sources.entries())
-        places.push(await blaming(label, () => locate(path, template, scratches[row]!)))
+      for (const [row, source] of sources.entries())
+        places.push(await blaming(source.label, () => locate(source, template, scratches[row]!)))
     } catch (error) {
       for (const scratch of scratches) scratch.remove()
       throw error
@@ -78,10 +80,10 @@ export class WeightRows {
   }
 }
 
-const locate = async (path: string, template: WeightFile, scratch: ScratchFile): Promise<Places> => {
+const locate = async ({ path, rawVector }: RowSource, template: WeightFile, scratch: ScratchFile): Promise<Places> => {
   const file = openFile(path, 'r')
   try {
-    const weights = readWeights(file)
+    const weights = readWeights(file, { rawVector })
     requireSameLayout(layoutOf(template), weights, 'The update')
     const byName = new Map(weights.tensors.map((tensor) => [tensor.name, tensor]))
     const offsets = new Float64Array(template.tensors.length)

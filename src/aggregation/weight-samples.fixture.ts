@@ -61,7 +61,10 @@ export const valuesIn = (path: string): Record<string, (number | bigint)[]> => {
   const file = openFile(path, 'r')
   try {
     return Object.fromEntries(
-      readWeights(file).tensors.map((each) => [each.name, decode(each.dtype, readTensorBytes(file, each))]),
+      readWeights(file, { rawVector: true }).tensors.map((each) => [
+        each.name,
+        decode(each.dtype, readTensorBytes(file, each)),
+      ]),
     )
   } finally {
     file.close()

@@ -31,14 +31,14 @@ describe('the aggregation workers', () => {
   it('inspect and aggregate files, many at a time', async () => {
     const job = jobOf({
       updates: [
-        { id: 'a', path: files.raw('a', [1, 2]), numSamples: 1 },
-        { id: 'b', path: files.raw('b', [3, 4]), numSamples: 1 },
+        { id: 'a', path: files.raw('a', [1, 2]), rawVector: true, numSamples: 1 },
+        { id: 'b', path: files.raw('b', [3, 4]), rawVector: true, numSamples: 1 },
       ],
       outputPath: files.path('out'),
     })
     const [result, ...inspections] = await Promise.all([
       workers.aggregate(job),
-      ...Array.from({ length: 20 }, () => workers.inspect(net, { expected: null })),
+      ...Array.from({ length: 20 }, () => workers.inspect(net, { expected: null, rawVectors: 'none' })),
     ])
     expect(result).toEqual({
       format: 'raw',
@@ -59,10 +59,12 @@ describe('the aggregation workers', () => {
   })
 
   it('hand errors on as what they were', async () => {
-    const refused = await workers.inspect(`${FIXTURES}weights/net_truncated.pt`, { expected: null }).catch((e) => e)
+    const refused = await workers
+      .inspect(`${FIXTURES}weights/net_truncated.pt`, { expected: null, rawVectors: 'none' })
+      .catch((e) => e)
     expect(refused).toBeInstanceOf(ServiceError)
     expect(refused.toJSON()).toEqual({ error: 'bad_request', message: expect.any(String), status_code: 400 })
-    await expect(workers.inspect(files.path('gone'), { expected: null })).rejects.toMatchObject({
+    await expect(workers.inspect(files.path('gone'), { expected: null, rawVectors: 'none' })).rejects.toMatchObject({
       code: 'internal_error',
       message: expect.stringContaining('ENOENT'),
     })
@@ -71,9 +73,9 @@ describe('the aggregation workers', () => {
   it('lose only the job that kills a thread, and go on with another', async () => {
     const path = heapFiller()
     const outcomes = await Promise.allSettled([
-      workers.inspect(net, { expected: null }),
-      workers.inspect(path, { expected: null }),
-      workers.inspect(net, { expected: null }),
+      workers.inspect(net, { expected: null, rawVectors: 'none' }),
+      workers.inspect(path, { expected: null, rawVectors: 'none' }),
+      workers.inspect(net, { expected: null, rawVectors: 'none' }),
     ])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(outcomes[1]).toMatchObject({
@@ -85,9 +87,13 @@ describe('the aggregation workers', () => {
   })
 
   it('reject what waits or comes later once they are closed', async () => {
-    const waiting = [1, 2, 3].map(() => workers.inspect(net, { expected: null }).catch((error) => error.message))
+    const waiting = [1, 2, 3].map(() =>
+      workers.inspect(net, { expected: null, rawVectors: 'none' }).catch((error) => error.message),
+    )
     await workers.close()
     expect(await Promise.all(waiting)).toEqual(new Array(3).fill('The service is shutting down.'))
-    await expect(workers.inspect(net, { expected: null })).rejects.toMatchObject({ code: 'internal_error' })
+    await expect(workers.inspect(net, { expected: null, rawVectors: 'none' })).rejects.toMatchObject({
+      code: 'internal_error',
+    })
   })
 })

@@ -1,5 +1,4 @@
-import type { Layout } from '../tensors/layout.ts'
-import type { AggregationJob, AggregationResult, Inspection, Screened, ScreeningJob } from './job.ts'
+import type { AggregationJob, AggregationResult, Inspection, InspectionOptions, Screened, ScreeningJob } from './job.ts'
 import { JobThread } from './job-thread.ts'
 
 /**
@@ -17,12 +16,12 @@ export class AggregationWorkers {
   }
 
   /**
-   * Reads a weight file, compares it with `expected` and looks for NaN and infinities. Without an expectation a file
-   * that is no known container passes as it is, with layout null.
+   * Reads a weight file, compares it with `expected` and looks for NaN and infinities. Without an expectation content that
+   * is not weights passes as it is, with layout null and a warning.
    * Throws bad_request naming the first difference or fault.
    */
-  inspect(path: string, options: { readonly expected: Layout | null }): Promise<Inspection> {
-    return this.#inspections.run({ kind: 'inspect', path, expected: options.expected }) as Promise<Inspection>
+  inspect(path: string, options: InspectionOptions): Promise<Inspection> {
+    return this.#inspections.run({ kind: 'inspect', path, options }) as Promise<Inspection>
   }
 
   /** Many weight files into one at `outputPath`. Throws conflict, naming the update, when they cannot be combined. */

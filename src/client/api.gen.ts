@@ -10511,6 +10511,8 @@ export interface operations {
                         /** @description An update weighs its samples up to this; 1 */
                         max_weight?: number;
                     };
+                    /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                    raw_vector?: boolean;
                 };
             };
         };
@@ -10582,6 +10584,8 @@ export interface operations {
                             range: number;
                             max_weight: number;
                         };
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -10721,6 +10725,8 @@ export interface operations {
                             range: number;
                             max_weight: number;
                         };
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -10855,6 +10861,8 @@ export interface operations {
                                 range: number;
                                 max_weight: number;
                             };
+                            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                            raw_vector?: boolean;
                             accuracy?: number | null;
                             loss?: number | null;
                         }[];
@@ -10991,6 +10999,8 @@ export interface operations {
                             range: number;
                             max_weight: number;
                         };
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -11138,6 +11148,8 @@ export interface operations {
                             range: number;
                             max_weight: number;
                         };
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         accuracy?: number | null;
                         loss?: number | null;
                     };
@@ -11258,6 +11270,8 @@ export interface operations {
                             range: number;
                             max_weight: number;
                         };
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         /** @description The norm that updates are clipped to when they are added up */
                         clip_norm?: number;
                         model: {
@@ -12491,6 +12505,8 @@ export interface operations {
                                 loss_improvement_below: number;
                                 patience: number;
                             } | null;
+                            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                            raw_vector?: boolean;
                             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                             reason: string | null;
                             waiting_until: string | null;
@@ -12749,6 +12765,8 @@ export interface operations {
                         loss_improvement_below: number;
                         patience: number;
                     };
+                    /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                    raw_vector?: boolean;
                 };
             };
         };
@@ -12805,6 +12823,8 @@ export interface operations {
                             loss_improvement_below: number;
                             patience: number;
                         } | null;
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                         reason: string | null;
                         waiting_until: string | null;
@@ -12949,6 +12969,8 @@ export interface operations {
                             loss_improvement_below: number;
                             patience: number;
                         } | null;
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                         reason: string | null;
                         waiting_until: string | null;
@@ -13130,6 +13152,8 @@ export interface operations {
                                 range: number;
                                 max_weight: number;
                             };
+                            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                            raw_vector?: boolean;
                             accuracy?: number | null;
                             loss?: number | null;
                         }[];
@@ -13260,6 +13284,8 @@ export interface operations {
                             loss_improvement_below: number;
                             patience: number;
                         } | null;
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
                         reason: string | null;
                         waiting_until: string | null;
@@ -15252,6 +15278,8 @@ export interface operations {
                             range: number;
                             max_weight: number;
                         };
+                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+                        raw_vector?: boolean;
                         accuracy?: number | null;
                         loss?: number | null;
                     };

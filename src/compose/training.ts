@@ -15,6 +15,7 @@ import { createAbsentDevicesStore } from '../features/rounds/absent-devices.stor
 import { createAggregationsService } from '../features/rounds/aggregations.service.ts'
 import { createCombinations } from '../features/rounds/combinations.service.ts'
 import { createLeasesStore } from '../features/rounds/leases.store.ts'
+import { createModelContents } from '../features/rounds/model-content.service.ts'
 import { createParticipantsStore } from '../features/rounds/participants.store.ts'
 import { createParticipation } from '../features/rounds/participation.service.ts'
 import { createRoundEndings } from '../features/rounds/round-endings.service.ts'
@@ -100,10 +101,12 @@ export const composeTraining = (
   const reaching = createRoundReach({ database, groups, federations })
   const { scopeOf } = reaching
   const reviews = createRoundReviews({ store: roundsStore, absent, selection, endings, scopeOf, now })
+  const contents = createModelContents({ blobs, workers })
   const rounds = createRoundsService({
     database,
     store: roundsStore,
     models,
+    contents,
     reaching,
     starts,
     secure: secureSteps,
@@ -134,6 +137,7 @@ export const composeTraining = (
   const combinations = createCombinations({
     blobs,
     workers,
+    contents,
     sums: createSecureSums({ database, store: secureStore }),
   })
   const updatesStore = createUpdatesStore()
@@ -143,7 +147,7 @@ export const composeTraining = (
     rounds,
     starts,
     secure: secureSteps,
-    isReadable: combinations.isReadable,
+    contents,
     ledger,
   })
   const jobs = createJobsService({
@@ -180,7 +184,7 @@ export const composeTraining = (
     participants,
     updates: updatesStore,
     reviews,
-    admission: createUpdateAdmission({ database, participants, updates: updatesStore, blobs, workers }),
+    admission: createUpdateAdmission({ database, participants, updates: updatesStore, workers, contents }),
     acceptance: createUpdateAcceptance({
       database,
       store: roundsStore,

@@ -117,6 +117,8 @@ export interface UpdateTrainingColumns {
   control_sha256: string | null
   base_round_id: string | null
   staleness: number | null
+  /** Added by 0009-raw-vectors. */
+  raw_vector: Generated<boolean>
 }
 
 export interface SecureRoundRow {

@@ -10,26 +10,17 @@ export type DownloadFormat = (typeof DOWNLOAD_FORMATS)[number]
 
 export const MODEL_DESCRIPTION_MAX = 1000
 
-/** What the bytes of a file were recognised as, whatever its name says. */
-export type Container =
-  | 'safetensors'
-  | 'torch-zip'
-  | 'torch-legacy'
-  | 'npz'
-  | 'npy'
-  | 'raw'
-  | 'onnx'
-  | 'hdf5'
-  | 'gguf'
-  | 'pickle'
-
-const FORMAT_OF_CONTAINER: Readonly<Partial<Record<Container, VersionFormat>>> = {
-  'torch-zip': 'pytorch',
-  'torch-legacy': 'pytorch',
-  safetensors: 'pytorch',
-  onnx: 'onnx',
-  hdf5: 'tensorflow',
-  pickle: 'sklearn',
+/** What the bytes of an upload were recognized as, whatever its name says. */
+export interface RecognizedContent {
+  /** With its article, for messages: 'an ONNX model'. */
+  readonly title: string
+  /** Formats whose files may look so. */
+  readonly versions: readonly VersionFormat[]
+  /** Whether the first of `versions` follows from the content alone. */
+  readonly decides: boolean
+  /** Whether training jobs can aggregate it; else what would work. */
+  readonly readable: boolean
+  readonly advice: string
 }
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, VersionFormat>> = {
@@ -44,38 +35,35 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, VersionFormat>> = {
   ubj: 'xgboost',
 }
 
-/** Containers that can hold each format; a safetensors file may come from any framework that has arrays. */
-const CONTAINERS_OF_FORMAT: Readonly<Record<VersionFormat, readonly Container[]>> = {
-  pytorch: ['torch-zip', 'torch-legacy', 'safetensors', 'npz', 'npy', 'raw', 'pickle'],
-  tensorflow: ['hdf5', 'safetensors', 'npz', 'npy', 'raw'],
-  onnx: ['onnx'],
-  sklearn: ['pickle', 'npz', 'npy', 'safetensors', 'raw'],
-  xgboost: ['pickle', 'npz', 'npy', 'raw'],
-}
-
 export const extensionOf = (fileName: string): string => /\.([A-Za-z0-9]+)$/.exec(fileName)?.[1]?.toLowerCase() ?? ''
 
 /**
  * The format of an upload: the field when given, else the content, else the extension, else the model's framework.
- * A named format that contradicts recognised content is kept, with a warning for the uploader.
+ * A named format that contradicts recognized content is kept, with a warning for the uploader; so is content that
+ * training jobs cannot aggregate.
  */
 export const formatOfUpload = (upload: {
   readonly named: VersionFormat | undefined
-  readonly container: Container | null
+  readonly content: RecognizedContent | null
   readonly fileName: string
   readonly framework: Framework
 }): { format: VersionFormat; warnings: string[] } => {
-  const { named, container, fileName, framework } = upload
-  if (named === undefined) {
-    const fromContent = container === null ? undefined : FORMAT_OF_CONTAINER[container]
-    return { format: fromContent ?? FORMAT_OF_EXTENSION[extensionOf(fileName)] ?? framework, warnings: [] }
-  }
-  const contradicts = container !== null && !CONTAINERS_OF_FORMAT[named].includes(container)
+  const { named, content, fileName, framework } = upload
+  const fromContent = content?.decides ? content.versions[0] : undefined
+  const format = named ?? fromContent ?? FORMAT_OF_EXTENSION[extensionOf(fileName)] ?? framework
+  const contradicts = named !== undefined && content !== null && !content.versions.includes(named)
   return {
-    format: named,
-    warnings: contradicts ? [`The format was given as ${named}, but the bytes are those of a ${container} file.`] : [],
+    format,
+    warnings: [
+      ...(contradicts ? [`The format was given as ${named}, but the file is ${content.title}.`] : []),
+      ...(content === null || content.readable ? [] : [notAggregable(content)]),
+    ],
   }
 }
+
+/** Said when such a file is uploaded, and when a training job is started on it. */
+export const notAggregable = ({ title, advice }: Pick<RecognizedContent, 'title' | 'advice'>): string =>
+  `The file is ${title}: devices can be given it, but training jobs cannot aggregate it. ${advice}`
 
 const SEMANTIC = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/
 

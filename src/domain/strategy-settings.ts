@@ -83,6 +83,9 @@ const allowing = (what: 'privacy' | 'secureAggregation'): string =>
 const NEED_A_MODEL: readonly StrategyName[] = ['scaffold', 'fedopt', 'fedadam']
 
 /** Throws bad_request where a round of its own, without a job, cannot have the strategy (null: none was asked for). */
+export const needsModel = (strategy: StrategySettings | null, isPrivate: boolean): boolean =>
+  strategy !== null && (isPrivate || NEED_A_MODEL.includes(strategy.name))
+
 export const requireStandsAlone = (
   strategy: StrategySettings | null,
   { hasModel, isPrivate }: { readonly hasModel: boolean; readonly isPrivate: boolean },
@@ -92,7 +95,7 @@ export const requireStandsAlone = (
   if (STRATEGY_RULES[name].asynchronous) {
     throw badRequest(`strategy '${name}' is for training jobs: its devices deliver to later rounds. Start a job.`)
   }
-  if (!hasModel && (isPrivate || NEED_A_MODEL.includes(name))) {
+  if (!hasModel && needsModel(strategy, isPrivate)) {
     const what = isPrivate ? 'privacy' : `strategy '${name}'`
     throw badRequest(`global_model_id is required with ${what}, which works on the changes of a model.`)
   }

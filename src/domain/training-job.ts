@@ -86,6 +86,8 @@ export interface JobSettings {
     readonly maxWeight?: number | undefined
   } | null
   readonly stopWhen: StopRule | null
+  /** Its model and updates are bare float32 vectors. */
+  readonly rawVector?: true
 }
 
 export const JOB_ROUNDS = { min: 1, max: 10_000, default: 10 } as const

@@ -37,6 +37,19 @@ export class ByteCursor {
     return this.#window.subarray(this.#next - length, this.#next)
   }
 
+  /** Passes over `length` bytes, without reading those that are not at hand. Throws bad_request past the end. */
+  skip(length: number): void {
+    if (this.#next + length <= this.#window.length) {
+      this.#next += length
+      return
+    }
+    const to = this.position + length
+    this.#requireInside(to)
+    this.#window = new Uint8Array(0)
+    this.#windowStart = to
+    this.#next = 0
+  }
+
   u16(): number {
     return viewOf(this.take(2)).getUint16(0, true)
   }
@@ -62,16 +75,20 @@ export class ByteCursor {
 
   #fill(length: number): void {
     const start = this.position
-    if (start + length > this.#end)
-      throw badRequest(
-        `${this.#what} is truncated: bytes ${start} to ${start + length} are needed, but it ends at ${this.#end}. ` +
-          'Send the whole file again.',
-      )
+    this.#requireInside(start + length)
     // Copied: the source may reuse its buffer, and the window outlives the call.
     this.#window = copyOf(
       readExactly(this.#source, start, Math.min(Math.max(length, WINDOW), this.#end - start), this.#what),
     )
     this.#windowStart = start
     this.#next = 0
+  }
+
+  #requireInside(end: number): void {
+    if (end > this.#end)
+      throw badRequest(
+        `${this.#what} is truncated: bytes ${this.position} to ${end} are needed, but it ends at ${this.#end}. ` +
+          'Send the whole file again.',
+      )
   }
 }

@@ -1,3 +1,4 @@
+import { zipSync } from 'fflate'
 import { expect, it } from 'vitest'
 import { fixture, fixtureBytes, fixtureNames } from '../../test/fixtures/weights/open.ts'
 import { detectFormat } from './detect.ts'
@@ -27,15 +28,35 @@ it.each([
   ['onnx', '\x08\x03B\x04\x0a\0\x10\x09:\x10\x12\x04main'],
   ['safetensors', '\xff\xff\xff\xff\xff\xff\xff\x7f{"weight":{"dtype":"F32","shape"'],
   ['safetensors', '\x02\0\0\0\0\0\0\0{}'],
+  ['pickle', '\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7f}\x94.'],
+  ['tflite', '\x1c\0\0\0TFL3\x14\0\x20\0'],
+  ['xgboost-json', '{"learner":{"attributes":{},"feature_names":[]},"version":[2,1,1]}'],
+  ['xgboost-json', '{ "version": [3,0,0], "learner" : {'],
+  ['xgboost-ubj', '{L\0\0\0\0\0\0\0\x07learner{L\0\0\0\0\0\0\0\x0aattributes{'],
+  ['xgboost-ubj', '{i\x07learner{'],
+  ['json', '{"w":[1,2]}'],
+  ['json', '[0.5, 1]'],
+  ['json', '{}'],
+  ['csv', 'epoch,loss\n1,0.5\n'],
+  ['csv', '5.0,5.0,5.0,5.0,'],
+  ['csv', 'a;b\r\n1;2\r\n3;4\r\n5'],
+  ['text', 'the weights'],
+  ['text', 'Dear all,\nhere are the weights, as promised, and more.\nYours'],
+  ['text', '\xff\xfeh\0e\0l\0l\0o\0'],
+  ['text', 'gr\xf6\xdfer als gestern'],
+  ['text', 'gr\xc3\xb6\xc3\x9fer'],
+  ['gzip', '\x1f\x8b\x08\0\0\0\0\0'],
+  ['png', '\x89PNG\r\n\x1a\n\0\0\0\rIHDR'],
+  ['jpeg', '\xff\xd8\xff\xe0\0\x10JFIF'],
+  ['gif', 'GIF89a\x01\0\x01\0'],
+  ['zip', `PK\x05\x06${'\0'.repeat(18)}`],
 ] as const)('recognises %s in %j', (format, content) => {
   expect(detect(content)).toBe(format)
 })
 
 it.each([
   ['nothing at all', ''],
-  ['text', 'epoch,loss\n1,0.5\n'],
-  ['half a magic number', '\x89HDF\r\n'],
-  ['an empty archive', `PK\x05\x06${'\0'.repeat(18)}`],
+  ['a protobuf', '\x0a\x02ab\x12\x01\0'],
   ['a protobuf that is no model', '\x08\x08\x12\x07pytorch\x4a\x01a'],
   ['a version beyond any ONNX', '\x08\x7f:\x10\x12\x04main'],
   ['floats that begin like a pickle', '\x80\x02\x80\x3f\x80\x02\x80\x3f'],
@@ -50,4 +71,20 @@ it('knows a truncated archive by its first member', () => {
 
 it('knows what it writes itself', () => {
   expect(detect(writeTorch([{ name: 'w', dtype: 'u8', shape: [1], data: new Uint8Array(1) }]))).toBe('torch-zip')
+})
+
+it('knows a Keras archive by its members', () => {
+  const members = { 'config.json': new Uint8Array(2), 'model.weights.h5': new Uint8Array(8) }
+  expect(detect(zipSync(members))).toBe('keras')
+  expect(detect(zipSync({ 'readme.txt': new Uint8Array(2) }))).toBe('zip')
+})
+
+it('takes no vector of trained weights for anything else', () => {
+  let state = 1
+  const random = () => (state = (Math.imul(state, 48271) >>> 0) % 2147483647) / 2147483647 - 0.5
+  const found = Array.from({ length: 2000 }, (_, n) => {
+    const values = Float32Array.from({ length: 8 + (n % 60) }, () => random() * 10 ** ((n % 9) - 6))
+    return detect(new Uint8Array(values.buffer))
+  })
+  expect(found.filter((name) => name !== null)).toEqual([])
 })

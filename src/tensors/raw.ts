@@ -1,4 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
+import type { DetectedFormat } from './formats.ts'
 import type { ByteSource, WeightFile } from './weight-file.ts'
 
 /** A bare little-endian float32 vector: one tensor `vector` of shape [n]. Throws bad_request on any other length. */
@@ -14,5 +15,48 @@ export const readRaw = (source: ByteSource): WeightFile => {
     format: 'raw',
     tensors: [{ name: 'vector', dtype: 'f32', shape, strides: [1], byteOffset: 0, bigEndian: false, deflated: null }],
     members: [],
+  }
+}
+
+/** Few floats may be letters by chance; as many as fill this many bytes are not. */
+const CHANCE_BYTES = 64
+const TEXTS: readonly DetectedFormat[] = ['text', 'csv', 'json']
+
+/** Whether content that was declared a float32 vector may be one in spite of what was recognized in it. */
+export const mayBeDeclaredVector = (format: DetectedFormat | null, size: number): boolean =>
+  format === null || (TEXTS.includes(format) && size <= CHANCE_BYTES)
+
+/** A file name that declares a bare float32 vector. */
+export const namesRawVector = (fileName: string): boolean => /\.f32$/i.test(fileName)
+
+/** Trained weights lie between these magnitudes; zero is none of them. */
+const SMALLEST = 1e-20
+const LARGEST = 1e9
+/** How many of the values may lie outside. */
+const OUTLIERS = 1 / 1000
+
+/** Judges, chunk by chunk, whether undeclared bytes can be taken for a float32 vector. */
+export const createPlausibility = () => {
+  let values = 0
+  let outside = 0
+  let finite = true
+  return {
+    /** Consecutive values of the file. */
+    add(chunk: Float32Array): void {
+      values += chunk.length
+      for (let i = 0; i < chunk.length; i++) {
+        const size = Math.abs(chunk[i]!)
+        if (size >= SMALLEST && size <= LARGEST) continue
+        if (size === 0) continue
+        outside++
+        if (!(size < Number.POSITIVE_INFINITY)) finite = false
+      }
+    },
+    /** Why not; null: they can. */
+    doubt(): string | null {
+      if (!finite) return 'as float32 values some of them are NaN or infinite'
+      if (outside <= values * OUTLIERS) return null
+      return `as float32 values ${outside} of ${values} lie outside ${SMALLEST} to ${LARGEST} in magnitude`
+    },
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '../../test/fixtures/weights/open.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { readTensorBytes, readTensorFloats } from './elements.ts'
-import { readWeights } from './read-weights.ts'
+import { type ReadOptions, readWeights } from './read-weights.ts'
 import { bytesSource } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
@@ -28,9 +28,9 @@ const contents = (source: ByteSource): Case =>
     ]),
   )
 
-const refusal = (source: ByteSource): string => {
+const refusal = (source: ByteSource, options: ReadOptions = {}): string => {
   try {
-    readWeights(source)
+    readWeights(source, options)
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'bad_request') return error.message
     throw error
@@ -176,9 +176,9 @@ describe('files that are refused', () => {
 })
 
 describe('bytes that are no container', () => {
-  it('are a float32 vector when their length is a multiple of 4', () => {
+  it('are a float32 vector when they are said to be one and their length is a multiple of 4', () => {
     const source = bytesSource(new Uint8Array(new Float32Array([1.5, -2, 3]).buffer))
-    const file = readWeights(source)
+    const file = readWeights(source, { rawVector: true })
     expect(file).toEqual({
       format: 'raw',
       tensors: [
@@ -189,15 +189,26 @@ describe('bytes that are no container', () => {
     expect(readTensorFloats(source, file.tensors[0]!)).toEqual(new Float32Array([1.5, -2, 3]))
   })
 
+  it('are refused when nobody says so', () => {
+    expect(refusal(bytesSource(new Uint8Array(8)))).toBe(
+      'The file is unknown binary content. Weights can be aggregated from .safetensors, .pt or .pth, ' +
+        '.npz, .npy and raw little-endian float32.',
+    )
+  })
+
   it('are refused when empty or of another length', () => {
     expect(refusal(bytesSource(new Uint8Array(0)))).toBe('The file is empty. Send the weights of the model.')
-    expect(refusal(bytesSource(new Uint8Array(6)))).toContain('its 6 bytes are no float32 vector either')
+    expect(refusal(bytesSource(new Uint8Array(6)), { rawVector: true })).toContain(
+      'its 6 bytes are no float32 vector either',
+    )
   })
 
   it('are never mistaken for a container when they are weights', () => {
     // Zeros, ones and small normal numbers are what freshly made vectors hold.
     for (const value of [0, 1, -1, 0.02, 1e-8])
-      expect(readWeights(bytesSource(new Uint8Array(new Float32Array(64).fill(value).buffer))).format).toBe('raw')
+      expect(
+        readWeights(bytesSource(new Uint8Array(new Float32Array(64).fill(value).buffer)), { rawVector: true }).format,
+      ).toBe('raw')
   })
 })
 

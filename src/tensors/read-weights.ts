@@ -1,31 +1,25 @@
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { type DetectedFormat, detectFormat } from './detect.ts'
+import { adviceFor, formatOf, READABLE, titleOf } from './formats.ts'
 import { DEFAULT_LIMITS, type ReadLimits } from './limits.ts'
 import { readNpy } from './npy.ts'
 import { readNpz } from './npz.ts'
+import { walkPickle } from './pickle-walk.ts'
 import { readRaw } from './raw.ts'
 import { readSafetensors } from './safetensors.ts'
 import { requireSoundTensors } from './shape.ts'
 import { readTorchLegacy } from './torch-legacy.ts'
 import { readTorchZip } from './torch-zip.ts'
 import type { ByteSource, WeightFile } from './weight-file.ts'
-import { readZip, startsLikeZip } from './zip.ts'
+import { readZip } from './zip.ts'
 
-const TITLES: Readonly<Record<DetectedFormat, string>> = {
-  safetensors: 'a safetensors file',
-  'torch-zip': 'a PyTorch .pt file',
-  'torch-legacy': 'a PyTorch .pt file of the old form',
-  npz: 'a NumPy .npz file',
-  npy: 'a NumPy .npy file',
-  onnx: 'an ONNX model',
-  hdf5: 'an HDF5 file',
-  gguf: 'a GGUF file',
-  pickle: 'a plain Python pickle',
+export interface ReadOptions {
+  /** Content that is not recognized is a bare little-endian float32 vector. */
+  readonly rawVector?: boolean
+  readonly limits?: ReadLimits
 }
 
-const READABLE = 'Weights can be aggregated from .safetensors, .pt or .pth, .npz, .npy and raw little-endian float32.'
-
-const parse = (source: ByteSource, format: DetectedFormat | null, limits: ReadLimits): WeightFile => {
+const parse = (source: ByteSource, format: DetectedFormat | null, options: ReadOptions): WeightFile => {
   switch (format) {
     case 'safetensors':
       return readSafetensors(source)
@@ -34,42 +28,58 @@ const parse = (source: ByteSource, format: DetectedFormat | null, limits: ReadLi
     case 'torch-legacy':
       return readTorchLegacy(source)
     case 'npz':
-      return readNpz(source, readZip(source), limits)
+      return readNpz(source, readZip(source), options.limits ?? DEFAULT_LIMITS)
     case 'npy':
       return { format, tensors: [readNpy(source)], members: [] }
-    case null:
-      if (startsLikeZip(source.read(0, Math.min(4, source.size))))
-        throw badRequest(`The file is a zip archive, but neither a PyTorch file nor a .npz. ${READABLE}`)
-      return readRaw(source)
     default:
-      throw badRequest(`The file is ${TITLES[format]}, which cannot be aggregated; it was not opened. ${READABLE}`)
+      if (options.rawVector || source.size === 0) return readRaw(source)
+      throw badRequest(
+        format === null
+          ? `The file is ${titleOf(null)}. ${READABLE}`
+          : `The file is ${titleOf(format)}, which cannot be aggregated; it was not opened. ${adviceFor(format)}`,
+      )
   }
 }
 
 /** Failures of the disk or of our own memory are not the file's fault. */
 const isOurs = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
-/**
- * Reads where every tensor of a weight file lies, without loading its elements and without running anything in it.
- * The container is told by content. What is no known container is a raw float32 vector, if its length fits.
- * Throws bad_request, naming the tensor or the byte and the reason, for whatever is wrong with the file.
- */
-export const readWeights = (source: ByteSource, limits: ReadLimits = DEFAULT_LIMITS): WeightFile => {
-  let format: DetectedFormat | null = null
+/** Whatever else goes wrong while a file is read is the file's fault. */
+const blaming = <T>(format: DetectedFormat | null, read: () => T): T => {
   try {
-    format = detectFormat(source)
-    const file = parse(source, format, limits)
-    requireSoundTensors(file.tensors, source.size)
-    return file
+    return read()
   } catch (error) {
     if (error instanceof ServiceError || isOurs(error)) throw error
-    const title = format === null ? 'a weight file' : TITLES[format]
+    const title = format === null ? 'a weight file' : formatOf(format).title
     throw new ServiceError(
       'bad_request',
       `The file looks like ${title}, but it is damaged. Send the whole file again.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
+}
+
+/**
+ * Reads where every tensor of a weight file lies, without loading its elements and without running anything in it.
+ * The container is told by content. With `rawVector`, what is no readable container is a float32 vector, if its length
+ * fits. Throws bad_request, naming the tensor or the byte and the reason, for whatever is wrong with the file.
+ */
+export const readWeights = (source: ByteSource, options: ReadOptions = {}): WeightFile => {
+  const format = detectFormat(source)
+  return blaming(format, () => {
+    const file = parse(source, format, options)
+    requireSoundTensors(file.tensors, source.size)
+    return file
+  })
+}
+
+/**
+ * Looks as far into content that cannot be aggregated as its own lengths go, so that a file that was cut or that lies is
+ * not kept: pickles (which must not name what no model needs either) and zip archives. Throws bad_request.
+ */
+export const requireSound = (source: ByteSource, format: DetectedFormat): void => {
+  blaming(format, () => {
+    if (format === 'pickle') walkPickle(source)
+    if (format === 'keras' || format === 'zip') readZip(source)
+  })
 }

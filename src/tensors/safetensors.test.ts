@@ -33,6 +33,19 @@ it.each([
   ['a header length that cuts the JSON', file({ w: F32(0, 4, [1]) }, 4, 20), 'is not valid JSON'],
   ['a header that is no object', file('{"a":[}', 0), 'is not valid JSON'],
   ['nesting that only costs memory', file(`{"a":${'['.repeat(5000)}`, 0), 'nests or repeats too much at byte 15'],
+  [
+    'a tensor that is named twice',
+    file(
+      '{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0077":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
+      4,
+    ),
+    'names tensor "w" twice',
+  ],
+  [
+    'a shape that is given twice',
+    file('{"w":{"dtype":"F32","shape":[9],"shape":[1],"data_offsets":[0,4]}}', 4),
+    'names a field twice',
+  ],
   ['invalid UTF-8', file('{"w":1}', 0).with(10, 0xff), 'is not valid UTF-8'],
   ['an entry that is no object', file({ w: 3 }, 4), 'Tensor "w" is not described by an object'],
   ['an unknown type', file({ w: { ...F32(0, 4, [1]), dtype: 'F4' } }, 4), 'Tensor "w" has elements of type "F4"'],

@@ -101,7 +101,7 @@ it('reads and refuses deflated arrays by what they declare', () => {
 
   const bomb = deflatedNpz(content, 2 ** 31 - 2 ** 20)
   expect(() => readWeights(bytesSource(bomb))).toThrow(refused('which no honest compression does'))
-  expect(() => readWeights(honest, { maxInflatedBytes: 1000 })).toThrow(
+  expect(() => readWeights(honest, { limits: { maxInflatedBytes: 1000 } })).toThrow(
     refused('claim to inflate to 20128 bytes; at most 1000 are read'),
   )
   const wrong = deflatedNpz(content, content.length - 1)

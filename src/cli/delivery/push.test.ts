@@ -198,7 +198,10 @@ it('a model of this machine is pushed by its name', async () => {
   await writeFile(join(cwd, 'in.gguf'), 'GGUF and more')
   const { addModel } = await import('../../inference/models/change-models.ts')
   await addModel(home, { name: 'mine:q8_0', path: join(cwd, 'in.gguf') })
-  expect(await svc('push', 'mine', '-v', '1.0.0')).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(await svc('push', 'mine', '-v', '1.0.0')).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining('The file is a GGUF file: devices can be given it, but training jobs cannot'),
+  })
   expect(await catalog()).toMatchObject([{ name: 'mine', model_hash: hashOf(Buffer.from('GGUF and more')) }])
 })
 

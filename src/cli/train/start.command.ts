@@ -22,6 +22,7 @@ interface StartOptions extends DataOptions {
   readonly clipNorm?: number
   readonly adaptiveClip?: true
   readonly secureAggregation?: number | true
+  readonly rawVector?: true
   readonly stopBelow?: number
   readonly patience: number
   readonly follow?: true
@@ -102,6 +103,7 @@ export const define = (command: Command, session: Session): void => {
       'learn the sum of the updates only; so many devices must stay to the end (default: two thirds)',
       whole,
     )
+    .option('--raw-vector', 'model and updates are bare little-endian float32 vectors')
     .option('--stop-below <improvement>', 'end when the loss gets better by less than this', numberFrom(0))
     .option('--patience <rounds>', 'over so many rounds', whole, 3)
     .option('--follow', 'show the rounds until the job has ended')
@@ -135,6 +137,7 @@ export const define = (command: Command, session: Session): void => {
             ...(options.secureAggregation !== undefined && {
               secure_aggregation: options.secureAggregation === true ? {} : { threshold: options.secureAggregation },
             }),
+            ...(options.rawVector && { raw_vector: true }),
             ...(options.stopBelow !== undefined && {
               stop_when: { loss_improvement_below: options.stopBelow, patience: options.patience },
             }),

@@ -5,6 +5,7 @@ import { training } from './0004-training.ts'
 import { numberRanges } from './0005-number-ranges.ts'
 import { ledgerRevision } from './0006-ledger-revision.ts'
 import { participation } from './0008-participation.ts'
+import { rawVectors } from './0009-raw-vectors.ts'
 import { organizations } from './0010-organizations.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -16,5 +17,6 @@ export const MIGRATIONS = [
   numberRanges,
   ledgerRevision,
   participation,
+  rawVectors,
   organizations,
 ] as const

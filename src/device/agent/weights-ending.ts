@@ -1,18 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { badRequest } from '../../domain/errors.ts'
-import { type DetectedFormat, detectFormat } from '../../tensors/detect.ts'
-
-const ENDINGS: Readonly<Record<DetectedFormat, string>> = {
-  safetensors: '.safetensors',
-  'torch-zip': '.pt',
-  'torch-legacy': '.pt',
-  npz: '.npz',
-  npy: '.npy',
-  onnx: '.onnx',
-  hdf5: '.h5',
-  gguf: '.gguf',
-  pickle: '.pkl',
-}
+import { detectFormat } from '../../tensors/detect.ts'
+import { formatOf } from '../../tensors/formats.ts'
 
 const readAt = (descriptor: number, offset: number, length: number): Uint8Array => {
   const bytes = new Uint8Array(length)
@@ -30,7 +19,7 @@ export const endingByContent = (path: string): string => {
   try {
     const { size } = fstatSync(descriptor)
     const format = detectFormat({ size, read: (offset, length) => readAt(descriptor, offset, length) })
-    return format === null ? '.bin' : ENDINGS[format]
+    return format === null ? '.bin' : `.${formatOf(format).extensions[0]}`
   } finally {
     closeSync(descriptor)
   }

@@ -11,8 +11,10 @@ import { encodeContribution } from '../../secure-aggregation/fixed-point.ts'
 import type { ExpandMask } from '../../secure-aggregation/mask.ts'
 import type { SecureStatus } from '../../secure-aggregation/server-round.ts'
 import { secureSettings } from '../../secure-aggregation/settings.ts'
+import { detectFormat } from '../../tensors/detect.ts'
 import { readTensorFloats } from '../../tensors/elements.ts'
 import { layoutOf, requireSameLayout } from '../../tensors/layout.ts'
+import { mayBeDeclaredVector } from '../../tensors/raw.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
 import { elementCount } from '../../tensors/weight-file.ts'
@@ -144,8 +146,10 @@ const gone = (status: SecureStatus, reason: string | null) =>
 /** The change of the model over all its tensors of real numbers, in the protocol's order. */
 const contributionOf = ({ global, weights, report }: SecureUpdate) => {
   const [before, after] = [bytesSource(global), bytesSource(weights)]
-  const model = readWeights(before)
-  const update = readWeights(after)
+  // The service begins no secure round on a model that it cannot read: what is no container is a declared vector.
+  const model = readWeights(before, { rawVector: true })
+  const isVector = model.format === 'raw' && mayBeDeclaredVector(detectFormat(after), after.size)
+  const update = readWeights(after, { rawVector: isVector })
   requireSameLayout(layoutOf(model), update, 'The update')
   const tensors = summedTensors(model.tensors)
   const delta = new Float64Array(tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0))

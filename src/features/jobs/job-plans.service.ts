@@ -21,6 +21,7 @@ import {
 } from '../../domain/training-job.ts'
 import type { Ledger } from '../federations/ledger.service.ts'
 import type { ModelsService } from '../models/models.service.ts'
+import type { ModelContents } from '../rounds/model-content.service.ts'
 import type { Reach } from '../rounds/round-reach.service.ts'
 import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
@@ -54,6 +55,7 @@ export interface NewJob {
     | undefined
   readonly secureAggregation: SecureWish | null
   readonly stopWhen: StopRule | undefined
+  readonly rawVector: boolean
 }
 
 /** A job that may be created. */
@@ -61,6 +63,8 @@ export interface PlannedJob {
   readonly settings: JobSettings
   readonly modelId: string
   readonly reach: Reach
+  /** What is taken for granted though nobody said it. */
+  readonly warning: string | null
 }
 
 /** Checks what is asked of a job before there is one: names, sizes, strategy, and what its noise would cost. */
@@ -70,11 +74,10 @@ export const createJobPlans = (parts: {
   readonly rounds: Pick<RoundsService, 'reach'>
   readonly starts: Pick<RoundStarts, 'sampleRateOf'>
   readonly secure: Pick<SecureSteps, 'prepare'>
-  /** Whether a stored file's tensors can be read. */
-  readonly isReadable: (sha256: string) => Promise<boolean>
+  readonly contents: Pick<ModelContents, 'judge'>
   readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
 }) => {
-  const { database, models, rounds, starts, secure, isReadable, ledger } = parts
+  const { database, models, rounds, starts, secure, contents, ledger } = parts
 
   const modelOf = async (caller: Caller, idOrName: string) => {
     try {
@@ -123,14 +126,13 @@ export const createJobPlans = (parts: {
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
       const reach = await rounds.reach(caller, wanted)
       const version = await modelOf(caller, wanted.model)
-      if ((strategy.name !== 'fedavg' || wanted.privacy !== undefined) && !(await isReadable(version.sha256))) {
-        throw badRequest(
-          `model: the tensors of '${wanted.model}' cannot be read (format ${version.format}), and strategy ` +
-            `'${strategy.name}' works on them. Upload it as safetensors, .pt or .npz, or use fedavg without privacy.`,
-        )
-      }
+      const { rawVector, unreadable, warning } = await contents.judge(version, {
+        declared: wanted.rawVector,
+        guessed: true,
+      })
+      if (unreadable !== null) throw badRequest(`model: ${unreadable}`)
       if (wanted.secureAggregation !== null) {
-        await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version.sha256 })
+        await secure.prepare(wanted.secureAggregation, { ...sizes, rawVector, modelSha256: version.sha256 })
       }
       const count = wanted.rounds ?? JOB_ROUNDS.default
       const sampleRate =
@@ -143,6 +145,7 @@ export const createJobPlans = (parts: {
       }
       return {
         modelId: version.modelId,
+        warning,
         reach,
         settings: {
           strategy,
@@ -157,6 +160,7 @@ export const createJobPlans = (parts: {
           privacy,
           secureAggregation: wanted.secureAggregation,
           stopWhen: wanted.stopWhen ?? null,
+          ...(rawVector ? { rawVector: true } : {}),
         },
       }
     },

@@ -1,6 +1,7 @@
 import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
+import { warn } from '../../http/warnings.ts'
 import { reachOf } from '../rounds/reach-body.schema.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
 import type { JobSpending } from '../rounds/round-starts.service.ts'
@@ -34,31 +35,36 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     async (request, reply) => {
       const { body } = request
       const { privacy, stop_when: stop } = body
-      const job = await jobs.create(callerOf(request), {
-        model: body.model,
-        name: body.name,
-        orgId: body.org_id,
-        strategy: body.strategy,
-        strategyOptions: body.strategy_options,
-        rounds: body.rounds,
-        minDevices: body.min_devices,
-        targetDevices: body.target_devices,
-        overSelection: body.over_selection,
-        timeoutSeconds: body.timeout_seconds,
-        reportWindowSeconds: body.report_window_seconds,
-        waitForDevicesSeconds: body.wait_for_devices_seconds,
-        ...reachOf(body),
-        hyperparameters: body.hyperparameters,
-        privacy: privacy && {
-          noiseMultiplier: privacy.noise_multiplier,
-          targetEpsilon: privacy.target_epsilon,
-          targetDelta: privacy.target_delta,
-          clipNorm: privacy.clip_norm,
-          adaptiveClip: privacy.adaptive_clip ?? false,
+      const job = await jobs.create(
+        callerOf(request),
+        {
+          model: body.model,
+          name: body.name,
+          orgId: body.org_id,
+          strategy: body.strategy,
+          strategyOptions: body.strategy_options,
+          rounds: body.rounds,
+          minDevices: body.min_devices,
+          targetDevices: body.target_devices,
+          overSelection: body.over_selection,
+          timeoutSeconds: body.timeout_seconds,
+          reportWindowSeconds: body.report_window_seconds,
+          waitForDevicesSeconds: body.wait_for_devices_seconds,
+          ...reachOf(body),
+          hyperparameters: body.hyperparameters,
+          privacy: privacy && {
+            noiseMultiplier: privacy.noise_multiplier,
+            targetEpsilon: privacy.target_epsilon,
+            targetDelta: privacy.target_delta,
+            clipNorm: privacy.clip_norm,
+            adaptiveClip: privacy.adaptive_clip ?? false,
+          },
+          secureAggregation: wishOf(body.secure_aggregation),
+          stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
+          rawVector: body.raw_vector ?? false,
         },
-        secureAggregation: wishOf(body.secure_aggregation),
-        stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
-      })
+        (warning) => warn(request, warning),
+      )
       return reply.code(201).send(present(job))
     },
   )
@@ -176,6 +182,7 @@ const present = (job: StoredJob) => {
       settings.stopWhen === null
         ? null
         : { loss_improvement_below: settings.stopWhen.lossImprovementBelow, patience: settings.stopWhen.patience },
+    ...(settings.rawVector ? { raw_vector: true } : {}),
     ended_by: job.endedBy,
     reason: job.reason,
     waiting_until: job.waitingUntil?.toISOString() ?? null,

@@ -3,7 +3,7 @@ import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { JOB_ROUNDS, MIN_DEVICES_DEFAULT, OVER_SELECTION, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { ReachFields } from '../rounds/reach-body.schema.ts'
-import { AccountantName, ClipNorm, NoiseMultiplier, Round, TargetDelta } from '../rounds/rounds.schema.ts'
+import { AccountantName, ClipNorm, NoiseMultiplier, RawVector, Round, TargetDelta } from '../rounds/rounds.schema.ts'
 import { StrategyField, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../wire.schema.ts'
@@ -69,6 +69,7 @@ export const StartJobBody = Type.Object({
   ),
   secure_aggregation: Type.Optional(SecureAggregation),
   stop_when: Type.Optional(StopWhen),
+  raw_vector: Type.Optional(RawVector),
 })
 
 export const Job = Type.Object({
@@ -101,6 +102,7 @@ export const Job = Type.Object({
   ),
   secure_aggregation: Nullable(SecureAggregation),
   stop_when: Nullable(StopWhen),
+  raw_vector: Type.Optional(RawVector),
   ended_by: Nullable(
     OneOf(['rounds_done', 'converged', 'budget_spent', 'rounds_failed', 'no_devices', 'cannot_start', 'stopped']),
   ),

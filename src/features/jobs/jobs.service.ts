@@ -91,6 +91,7 @@ export const createJobsService = (parts: {
       graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
       version,
       secure: secured,
+      rawVector: settings.rawVector === true,
       job: {
         id: job.id,
         step: job.roundsCompleted,
@@ -112,7 +113,12 @@ export const createJobsService = (parts: {
   const securePlanOf = async ({ settings }: StoredJob, version: StoredVersion): Promise<SecurePlan | null> => {
     if (settings.secureAggregation === null) return null
     const { selected, minDevices } = roundSizes(settings)
-    return secure.prepare(settings.secureAggregation, { modelSha256: version.sha256, selected, minDevices })
+    return secure.prepare(settings.secureAggregation, {
+      modelSha256: version.sha256,
+      rawVector: settings.rawVector === true,
+      selected,
+      minDevices,
+    })
   }
 
   const waitForDevices = async (
@@ -174,8 +180,10 @@ export const createJobsService = (parts: {
   return {
     get,
 
-    async create(caller: Caller, wanted: NewJob): Promise<StoredJob> {
-      const { settings, modelId, reach } = await plan(caller, wanted)
+    /** `tell` hears what is taken for granted though nobody said it. */
+    async create(caller: Caller, wanted: NewJob, tell: (warning: string) => void): Promise<StoredJob> {
+      const { settings, modelId, reach, warning } = await plan(caller, wanted)
+      if (warning !== null) tell(warning)
       const job: StoredJob = {
         id: newId(),
         orgId: reach.orgId,

@@ -3,11 +3,11 @@ import type { Database, Executor } from '../../db/open.ts'
 import { type Caller, homeOf, sees } from '../../domain/access.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
 import {
-  type Container,
   type DownloadFormat,
   type Framework,
   formatOfUpload,
   isUuid,
+  type RecognizedContent,
   requireSemantic,
   type VersionFormat,
 } from '../../domain/model.ts'
@@ -44,7 +44,7 @@ export const createModelsService = (parts: {
   readonly files: FilesService
   readonly plans: Pick<DeliveryPlans, 'change'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
-  readonly recognise: (path: string) => Promise<Container | null>
+  readonly recognise: (path: string) => Promise<RecognizedContent | null>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
@@ -126,10 +126,10 @@ export const createModelsService = (parts: {
     ): Promise<StoredVersion> {
       if (staged.size === 0) throw badRequest('file is empty: a version needs weights.')
       if (wanted.versionLabel !== undefined) requireSemantic(wanted.versionLabel)
-      const container = await recognise(staged.path)
+      const content = await recognise(staged.path)
       const { format, warnings } = formatOfUpload({
         named: wanted.format,
-        container,
+        content,
         fileName: staged.fileName,
         framework: model.framework,
       })

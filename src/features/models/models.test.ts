@@ -170,7 +170,7 @@ describe('versions', () => {
       status: 201,
       body: {
         format: 'onnx',
-        warnings: ['The format was given as onnx, but the bytes are those of a torch-zip file.'],
+        warnings: ['The format was given as onnx, but the file is a PyTorch .pt file.'],
       },
     })
   })

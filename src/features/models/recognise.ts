@@ -1,12 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import type { Container } from '../../domain/model.ts'
+import type { RecognizedContent } from '../../domain/model.ts'
 import { detectFormat } from '../../tensors/detect.ts'
+import { adviceFor, formatOf } from '../../tensors/formats.ts'
 
 /** What the file at `path` is, by its content; null when it is nothing we know. Reads a few small pieces of it. */
-export const recogniseFile = async (path: string): Promise<Container | null> => {
+export const recogniseFile = async (path: string): Promise<RecognizedContent | null> => {
   const descriptor = openSync(path, 'r')
   try {
-    return detectFormat({
+    const format = detectFormat({
       size: fstatSync(descriptor).size,
       read(offset, length) {
         const bytes = new Uint8Array(length)
@@ -18,6 +19,7 @@ export const recogniseFile = async (path: string): Promise<Container | null> => 
         return bytes
       },
     })
+    return format === null ? null : { ...formatOf(format), advice: adviceFor(format) }
   } finally {
     closeSync(descriptor)
   }

@@ -4,6 +4,7 @@ import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict, ServiceError } from '../../domain/errors.ts'
 import { nextStatus } from '../../domain/round.ts'
+import { formatOf } from '../../tensors/formats.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ModelsService } from '../models/models.service.ts'
 import type { Combinations, Combined } from './combinations.service.ts'
@@ -64,14 +65,14 @@ export const createAggregationsService = (parts: {
         orgId: round.orgId,
         framework: origin?.model.framework ?? 'pytorch',
         frameworkVersion: origin?.model.frameworkVersion ?? '',
-        format: origin?.version.format ?? 'pytorch',
+        format: origin?.version.format ?? formatIn(combined.result.format),
         accuracy,
         loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
         file: {
           sha256: combined.output.sha256,
           size: combined.output.size,
-          fileName: `round-${round.roundNumber}.${EXTENSION_OF[combined.result.format]}`,
+          fileName: `round-${round.roundNumber}.${extensionOf(combined.result.format, round)}`,
         },
       })
       await store.update(tx, round.id, {
@@ -205,14 +206,15 @@ export const createAggregationsService = (parts: {
   }
 }
 
-const EXTENSION_OF = {
-  safetensors: 'safetensors',
-  'torch-zip': 'pt',
-  'torch-legacy': 'pt',
-  npz: 'npz',
-  npy: 'npy',
-  raw: 'bin',
-} as const
+/** The format of a result that has no model to take it from. */
+const formatIn = (format: Combined['result']['format']) =>
+  (format === null || format === 'raw' ? undefined : formatOf(format).versions[0]) ?? 'pytorch'
+
+/** A bare vector that was declared stays declared by its name. */
+const extensionOf = (format: Combined['result']['format'], { plan }: StoredRound): string => {
+  if (format === 'raw') return plan.rawVector ? 'f32' : 'bin'
+  return format === null ? 'bin' : formatOf(format).extensions[0]!
+}
 
 /** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
 const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {

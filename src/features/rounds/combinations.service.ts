@@ -4,10 +4,11 @@ import type { AggregationResult, PrivacyPlan } from '../../aggregation/job.ts'
 import { buildReceipt, type Receipt } from '../../aggregation/receipt.ts'
 import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
 import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
-import { conflict, ServiceError } from '../../domain/errors.ts'
+import { conflict } from '../../domain/errors.ts'
 import type { SumTotals } from '../../secure-aggregation/fixed-point.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
+import type { ModelContents } from './model-content.service.ts'
 import { presentCost } from './round-body.schema.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.store.ts'
@@ -27,23 +28,17 @@ export interface Combined {
 /** Adds a round's updates up as its plan says. The same round gives the same bytes, as often as it is asked. */
 export const createCombinations = (parts: {
   readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'inspect' | 'screen'>
+  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
+  readonly contents: Pick<ModelContents, 'layoutOf'>
   readonly sums: SecureSums
 }) => {
-  const { blobs, workers, sums } = parts
-
-  const isReadable = async (sha256: string): Promise<boolean> => {
-    try {
-      return (await workers.inspect(await blobs.localPath(sha256), { expected: null })).layout !== null
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'bad_request') return false
-      throw error
-    }
-  }
+  const { blobs, workers, contents, sums } = parts
 
   /** The distributed model lends its container to the result, where we can read it; else the first update does. */
-  const globalOf = async ({ globalSha256: sha256 }: StoredRound): Promise<string | null> =>
-    sha256 !== null && (await isReadable(sha256)) ? blobs.localPath(sha256) : null
+  const globalOf = async ({ globalSha256: sha256, plan }: StoredRound): Promise<string | null> =>
+    sha256 !== null && (await contents.layoutOf(sha256, plan.rawVector === true)) !== null
+      ? blobs.localPath(sha256)
+      : null
 
   const pathOf = async (sha256: string | null): Promise<string | null> =>
     sha256 === null ? null : blobs.localPath(sha256)
@@ -53,6 +48,7 @@ export const createCombinations = (parts: {
       delivered.map(async ({ update, deviceName, baseSha256 }) => ({
         id: deviceName,
         path: await blobs.localPath(fileOf(update)),
+        rawVector: update.rawVector,
         numSamples: update.numSamples,
         ...(update.controlSha256 === null ? {} : { controlPath: await blobs.localPath(update.controlSha256) }),
         ...(baseSha256 === null ? {} : { basePath: await blobs.localPath(baseSha256) }),
@@ -69,14 +65,11 @@ export const createCombinations = (parts: {
         path: await blobs.localPath(fileOf(update)),
       })),
     )
-    const totals = await sums.uncover(round.id, masked, globalPath, path)
+    const totals = await sums.uncover(round.id, masked, globalPath, path, round.plan.rawVector === true)
     return { mean: { id: 'mean of masked updates', path, numSamples: totals.weight }, totals }
   }
 
   return {
-    /** Whether the tensors of a stored file can be read. */
-    isReadable,
-
     async combine(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<Combined> {
       const isPlain = round.plan.options === undefined
       const outputPath = await blobs.scratchPath()
@@ -87,6 +80,7 @@ export const createCombinations = (parts: {
       const result = await workers.aggregate({
         strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
         globalPath,
+        rawVector: round.plan.rawVector === true,
         updates: uncovered === null ? await inputsOf(delivered) : [uncovered.mean],
         statePath: await pathOf(round.stateSha256),
         stateOutputPath,
@@ -130,10 +124,16 @@ export const createCombinations = (parts: {
         delivered.map(async ({ update, deviceName }) => ({
           id: deviceName,
           path: await blobs.localPath(fileOf(update)),
+          rawVector: update.rawVector,
         })),
       )
       const idOf = new Map(delivered.map(({ update, deviceName }) => [deviceName, update.id]))
-      const screened = await workers.screen({ globalPath, updates, scratchPath: await blobs.scratchPath() })
+      const screened = await workers.screen({
+        globalPath,
+        rawVector: round.plan.rawVector === true,
+        updates,
+        scratchPath: await blobs.scratchPath(),
+      })
       return screened.map(({ id, norm, cosine, nonFinite }) => ({
         update_id: idOf.get(id)!,
         norm,

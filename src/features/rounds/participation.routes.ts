@@ -34,6 +34,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
         ...(round.plan.asynchronous ? { asynchronous: true } : {}),
         ...(round.plan.strategy === 'scaffold' ? { control: presentControl(control) } : {}),
         ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
+        ...(round.plan.rawVector ? { raw_vector: true } : {}),
         ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm }),
         model:
           version === null

@@ -35,6 +35,8 @@ export interface OpenRound {
   readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'> | null
   /** Null where the service sees every update. */
   readonly secure: SecurePlan | null
+  /** Its model and updates are bare float32 vectors. */
+  readonly rawVector: boolean
   /** The device whose key starts it; it takes part. */
   readonly starter: string | null
   readonly job: {
@@ -86,7 +88,8 @@ export const createRoundStarts = (parts: {
 
   const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
     const { strategy, hyperparameters, job } = wanted
-    if (strategy === null) return { strategy: 'fedavg', hyperparameters }
+    const vector = wanted.rawVector ? ({ rawVector: true } as const) : {}
+    if (strategy === null) return { strategy: 'fedavg', hyperparameters, ...vector }
     const rules = STRATEGY_RULES[strategy.name]
     const onDevice = Object.fromEntries(rules.onDevice.map((name) => [name, strategy.options[name]!]))
     return {
@@ -97,6 +100,7 @@ export const createRoundStarts = (parts: {
       ...(rules.asynchronous ? { asynchronous: true } : {}),
       ...(population === null ? {} : { population }),
       ...(wanted.secure === null ? {} : { secure: wanted.secure.settings }),
+      ...vector,
     }
   }
 

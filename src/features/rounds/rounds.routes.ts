@@ -38,6 +38,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
             : strategySettings(body.strategy, body.strategy_options),
         ...reachOf(body),
         secureAggregation: wishOf(body.secure_aggregation),
+        rawVector: body.raw_vector ?? false,
         privacy:
           body.privacy === undefined
             ? null

@@ -30,6 +30,10 @@ export const RoundPrivacy = Type.Object(
   { description: 'Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise' },
 )
 
+export const RawVector = Type.Boolean({
+  description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
+})
+
 export const StartRoundBody = Type.Object({
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
   min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
@@ -47,6 +51,7 @@ export const StartRoundBody = Type.Object({
   ...ReachFields,
   privacy: Type.Optional(RoundPrivacy),
   secure_aggregation: Type.Optional(SecureAggregation),
+  raw_vector: Type.Optional(RawVector),
 })
 
 export const Round = Type.Object({
@@ -87,6 +92,7 @@ export const Round = Type.Object({
     }),
   ),
   secure_aggregation: Type.Optional(SecureSettings),
+  raw_vector: Type.Optional(RawVector),
   accuracy: Type.Optional(Nullable(Type.Number())),
   loss: Type.Optional(Nullable(Type.Number())),
 })
@@ -138,6 +144,7 @@ export const Plan = Type.Object({
     ),
   ),
   secure_aggregation: Type.Optional(SecureSettings),
+  raw_vector: Type.Optional(RawVector),
   clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to when they are added up' })),
   model: Nullable(
     Type.Object({

@@ -5,6 +5,7 @@ import { badRequest, conflict, notFound, ServiceError } from '../../domain/error
 import { isUuid } from '../../domain/model.ts'
 import { describeFailures, dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../domain/round.ts'
 import {
+  needsModel,
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
   requireStandsAlone,
@@ -14,6 +15,7 @@ import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
+import type { ModelContents } from './model-content.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { Review, RoundReviews } from './round-reviews.service.ts'
@@ -37,6 +39,8 @@ export interface StartRound {
   readonly federation: string | undefined
   readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'> | null
   readonly secureAggregation: SecureWish | null
+  /** Its model and updates are declared bare float32 vectors. */
+  readonly rawVector: boolean
 }
 
 /** All devices of a round ask for its plan and its model in one moment. */
@@ -62,6 +66,7 @@ export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly models: ModelsService
+  readonly contents: ModelContents
   readonly reaching: RoundReach
   readonly starts: RoundStarts
   readonly secure: Pick<SecureSteps, 'prepare'>
@@ -71,7 +76,7 @@ export const createRoundsService = (parts: {
   readonly changes: RoundSignal
   readonly now: () => Date
 }) => {
-  const { database, store, models, reaching, starts, secure, endings, reviews, absent, changes, now } = parts
+  const { database, store, models, contents, reaching, starts, secure, endings, reviews, absent, changes, now } = parts
 
   const { maySee, reach, scopeOf } = reaching
 
@@ -193,7 +198,11 @@ export const createRoundsService = (parts: {
       const isPlain = wanted.privacy === null && wanted.secureAggregation === null
       const strategy = wanted.strategy ?? (isPlain ? null : { name: 'fedavg' as const, options: {} })
       requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: wanted.privacy !== null })
-      const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices }
+      const rawVector = await contents.ofRound(version, {
+        declared: wanted.rawVector,
+        isNeeded: wanted.secureAggregation !== null || needsModel(strategy, wanted.privacy !== null),
+      })
+      const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices, rawVector }
       const secured =
         wanted.secureAggregation === null
           ? null
@@ -210,6 +219,7 @@ export const createRoundsService = (parts: {
         version,
         privacy: wanted.privacy,
         secure: secured,
+        rawVector,
         starter: caller.deviceId,
         job: null,
       }

@@ -68,6 +68,8 @@ export interface RoundPlan {
   readonly population?: number
   /** Its updates are masked; only their sum is learnt. */
   readonly secure?: SecureSettings
+  /** Its model, where it has one, and its updates are bare float32 vectors. */
+  readonly rawVector?: true
 }
 
 /** Clipping and noise of one round. */

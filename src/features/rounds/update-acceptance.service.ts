@@ -15,6 +15,7 @@ export interface Arrival {
   readonly deviceId: string
   readonly sha256: string
   readonly size: number
+  readonly rawVector: boolean
   readonly controlSha256: string | null
   readonly numSamples: number
   readonly localLoss: number | null

@@ -1,10 +1,13 @@
+import type { Inspection } from '../../aggregation/job.ts'
 import type { AggregationWorkers } from '../../aggregation/worker-pool.ts'
-import type { BlobStore, StagedBlob } from '../../blobs/blob-store.ts'
+import type { StagedBlob } from '../../blobs/blob-store.ts'
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
 import type { Layout } from '../../tensors/layout.ts'
+import { namesRawVector } from '../../tensors/raw.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
+import type { ModelContents } from './model-content.service.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import { requireParticipant } from './participation.service.ts'
 import type { StoredRound } from './rounds.service.ts'
@@ -15,10 +18,10 @@ export const createUpdateAdmission = (parts: {
   readonly database: Database
   readonly participants: ParticipantsStore
   readonly updates: UpdatesStore
-  readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly contents: Pick<ModelContents, 'layoutOf'>
 }) => {
-  const { database, participants, updates, blobs, workers } = parts
+  const { database, participants, updates, workers, contents } = parts
   // All of a round's devices come at once.
   const partIn = createBatcher<Seat, Participant | null>({
     maxBatch: 1000,
@@ -27,15 +30,12 @@ export const createUpdateAdmission = (parts: {
   const layouts = lookedUpOnce<{ readonly layout: Layout | null }>(16)
 
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
-  const expectedLayout = async ({ globalSha256: sha256 }: StoredRound): Promise<Layout | null> => {
+  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
     if (sha256 === null) return null
-    const found = await layouts(sha256, async () => {
-      const path = await blobs.localPath(sha256)
-      return workers.inspect(path, { expected: null }).catch((error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'bad_request') return { layout: null }
-        throw error
-      })
-    })
+    const rawVector = plan.rawVector === true
+    const found = await layouts(`${sha256} ${rawVector}`, async () => ({
+      layout: await contents.layoutOf(sha256, rawVector),
+    }))
     return found?.layout ?? null
   }
 
@@ -67,8 +67,9 @@ export const createUpdateAdmission = (parts: {
     return conflict(`This device has submitted already; its update ${kept?.id ?? ''} was kept. Nothing is lost.`)
   }
 
-  const inspectControl = async (control: StagedBlob, expected: Layout | null): Promise<void> => {
-    await workers.inspect(control.path, { expected }).catch((error: unknown) => {
+  const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
+    const rawVectors = plan.rawVector ? 'declared' : 'none'
+    await workers.inspect(control.path, { expected, rawVectors }).catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.code !== 'bad_request') throw error
       throw badRequest(`control: ${error.message}`)
     })
@@ -83,11 +84,23 @@ export const createUpdateAdmission = (parts: {
       requireControl(round, control)
     },
 
-    /** Throws bad_request where the files have other tensors than the round's model, naming the first difference. */
-    async checkTensors(round: StoredRound, staged: StagedBlob, control: StagedBlob | null): Promise<void> {
+    /**
+     * What the update turned out to be. Throws bad_request where the files have other tensors than the round's model, naming
+     * the first difference.
+     */
+    async checkTensors(
+      round: StoredRound,
+      staged: StagedBlob & { readonly fileName: string },
+      control: StagedBlob | null,
+    ): Promise<Pick<Inspection, 'rawVector' | 'warning'>> {
       const expected = await expectedLayout(round)
-      await workers.inspect(staged.path, { expected })
-      if (control !== null) await inspectControl(control, expected)
+      const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
+      const found = await workers.inspect(staged.path, {
+        expected,
+        rawVectors: isDeclared ? 'declared' : 'plausible',
+      })
+      if (control !== null) await inspectControl(round, control, expected)
+      return found
     },
   }
 }

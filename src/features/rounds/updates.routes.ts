@@ -56,7 +56,8 @@ export const updatesRoutes = (
       try {
         const { report, warnings } = readReport(fields)
         for (const message of warnings) warn(request, message)
-        const update = await updates.submit(caller, round, { file, control }, report)
+        const { update, warning } = await updates.submit(caller, round, { file, control }, report)
+        if (warning !== null) warn(request, warning)
         return reply.code(201).send(present(update))
       } finally {
         await file.discard()

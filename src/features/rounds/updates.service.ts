@@ -26,6 +26,8 @@ export interface UpdateReport {
 /** How long an update waits for the next round of an asynchronous job. */
 const BETWEEN_ROUNDS_MS = 20_000
 const LOOK_AGAIN_MS = 250
+/** What a masked update is cannot be told. */
+const MASKED = { rawVector: false, warning: null } as const
 const NEVER = new AbortController().signal
 
 /** What devices bring back to a round: their updates, or the reason why there is none. */
@@ -73,13 +75,14 @@ export const createUpdatesService = (parts: {
     async submit(
       caller: Caller,
       admitted: StoredRound,
-      sent: { readonly file: StagedBlob; readonly control: StagedBlob | null },
+      sent: { readonly file: StagedBlob & { readonly fileName: string }; readonly control: StagedBlob | null },
       report: UpdateReport,
-    ): Promise<StoredUpdate> {
+    ): Promise<{ update: StoredUpdate; warning: string | null }> {
       const { file: staged, control } = sent
       requireFiles(admitted, staged, control)
-      if (admitted.plan.secure === undefined) await checkTensors(admitted, staged, control)
-      else await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
+      const isMasked = admitted.plan.secure !== undefined
+      if (isMasked) await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
+      const { rawVector, warning } = isMasked ? MASKED : await checkTensors(admitted, staged, control)
       await files.keep(staged)
       if (control !== null) await files.keep(control)
       const accept = () =>
@@ -88,6 +91,7 @@ export const createUpdatesService = (parts: {
           deviceId: caller.deviceId!,
           sha256: staged.sha256,
           size: staged.size,
+          rawVector,
           controlSha256: control?.sha256 ?? null,
           ...report,
         })
@@ -105,8 +109,8 @@ export const createUpdatesService = (parts: {
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict('The round changed while the update arrived. Look at its status before trying again.')
       }
-      if (closed || admitted.plan.secure !== undefined) collected()
-      return update
+      if (closed || isMasked) collected()
+      return { update, warning }
     },
 
     /**

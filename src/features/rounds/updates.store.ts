@@ -11,6 +11,8 @@ export interface StoredUpdate {
   readonly sha256: string | null
   readonly fileHash: string
   readonly size: number
+  /** It is a bare float32 vector: declared, or taken for one. */
+  readonly rawVector: boolean
   readonly numSamples: number
   readonly localLoss: number | null
   readonly localAccuracy: number | null
@@ -43,12 +45,13 @@ export const createUpdatesStore = () => ({
     await sql`
       with kept as (
         insert into updates (id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
-          training_time_seconds, created_at, control_sha256, base_round_id, staleness)
+          training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector)
         select * from unnest(${column('id')}::uuid[], ${column('roundId')}::uuid[], ${column('deviceId')}::uuid[],
           ${column('sha256')}::text[], ${column('fileHash')}::text[], ${column('size')}::bigint[],
           ${column('numSamples')}::bigint[], ${column('localLoss')}::float8[], ${column('localAccuracy')}::float8[],
           ${column('trainingTimeSeconds')}::integer[], ${column('createdAt')}::timestamptz[],
-          ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[])
+          ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[],
+          ${column('rawVector')}::boolean[])
         returning round_id, device_id, created_at
       ), told as (
         update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at,
@@ -129,6 +132,7 @@ const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
   sha256: row.sha256,
   fileHash: row.file_hash,
   size: row.size,
+  rawVector: row.raw_vector,
   numSamples: row.num_samples,
   localLoss: row.local_loss,
   localAccuracy: row.local_accuracy,

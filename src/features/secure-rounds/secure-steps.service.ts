@@ -60,9 +60,10 @@ export const createSecureSteps = (parts: {
 }) => {
   const { store, blobs, workers, now } = parts
 
-  const layoutOf = async (sha256: string): Promise<Layout | null> => {
+  const layoutOf = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
+    const rawVectors = rawVector ? 'declared' : 'none'
     try {
-      return (await workers.inspect(await blobs.localPath(sha256), { expected: null })).layout
+      return (await workers.inspect(await blobs.localPath(sha256), { expected: null, rawVectors })).layout
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'bad_request') return null
       throw error
@@ -76,15 +77,20 @@ export const createSecureSteps = (parts: {
      */
     async prepare(
       wish: SecureWish,
-      round: { readonly modelSha256: string | null; readonly selected: number; readonly minDevices: number },
+      round: {
+        readonly modelSha256: string | null
+        readonly rawVector: boolean
+        readonly selected: number
+        readonly minDevices: number
+      },
     ): Promise<SecurePlan> {
       const settings = settingsFor(wish, round)
-      const layout = round.modelSha256 === null ? null : await layoutOf(round.modelSha256)
+      const layout = round.modelSha256 === null ? null : await layoutOf(round.modelSha256, round.rawVector)
       const coordinates = layout === null ? 0 : coordinateCount(layout)
       if (coordinates === 0) {
         throw badRequest(
           'secure_aggregation works on the changes of a model whose tensors the service can read: name one with ' +
-            'global_model_id, in .safetensors, .pt, .npz, .npy or raw float32.',
+            'global_model_id, in .safetensors, .pt, .npz, .npy or raw float32 (raw_vector).',
         )
       }
       return { settings, words: coordinates + TRAILER }

@@ -55,6 +55,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
       delivered: readonly MaskedFile[],
       globalPath: string,
       outputPath: string,
+      rawVector: boolean,
     ): Promise<SumTotals> {
       const { round, streams } = await streamsOf(roundId, delivered)
       const sums = sumOf(delivered, streams)
@@ -62,7 +63,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
       const output = openFile(outputPath, 'w+')
       try {
         const totals = readTotals(sums.read(round.words - TRAILER, TRAILER), round.settings)
-        const file = readWeights(global)
+        const file = readWeights(global, { rawVector })
         const plan = planSafetensors(layoutOf(file))
         ftruncateSync(output.fd, plan.size)
         writePieces(output, plan)

@@ -24,7 +24,7 @@ test('a version that a rollout gives is fetched, checked, made to run and report
       { planId: plan, state: 'active', version: '1.0.0' },
     ])
   const sha256 = 'a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e'
-  expect((await readdir(join(unit.folder, model))).sort()).toEqual([`${sha256}.bin`, 'current.json'])
+  expect((await readdir(join(unit.folder, model))).sort()).toEqual([`${sha256}.txt`, 'current.json'])
   expect(await unit.pointer(model)).toEqual({
     modelId: model,
     modelName: 'm',
@@ -32,13 +32,13 @@ test('a version that a rollout gives is fetched, checked, made to run and report
       planId: plan,
       version: '1.0.0',
       format: 'pytorch',
-      file: { sha256, sizeBytes: 5, fileName: `${sha256}.bin` },
+      file: { sha256, sizeBytes: 5, fileName: `${sha256}.txt` },
       metrics: null,
     },
     previous: null,
     trying: null,
     refused: null,
-    path: join(unit.folder, model, `${sha256}.bin`),
+    path: join(unit.folder, model, `${sha256}.txt`),
   })
   expect(unit.said).toEqual(['Model m: downloading version 1.0.0, 0.0 MB.', 'Model m: version 1.0.0 is active.'])
 })

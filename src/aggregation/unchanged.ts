@@ -1,0 +1,84 @@
+import { constants, copyFileSync } from 'node:fs'
+import { conflict } from '../domain/errors.ts'
+import { detectFormat } from '../tensors/detect.ts'
+import { adviceFor, type DetectedFormat, formatOf, titleOf } from '../tensors/formats.ts'
+import { type OpenFile, openFile } from './files.ts'
+import type { AggregationJob, AggregationResult, Update } from './job.ts'
+import { nameOfUpdate } from './round-files.ts'
+import type { Strategy } from './strategy.ts'
+
+const COMPARE_BYTES = 1024 * 1024
+
+interface Opaque {
+  readonly update: Update
+  readonly format: DetectedFormat | null
+}
+
+/** The first update, in their order, that holds no weights; null: all do. */
+export const firstOpaque = (updates: readonly Update[]): Opaque | null => {
+  for (const update of updates) {
+    if (update.rawVector) continue
+    const format = withFile(update.path, detectFormat)
+    if (format === null || !formatOf(format).readable) return { update, format }
+  }
+  return null
+}
+
+/**
+ * What cannot be added up is the result as it is where all updates are equal byte for byte, and nothing but a mean was
+ * asked for. Throws conflict naming the update and what was recognized in it.
+ */
+export const passUnchanged = (
+  job: AggregationJob,
+  updates: readonly Update[],
+  { update, format }: Opaque,
+  strategy: Pick<Strategy, 'needs'>,
+): AggregationResult => {
+  const what = `The ${nameOfUpdate(update.id)} is ${titleOf(format)}`
+  if (job.privacy !== null || Object.keys(strategy.needs ?? {}).length > 0)
+    throw conflict(
+      `${what}, and strategy '${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} works on tensors. ` +
+        adviceFor(format),
+    )
+  const other = updates.find(({ path }) => path !== updates[0]!.path && !sameBytes(path, updates[0]!.path))
+  if (other !== undefined)
+    throw conflict(
+      `${what}, which cannot be aggregated: the ${updates.length} updates differ, and only equal ones become the result ` +
+        `as they are. ${adviceFor(format)}${format === null ? ' For float32 vectors start the round with raw_vector: true.' : ''}`,
+    )
+  copyFileSync(update.path, job.outputPath, constants.COPYFILE_FICLONE)
+  const total = updates.reduce((sum, { numSamples }) => sum + numSamples, 0)
+  return {
+    format,
+    tensors: 0,
+    elements: 0,
+    weights: updates.map(({ id, numSamples }) => ({
+      id,
+      weight: total === 0 ? 1 / updates.length : numSamples / total,
+    })),
+    state: { written: false },
+    control: { written: false },
+    privacy: null,
+  }
+}
+
+const withFile = <T>(path: string, read: (file: OpenFile) => T): T => {
+  const file = openFile(path, 'r')
+  try {
+    return read(file)
+  } finally {
+    file.close()
+  }
+}
+
+const sameBytes = (a: string, b: string): boolean =>
+  withFile(a, (one) =>
+    withFile(b, (other) => {
+      if (one.size !== other.size) return false
+      for (let at = 0; at < one.size; at += COMPARE_BYTES) {
+        const length = Math.min(COMPARE_BYTES, one.size - at)
+        if (Buffer.compare(one.read(at, length), other.read(at, length)) !== 0) return false
+      }
+      return true
+    }),
+  )

@@ -1,0 +1,150 @@
+import { badRequest } from '../domain/errors.ts'
+import { ByteCursor } from './byte-cursor.ts'
+import { MAX_PICKLE_OPCODES } from './limits.ts'
+import { showName } from './shape.ts'
+import { decodeText } from './sources.ts'
+import type { ByteSource } from './weight-file.ts'
+
+/** What follows an opcode: so many bytes, a count of so many bytes and then as many, or lines of text. */
+type Argument = number | 'count1' | 'count4' | 'count8' | 'line' | 'lines'
+
+const OPCODES: readonly (readonly [Argument, readonly number[]])[] = [
+  [0, [...'N]ael)t}dsu02(1Rbo.Q'].map((char) => char.charCodeAt(0))],
+  [0, [0x81, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8f, 0x90, 0x91, 0x92, 0x93, 0x94, 0x97, 0x98]],
+  [1, [0x4b, 0x68, 0x71, 0x80, 0x82]], // BININT1, BINGET, BINPUT, PROTO, EXT1
+  [2, [0x4d, 0x83]], // BININT2, EXT2
+  [4, [0x4a, 0x84, 0x6a, 0x72]], // BININT, EXT4, LONG_BINGET, LONG_BINPUT
+  [8, [0x47]], // BINFLOAT
+  ['count1', [0x55, 0x43, 0x8a, 0x8c]], // SHORT_BINSTRING, SHORT_BINBYTES, LONG1, SHORT_BINUNICODE
+  ['count4', [0x54, 0x42, 0x58, 0x8b]], // BINSTRING, BINBYTES, BINUNICODE, LONG4
+  ['count8', [0x8d, 0x8e, 0x96]], // BINUNICODE8, BINBYTES8, BYTEARRAY8
+  ['line', [...'IgpLSVFP'].map((char) => char.charCodeAt(0))],
+  ['lines', [...'ci'].map((char) => char.charCodeAt(0))], // GLOBAL, INST
+]
+/** Every opcode of protocols 0 to 5 but FRAME. Source: CPython, Lib/pickletools.py. */
+const ARGUMENTS = new Map(OPCODES.flatMap(([argument, codes]) => codes.map((code) => [code, argument] as const)))
+
+const PROTO = 0x80
+const FRAME = 0x95
+const STOP = 0x2e
+const STACK_GLOBAL = 0x93
+const MEMOIZE = 0x94
+const PUTS = new Map([
+  [0x71, 1],
+  [0x72, 4],
+])
+const GETS = new Map([
+  [0x68, 1],
+  [0x6a, 4],
+])
+const TEXTS: ReadonlySet<number> = new Set([0x58, 0x8c, 0x8d])
+const LONGEST_NAME = 200
+const MOST_NAMES = 100_000
+
+/** Packages whose objects models are pickled with; of Python's own, what only holds data. */
+const PACKAGES = /^(numpy|scipy|sklearn|pandas|joblib|xgboost|lightgbm|catboost|torch)(\.|$)/
+const DATA =
+  /^(collections\.(OrderedDict|defaultdict|Counter|deque)|copy_?reg\._reconstructor|_codecs\.encode|datetime\.\w+|decimal\.Decimal|fractions\.Fraction|uuid\.UUID|(__builtin__|builtins)\.(object|set|frozenset|bytearray|complex|slice|range|xrange|int|long|float|bool|str|bytes|unicode|list|tuple|dict|type))$/
+/** Arrays of joblib stand between the opcodes as they are: nothing behind the first one can be followed. */
+const JOBLIB_ARRAY = /^joblib\.numpy_pickle\.\w*ArrayWrapper$/
+
+const refused = (global: string) =>
+  badRequest(
+    `The file is a pickle that names ${showName(global)}, which no saved model needs; it was not opened. ` +
+      'Save the weights alone, as .safetensors, .npz or with torch.save(model.state_dict(), path).',
+  )
+
+/** Names on top of the stack, as far as they were pushed by the last opcodes; null where something else was. */
+class Names {
+  readonly #memo = new Map<number, string>()
+  #memoized = 0
+  #below: string | null = null
+  #top: string | null = null
+
+  push(name: string | null): void {
+    this.#below = this.#top
+    this.#top = name
+  }
+
+  memoize(): void {
+    this.put(this.#memoized)
+  }
+
+  put(key: number): void {
+    this.#memoized++
+    if (this.#top !== null && this.#memo.size < MOST_NAMES) this.#memo.set(key, this.#top)
+    else this.#memo.delete(key)
+  }
+
+  get(key: number): void {
+    this.push(this.#memo.get(key) ?? null)
+  }
+
+  /** What STACK_GLOBAL names. */
+  global(): string {
+    if (this.#below === null || this.#top === null) throw refused('a global that only running it would tell')
+    return `${this.#below}.${this.#top}`
+  }
+}
+
+/**
+ * Follows a pickle of protocol 2 to 5 from its first opcode to its last without building anything: its lengths fit, it
+ * ends where the file does, and it names only what saved models and plain data need. Throws bad_request.
+ */
+export const walkPickle = (source: ByteSource): void => {
+  const cursor = new ByteCursor(source, 0, source.size, 'The pickle')
+  const names = new Names()
+  for (let step = 0; step < MAX_PICKLE_OPCODES; step++) {
+    const opcode = cursor.byte()
+    if (opcode === STOP) {
+      if (cursor.position === source.size) return
+      if (cursor.byte() === PROTO) cursor.skip(1)
+      else throw badRequest(`The pickle ends at byte ${cursor.position - 1}, but the file goes on. It is damaged.`)
+    } else if (opcode === FRAME) {
+      const length = cursor.u64()
+      if (length > source.size - cursor.position)
+        throw badRequest(
+          `The pickle claims a frame of ${length} bytes at byte ${cursor.position}, but only ` +
+            `${source.size - cursor.position} follow. Send the whole file again.`,
+        )
+    } else {
+      const global = follow(cursor, opcode, names)
+      if (global !== null && JOBLIB_ARRAY.test(global)) return
+    }
+  }
+  throw badRequest(`The pickle has more than ${MAX_PICKLE_OPCODES} steps; it was not read to its end.`)
+}
+
+/** Passes over one opcode and its argument; returns the global that it names, or null. */
+const follow = (cursor: ByteCursor, opcode: number, names: Names): string | null => {
+  const argument = ARGUMENTS.get(opcode)
+  if (argument === undefined)
+    throw badRequest(`The pickle is damaged: byte ${cursor.position - 1} is no opcode. Send the whole file again.`)
+  const put = PUTS.get(opcode)
+  if (put !== undefined) names.put(put === 1 ? cursor.byte() : cursor.u32())
+  else if (opcode === MEMOIZE) names.memoize()
+  else if (GETS.has(opcode)) names.get(argument === 1 ? cursor.byte() : cursor.u32())
+  else if (argument === 'lines') return allowed(names, `${cursor.line()}.${cursor.line()}`)
+  else if (opcode === STACK_GLOBAL) return allowed(names, names.global())
+  else if (opcode === PROTO) cursor.skip(1)
+  else names.push(pass(cursor, argument, TEXTS.has(opcode)))
+  return null
+}
+
+const allowed = (names: Names, global: string): string => {
+  if (!PACKAGES.test(global) && !DATA.test(global)) throw refused(global)
+  names.push(null)
+  return global
+}
+
+/** Passes over an argument; returns it where it is a text that may be a name. */
+const pass = (cursor: ByteCursor, argument: Argument, isText: boolean): string | null => {
+  if (argument === 'line') cursor.line()
+  if (typeof argument !== 'number' && argument !== 'line') {
+    const length = argument === 'count1' ? cursor.byte() : argument === 'count4' ? cursor.u32() : cursor.u64()
+    if (isText && length <= LONGEST_NAME) return decodeText(cursor.take(length), 'a text of the pickle')
+    cursor.skip(length)
+  }
+  if (typeof argument === 'number') cursor.skip(argument)
+  return null
+}

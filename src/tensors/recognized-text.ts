@@ -1,0 +1,44 @@
+const LINE_BREAK = /\r\n|\r|\n/
+const SEPARATORS = [',', ';', '\t'] as const
+const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/
+/** Line ends, tabs and form feeds; every other control character is a sign of binary content. */
+const isControl = (byte: number): boolean => (byte < 0x20 && (byte < 0x09 || byte > 0x0d)) || byte === 0x7f
+
+/**
+ * The text that a file's first bytes are, or null. UTF-8, UTF-16 with a byte order mark, and bytes that are ASCII but for
+ * a few letters of an older encoding. Whoever cuts the file may cut its last character.
+ */
+export const textOf = (head: Uint8Array): string | null => {
+  if (head.length === 0) return null
+  const wide =
+    head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : null
+  if (wide !== null) {
+    const text = new TextDecoder(wide).decode(head.subarray(0, head.length - (head.length % 2)))
+    const plain = [...text].filter((char) => char >= ' ' && char <= '~').length
+    return text.length > 2 && plain >= text.length / 2 ? text : null
+  }
+  if (head.some(isControl)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
+  } catch {
+    const foreign = head.reduce((count, byte) => count + (byte > 0x7f ? 1 : 0), 0)
+    return foreign * 7 <= head.length ? new TextDecoder('latin1').decode(head) : null
+  }
+}
+
+/** A JSON object or array, as far as its beginning tells. */
+export const looksLikeJson = (text: string): boolean =>
+  /^\s*(\{\s*("|\}|$)|\[\s*(["{[\]\d-]|true|false|null|$))/.test(text)
+
+/** Rows of the same number of fields, or one row of numbers. The last row may be cut. */
+export const looksLikeCsv = (text: string): boolean => {
+  const lines = text.split(LINE_BREAK).filter((line) => line.trim() !== '')
+  const [first = '', ...rest] = lines
+  return SEPARATORS.some((separator) => {
+    const fields = first.split(separator)
+    if (fields.length < 2) return false
+    if (rest.length === 0) return fields.slice(0, -1).every((field) => NUMBER.test(field))
+    const whole = rest.length === 1 ? rest : rest.slice(0, -1)
+    return whole.every((line) => line.split(separator).length === fields.length)
+  })
+}

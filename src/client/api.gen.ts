@@ -9184,9 +9184,9 @@ export interface operations {
     estimatePrivacyCost: {
         parameters: {
             query: {
-                /** @description Standard deviation of the noise over the clip norm */
+                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
                 noise_multiplier: number;
-                /** @description The part of all devices that takes part */
+                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
                 sample_rate: number;
                 num_steps?: number;
                 /** @description The budget's when absent */
@@ -9394,7 +9394,7 @@ export interface operations {
     noiseForEpsilon: {
         parameters: {
             query: {
-                /** @description The part of all devices that takes part */
+                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
                 sample_rate: number;
                 num_steps?: number;
                 /** @description The budget's when absent */
@@ -9489,9 +9489,9 @@ export interface operations {
     privateRoundsLeft: {
         parameters: {
             query: {
-                /** @description Standard deviation of the noise over the clip norm */
+                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
                 noise_multiplier: number;
-                /** @description The part of all devices that takes part */
+                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
                 sample_rate: number;
                 num_steps?: number;
                 /** @description The budget's when absent */

@@ -90,6 +90,44 @@ eachDatabase('the privacy ledger', (open) => {
     await expect(reserve({ ...round(1e6, 1e-6), roundId: second })).rejects.toMatchObject({ code: 'conflict' })
   })
 
+  it('books nothing on a quote that something else was booked after, or the budget changed', async () => {
+    const database = await open()
+    const { federationId, ledger, reserve, round, statuses, store } = await openLedger(database, TEN)
+    const stale = await ledger().quote(acme, federationId, round())
+    const use = (quote: typeof stale) => database.transaction((tx) => ledger().reserve(tx, quote, round()))
+    await reserve()
+    await expect(use(stale)).rejects.toMatchObject({
+      name: 'LedgerMoved',
+      code: 'conflict',
+      message: 'Other private rounds of this federation started at the same moment. Try again.',
+    })
+    const early = await ledger().quote(acme, federationId, round())
+    await store.setBudget(database.sql, federationId, { epsilon: 0.1, delta: 1e-5 }, now())
+    await expect(use(early)).rejects.toMatchObject({ name: 'LedgerMoved' })
+    await expect(reserve()).rejects.toMatchObject({ name: 'BudgetRefused', code: 'conflict' })
+    expect(await statuses()).toEqual(['reserved'])
+  })
+
+  it('makes another quote when something else was booked in between, and gives up after twenty', async () => {
+    const database = await open()
+    const { federationId, ledger, reserve, round } = await openLedger(database, { epsilon: 30, delta: 1e-5 })
+    let attempts = 0
+    const revision = await ledger().withQuote(acme, federationId, round(), async (quote) => {
+      if (++attempts < 3) await reserve()
+      await database.transaction((tx) => ledger().reserve(tx, quote, round()))
+      return quote.revision
+    })
+    expect([attempts, revision]).toEqual([3, 2])
+    attempts = 0
+    const always = ledger().withQuote(acme, federationId, round(), async (quote) => {
+      attempts++
+      await reserve()
+      await database.transaction((tx) => ledger().reserve(tx, quote, round()))
+    })
+    await expect(always).rejects.toMatchObject({ name: 'LedgerMoved' })
+    expect(attempts).toBe(20)
+  })
+
   it('undoes a reservation with the transaction that it was made in', async () => {
     const database = await open()
     const { federationId, ledger, round, reserve, statuses } = await openLedger(database, TEN)

@@ -10,9 +10,13 @@ const Epsilon = Type.Number({ minimum: 0 })
 const round = {
   noise_multiplier: Type.Number({
     exclusiveMinimum: 0,
-    description: 'Standard deviation of the noise over the clip norm',
+    description: 'Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6',
   }),
-  sample_rate: Type.Number({ exclusiveMinimum: 0, maximum: 1, description: 'The part of all devices that takes part' }),
+  sample_rate: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1,
+    description: 'The part of all devices that takes part; below 1e-9 it counts as 1e-9',
+  }),
   num_steps: Type.Integer({ minimum: 1, maximum: 1e9, default: 1 }),
 }
 const target_delta = Type.Optional(Type.Number({ ...Delta, description: "The budget's when absent" }))

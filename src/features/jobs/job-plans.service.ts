@@ -1,7 +1,7 @@
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
-import { DEFAULT_DELTA } from '../../domain/privacy/mechanism.ts'
+import { DEFAULT_DELTA, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
 import {
@@ -103,7 +103,10 @@ export const createJobPlans = (parts: {
     if ((given === undefined) === (epsilon === undefined)) {
       throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
     }
-    if (given !== undefined) return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
+    if (given !== undefined) {
+      requireNoisySteps({ noiseMultiplier: given, sampleRate, steps })
+      return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
+    }
     const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
     if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta }
     throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)

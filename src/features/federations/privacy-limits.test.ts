@@ -1,0 +1,152 @@
+import { expect, it, vi } from 'vitest'
+import { startFleet, startJob, uploadModel } from '../../../test/training-fleet.ts'
+import { startWorld } from '../../../test/world.ts'
+import { openLeague } from './federation.fixture.ts'
+
+// Extreme questions take a second each on a busy machine.
+vi.setConfig({ testTimeout: 180_000 })
+
+type Body = Record<string, unknown>
+
+const open = async () => {
+  const { world, admin, send, keyOf, found } = await openLeague()
+  const id = await found(['beta'])
+  const ask = (key: string, query: string) => send(key, 'GET', `/federations/${id}/privacy/${query}`)
+  await send(admin, 'PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 2 })
+  return { world, admin, send, keyOf, id, ask }
+}
+
+/** Every number in an answer, however deep; null where JSON had no number to write. */
+const numbersOf = (value: unknown): (number | null)[] => {
+  if (typeof value === 'number') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(numbersOf)
+}
+
+/** Finite doubles from the whole range (mulberry32), many of them at its ends. */
+const doubles = (seed: number) => {
+  const special = [5e-324, 1e-320, 2.3e-308, 1e-300, 1e-20, 1e-9, 1 - 2 ** -53, 1, 3e15, 1e16, 1e308, Number.MAX_VALUE]
+  let state = seed
+  const random = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  return {
+    any: () => (random() < 0.3 ? special[Math.floor(random() * special.length)]! : 10 ** (631 * random() - 323)),
+    /** Mostly within the range that a field has. */
+    upTo: (most: number) => (random() < 0.2 ? 10 ** (631 * random() - 323) : most * 10 ** (-40 * random() ** 4)),
+    whole: (most: number) => Math.ceil(most ** random()),
+  }
+}
+
+it.each([
+  'estimate?noise_multiplier=1e16&sample_rate=0.01',
+  'estimate?noise_multiplier=3e15&sample_rate=0.01',
+  'estimate?noise_multiplier=1e308&sample_rate=1e-300&num_steps=1000000000',
+  'estimate?noise_multiplier=0.01&sample_rate=5e-324&num_steps=1000000000&target_delta=5e-324',
+  'estimate?noise_multiplier=1e-9&sample_rate=0.5',
+  'rounds-left?noise_multiplier=1e300&sample_rate=0.01',
+  'noise-for-epsilon?sample_rate=1e-9&target_epsilon=1e308',
+  'noise-for-epsilon?sample_rate=1e-300&num_steps=1000000000&target_epsilon=5e-324',
+])('%s is answered with finite numbers', async (query) => {
+  const { admin, ask } = await open()
+  const { status, body } = await ask(admin, query)
+  expect(status).toBe(200)
+  expect(numbersOf(body).every(Number.isFinite)).toBe(true)
+})
+
+it.each(['estimate?noise_multiplier=1e-20&sample_rate=0.01', 'rounds-left?noise_multiplier=1e-320&sample_rate=0.01'])(
+  '%s is refused with the least noise that there is',
+  async (query) => {
+    const { admin, ask } = await open()
+    const noise = new URLSearchParams(query.split('?')[1]).get('noise_multiplier')
+    expect(await ask(admin, query)).toEqual({
+      status: 400,
+      body: {
+        error: 'bad_request',
+        message:
+          `noise_multiplier ${noise} is below 1e-9, which protects nobody. Use at least 1e-9; ` +
+          'common values lie between 0.5 and 10.',
+        status_code: 400,
+      },
+    })
+  },
+)
+
+it('a round or a job with noise of 1e-320 is refused, and a round with 1e-9 costs a finite epsilon', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 2)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const round = (noise_multiplier: number) => ({
+    target_devices: 2,
+    min_devices: 2,
+    global_model_id: 'beginner',
+    privacy: { noise_multiplier, clip_norm: 1 },
+  })
+  const start = (body: object) => world.request('POST', '/api/v1/training/rounds/start', { key, body })
+  const message = expect.stringMatching(/^noise_multiplier 1e-320 is below 1e-9, .* Use at least 1e-9;/)
+  expect(await start(round(1e-320))).toMatchObject({ status: 400, body: { message } })
+  const { privacy } = round(1e-320)
+  expect(await startJob(world, key, { privacy })).toMatchObject({ status: 400, body: { message } })
+  const started = await start(round(1e-9))
+  expect(started).toMatchObject({ status: 201, body: { privacy: { epsilon: expect.any(Number) } } })
+})
+
+it('any finite numbers get a finite answer or a reason, and the service goes on answering', async () => {
+  const { admin, send, id, ask } = await open()
+  const { any, upTo, whole } = doubles(20260101)
+  const questions = [
+    () => `estimate?noise_multiplier=${any()}&sample_rate=${upTo(1)}&num_steps=${whole(1e9)}&target_delta=${upTo(1)}`,
+    () => `estimate?noise_multiplier=${any()}&sample_rate=${upTo(1)}`,
+    () => `rounds-left?noise_multiplier=${any()}&sample_rate=${upTo(1)}&target_delta=${upTo(1)}`,
+    () => `noise-for-epsilon?sample_rate=${upTo(1)}&num_steps=${whole(1e9)}&target_epsilon=${any()}`,
+    () => `noise-for-epsilon?sample_rate=${upTo(1)}&target_delta=${upTo(1)}&num_steps=${whole(1e15)}`,
+    () => 'history',
+  ]
+  for (let n = 0; n < 36; n++) {
+    const body = { total_epsilon_budget: any(), total_delta_budget: upTo(1) }
+    const [health, ...answers] = await Promise.all([
+      send(admin, 'GET', '/health'),
+      ask(admin, questions[n % questions.length]!()),
+      ...(n % 6 === 0 ? [send(admin, 'PUT', `/federations/${id}/privacy/budget`, body)] : []),
+    ])
+    expect(health).toMatchObject({ status: 200 })
+    for (const answer of answers) {
+      expect([200, 400]).toContain(answer.status)
+      expect(numbersOf(answer.body).every(Number.isFinite)).toBe(true)
+      expect(answer.status === 200 || String(answer.body.message).length > 20).toBe(true)
+    }
+  }
+})
+
+it('sixty questions of one organization leave those of another their turn', async () => {
+  const { keyOf, ask } = await open()
+  const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
+  const order: string[] = []
+  const query = (n: number) => `estimate?noise_multiplier=${2 + n / 100}&sample_rate=0.1&num_steps=1000`
+  const many = Array.from({ length: 60 }, (_, n) =>
+    ask(acme, query(n)).then((answer) => {
+      order.push('acme')
+      return answer
+    }),
+  )
+  const one = ask(beta, query(61)).then((answer) => {
+    order.push('beta')
+    return answer
+  })
+  expect(await one).toMatchObject({ status: 200 })
+  const statuses = (await Promise.all(many)).map(({ status }) => status)
+  expect(new Set(statuses)).toEqual(new Set([200, 429]))
+  const refused = (await Promise.all(many)).find(({ status }) => status === 429)!.body as Body
+  expect(refused).toEqual({
+    error: 'rate_limited',
+    message: 'Too many questions about privacy costs are waiting. Try again in 2 s.',
+    status_code: 429,
+  })
+  // The second question of the federation's own standing is the same for all; those that were refused came at once.
+  const computed = order.slice(statuses.filter((status) => status === 429).length)
+  expect(computed.indexOf('beta')).toBeLessThan(computed.length / 2)
+})

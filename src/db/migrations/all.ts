@@ -5,6 +5,7 @@ import { training } from './0004-training.ts'
 import { numberRanges } from './0005-number-ranges.ts'
 import { ledgerRevision } from './0006-ledger-revision.ts'
 import { participation } from './0008-participation.ts'
+import { heartbeatInterval } from './0008b-heartbeat-interval.ts'
 import { rawVectors } from './0009-raw-vectors.ts'
 import { organizations } from './0010-organizations.ts'
 
@@ -17,6 +18,7 @@ export const MIGRATIONS = [
   numberRanges,
   ledgerRevision,
   participation,
+  heartbeatInterval,
   rawVectors,
   organizations,
 ] as const

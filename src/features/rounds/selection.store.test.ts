@@ -12,7 +12,7 @@ const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStar
 /** Devices numbered from 1; `fields` says of each its org and whether it is active. */
 const addFleet = async (
   db: Database,
-  fields: (n: number) => { orgId: string | null; active: boolean; silent?: boolean },
+  fields: (n: number) => { orgId: string | null; active: boolean; silent?: boolean; heardAt?: Date },
 ) => {
   const numbers = Array.from({ length: FLEET }, (_, index) => index + 1)
   for (const orgId of new Set(numbers.map((n) => fields(n).orgId))) {
@@ -23,7 +23,7 @@ const addFleet = async (
     insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
     select id, id::text, org_id, 'linux', '{}', 'active', heard, registered, registered from unnest(
       ${numbers.map(idOf)}::uuid[], ${numbers.map((n) => fields(n).orgId)}::text[],
-      ${numbers.map((n) => (fields(n).active ? NOW : new Date(0)))}::timestamptz[],
+      ${numbers.map((n) => (fields(n).active ? (fields(n).heardAt ?? NOW) : new Date(0)))}::timestamptz[],
       ${numbers.map((n) => (fields(n).silent ? NOW : new Date(-1)))}::timestamptz[]) as d (id, org_id, heard, registered)`.execute(
     db.sql,
   )
@@ -115,4 +115,43 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
       expect(drawn.filter((id) => heard.includes(id)).sort()).toEqual(heard)
     },
   )
+
+  const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000)
+
+  it.each([
+    ['two of their own heartbeat intervals, before any round', null, 41],
+    ['two of their own heartbeat intervals, while rounds follow each other', ago(1), 41],
+    ['the beginning of the last round, which is longer ago', ago(60), 61],
+  ])('takes those last that were not heard from within %s', async (_, lastRoundAt, silentSince) => {
+    const db = await open()
+    for (const orgId of ['small', null]) {
+      await sql`delete from devices`.execute(db.sql)
+      await sql`delete from device_counts`.execute(db.sql)
+      const isLive = (n: number) => n % 48 === 0
+      await addFleet(db, (n) => ({
+        orgId: orgId === null || n % 12 === 0 ? orgId : null,
+        active: true,
+        heardAt: isLive(n) ? ago(silentSince - 1) : ago(silentSince),
+      }))
+      const live = Array.from({ length: 10 }, (_, index) => idOf(48 * (index + 1)))
+      const draw = { ...usual, scope: scopeOf(orgId), lastRoundAt, random: seeded() }
+      const drawn = await drawActive(db.sql, { ...draw, count: 8 })
+      expect(drawn.filter((id) => !live.includes(id))).toEqual([])
+      const more = await drawActive(db.sql, { ...draw, count: 12 })
+      expect(more.filter((id) => live.includes(id)).sort()).toEqual(live)
+      expect(more.length).toBe(12)
+    }
+  })
+
+  it('takes nobody who was missing from a round and not heard from since, and nobody who does not train', async () => {
+    const db = await open()
+    await addFleet(db, (n) => ({ orgId: null, active: n <= 40, heardAt: ago(10) }))
+    await sql`update devices set missed_at = case when ordinal % 4 = 1 then ${ago(9)}::timestamptz else ${ago(10)} end,
+      trains = ordinal % 4 <> 2`.execute(db.sql)
+    const { rows } = await sql<{ id: string }>`
+      select id from devices where ordinal % 4 in (0, 3) and last_heartbeat > 'epoch' order by id`.execute(db.sql)
+    const drawn = await drawActive(db.sql, { ...usual, count: 40, random: seeded() })
+    expect(drawn.sort()).toEqual(rows.map(({ id }) => id))
+    expect(await createSelectionStore().countActive(db.sql, usual.scope, NOW)).toBe(20)
+  })
 })

@@ -124,7 +124,7 @@ const wasHeardLately = (now: Date): RawBuilder<boolean> => sql<boolean>`(
 
 /** Heard from since the last round began, or lately: registration alone is no sign that a device will come. */
 const isLive = ({ now, lastRoundAt }: Draw): RawBuilder<boolean> =>
-  sql<boolean>`(${WAS_HEARD} and (d.last_heartbeat >= ${lastRoundAt}::timestamptz or ${wasHeardLately(now)}))`
+  sql<boolean>`(${WAS_HEARD} and (d.last_heartbeat >= coalesce(${lastRoundAt}::timestamptz, 'infinity') or ${wasHeardLately(now)}))`
 
 /** Active, meant for training, and heard from since it was missing from a round. */
 const mayBeDrawn = (now: Date): RawBuilder<boolean> => sql<boolean>`(

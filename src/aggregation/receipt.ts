@@ -3,6 +3,8 @@ import { KERNEL } from './kernel.ts'
 export interface ReceiptUpdate {
   /** The user-chosen device id, by which updates are ordered. */
   readonly device_id: string
+  /** Present where devices of several organizations in the round have the same id. */
+  readonly org_id?: string | null
   readonly update_id: string
   readonly sha256: string
   readonly num_samples: number
@@ -50,7 +52,10 @@ export interface ReceiptParts {
   readonly strategy: string
   readonly globalModelSha256: string | null
   readonly updates: readonly {
+    /** As the aggregation knew it: unique in the round. */
     readonly deviceId: string
+    /** Whom it stands for, where another device of the round has the same id in another organization. */
+    readonly namesake?: { readonly deviceId: string; readonly orgId: string | null }
     readonly updateId: string
     readonly sha256: string
     readonly numSamples: number
@@ -83,7 +88,8 @@ export const buildReceipt = (parts: ReceiptParts): Receipt => {
       const weight = weightOf.get(update.deviceId)
       if (weight === undefined) throw new Error(`The aggregation gave device '${update.deviceId}' no weight.`)
       return {
-        device_id: update.deviceId,
+        device_id: update.namesake?.deviceId ?? update.deviceId,
+        ...(update.namesake === undefined ? {} : { org_id: update.namesake.orgId }),
         update_id: update.updateId,
         sha256: update.sha256,
         num_samples: update.numSamples,

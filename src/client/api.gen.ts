@@ -1898,7 +1898,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Chosen by the user, unique */
+                    /** @description Chosen by the user, unique in its organization */
                     device_id: string;
                     /** @enum {string} */
                     platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
@@ -2078,7 +2078,10 @@ export interface operations {
     };
     getDevice: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For keys bound to no organization, where several have a device of this device_id */
+                org_id?: string;
+            };
             header?: never;
             path: {
                 device_id: string;
@@ -2157,6 +2160,15 @@ export interface operations {
             };
             /** @description The resource does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3125,6 +3137,8 @@ export interface operations {
     sendHeartbeat: {
         parameters: {
             query?: {
+                /** @description For keys bound to no organization, where several have a device of this device_id */
+                org_id?: string;
                 /** @description Ours: hold the answer until a round awaits the device or its assignments change, at most so long */
                 wait_seconds?: number;
                 /** @description Ours: the assignments_tag the device knows; they are then not repeated */
@@ -3231,6 +3245,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too many requests; the header Retry-After gives seconds */
             429: {
                 headers: {
@@ -3255,7 +3278,10 @@ export interface operations {
     };
     listAssignments: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For keys bound to no organization, where several have a device of this device_id */
+                org_id?: string;
+            };
             header?: never;
             path: {
                 device_id: string;
@@ -3330,6 +3356,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too many requests; the header Retry-After gives seconds */
             429: {
                 headers: {
@@ -3354,7 +3389,10 @@ export interface operations {
     };
     reportAssignment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For keys bound to no organization, where several have a device of this device_id */
+                org_id?: string;
+            };
             header?: never;
             path: {
                 device_id: string;
@@ -3430,6 +3468,15 @@ export interface operations {
             };
             /** @description The resource does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11726,6 +11773,7 @@ export interface operations {
                         global_model_sha256: string | null;
                         updates: {
                             device_id: string;
+                            org_id?: string | null;
                             /** Format: uuid */
                             update_id: string;
                             sha256: string;

@@ -25,6 +25,8 @@ export interface Caller {
   /** Internal id (uuid) of the device that owns the key; null for keys made for people and programs. */
   readonly deviceId: string | null
   readonly grants: readonly Grant[]
+  /** The user-chosen id of that device. */
+  readonly deviceName?: string | null
   /** Where what the caller makes belongs when nothing else says so; absent: to the organization of its key. */
   readonly homeOrgId?: string | null
   /** The key whose rate limit the request counts against; absent: `keyId`. A key from a login shares its approver's. */

@@ -5,6 +5,7 @@ import type { App } from '../../http/app.ts'
 import { matchesTag } from '../../http/download.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { warn } from '../../http/warnings.ts'
+import { OrgQuery } from '../devices/devices.schema.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import {
   AssignmentList,
@@ -25,13 +26,14 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
         summary: 'Ours: what a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304',
         tags: ['devices'],
         params: DeviceParams,
+        querystring: OrgQuery,
         response: { 200: AssignmentList },
       },
-      config: { access: ['devices:read', 'self'], errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: ['devices:read', 'self'], errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
       const { device_id } = request.params
-      const found = await assignments.ofDevice(callerOf(request), device_id)
+      const found = await assignments.ofDevice(callerOf(request), { deviceId: device_id, orgId: request.query.org_id })
       const etag = `"${found.tag}"`
       const known = request.headers['if-none-match']
       reply.headers({ etag, 'cache-control': 'private, no-cache' })
@@ -48,14 +50,16 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
         summary: 'Ours: how far a device has come with what a plan gave it. Saying it twice is saying it once',
         tags: ['devices'],
         params: ReportParams,
+        querystring: OrgQuery,
         body: ReportBody,
         response: { 200: Report },
       },
       config: {
         access: ['devices:write', 'self'],
-        errors: ['not_found'],
+        errors: ['not_found', 'conflict'],
         beforeInvalid: async (request) => {
-          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id)
+          const { org_id: orgId } = request.query as { org_id?: string }
+          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id, { orgId })
         },
       } satisfies RouteConfig,
     },
@@ -66,12 +70,17 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
       if (reported !== undefined && reported.outside.length > 0) {
         warn(request, outsideWarning('metrics', reported.outside))
       }
-      const { report, current } = await assignments.report(callerOf(request), device_id, plan_id, {
-        state,
-        version,
-        reason: reason ?? null,
-        metrics: reported?.values ?? null,
-      })
+      const { report, current } = await assignments.report(
+        callerOf(request),
+        { deviceId: device_id, orgId: request.query.org_id },
+        plan_id,
+        {
+          state,
+          version,
+          reason: reason ?? null,
+          metrics: reported?.values ?? null,
+        },
+      )
       return {
         plan_id,
         device_id,

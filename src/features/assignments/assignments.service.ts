@@ -24,6 +24,12 @@ export type AffectedDevice = DeviceWithReport & { readonly assigned: boolean }
 const FLEET_SLICE = 5000
 
 /** What devices are to run, and what they say of it. */
+/** By the user-chosen id, and where a key sees several such, its organization. */
+export interface NamedDevice {
+  readonly deviceId: string
+  readonly orgId: string | undefined
+}
+
 export const createAssignmentsService = (parts: {
   readonly database: Database
   readonly store: ReportsStore
@@ -56,8 +62,12 @@ export const createAssignmentsService = (parts: {
   })
 
   /** The device, when this key may act for it: not_found before forbidden. */
-  const deviceOf = async (caller: Caller, deviceId: string, grant: 'devices:read' | 'devices:write') => {
-    const device = await devices.get(caller, deviceId)
+  const deviceOf = async (
+    caller: Caller,
+    { deviceId, orgId }: NamedDevice,
+    grant: 'devices:read' | 'devices:write',
+  ) => {
+    const device = await devices.get(caller, deviceId, { orgId })
     if (!holds(caller, grant) && caller.deviceId !== device.id) {
       throw forbidden(`This key may speak for its own device only; for others it lacks ${grant}.`)
     }
@@ -75,9 +85,9 @@ export const createAssignmentsService = (parts: {
   return {
     async ofDevice(
       caller: Caller,
-      deviceId: string,
+      named: NamedDevice,
     ): Promise<{ device: StoredDevice; assignments: readonly Assignment[]; tag: string }> {
-      const device = await deviceOf(caller, deviceId, 'devices:read')
+      const device = await deviceOf(caller, named, 'devices:read')
       const assignments = plans.assignmentsOf(device)
       return { device, assignments, tag: tagOfAll(assignments) }
     },
@@ -88,11 +98,11 @@ export const createAssignmentsService = (parts: {
      */
     async report(
       caller: Caller,
-      deviceId: string,
+      named: NamedDevice,
       planId: string,
       wanted: NewReport,
     ): Promise<{ report: StoredReport; current: boolean }> {
-      const device = await deviceOf(caller, deviceId, 'devices:write')
+      const device = await deviceOf(caller, named, 'devices:write')
       const owner = plans.find(planId) ?? (isUuid(planId) ? await plans.owner(planId) : null)
       const isDeleted = owner !== null && 'isDeleted' in owner && owner.isDeleted
       if (owner === null || !(isDeleted || plans.reaches(owner.orgId, device.orgId))) throw notFound('Plan', planId)

@@ -1,6 +1,7 @@
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { activeSince, type Platform } from '../../domain/device.ts'
+import { conflict } from '../../domain/errors.ts'
 import type { GroupsService } from '../groups/groups.service.ts'
 import type { Candidate, TargetsStore } from './targets.store.ts'
 
@@ -26,7 +27,11 @@ export const createDeploymentTargets = (parts: {
 }) => {
   const { database, store, groups, now } = parts
 
-  return async (caller: Caller, aim: Aim): Promise<{ targets: Candidate[]; warnings: string[] }> => {
+  return async (
+    caller: Caller,
+    aim: Aim,
+    near: string | null,
+  ): Promise<{ targets: Candidate[]; warnings: string[] }> => {
     const since = activeSince(now())
     const names = [...new Set(aim.devices ?? [])]
     const fits = ({ platform }: Candidate): boolean => aim.platform === undefined || platform === aim.platform
@@ -41,7 +46,8 @@ export const createDeploymentTargets = (parts: {
     const warnings: string[] = []
     const found = new Map<string, Candidate>()
     if (names.length > 0) {
-      for (const device of await store.named(database.sql, names, caller.orgId, since)) found.set(device.id, device)
+      const named = await store.named(database.sql, names, caller.orgId, since)
+      for (const device of meant(named, near)) found.set(device.id, device)
       const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
       const unknown = names.filter((name) => !known.has(name))
       if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)
@@ -60,6 +66,19 @@ export const createDeploymentTargets = (parts: {
     }
     return { targets, warnings }
   }
+}
+
+/** One device of each name: of several that an unbound key sees, that of the model's organization or of none. */
+const meant = (named: readonly Candidate[], near: string | null): readonly Candidate[] => {
+  const byName = new Map<string, Candidate[]>()
+  for (const device of named) byName.set(device.deviceId, [...(byName.get(device.deviceId) ?? []), device])
+  return [...byName.values()].map((devices) => {
+    if (devices.length === 1) return devices[0]!
+    const nearest = devices.find(({ orgId }) => orgId === near) ?? devices.find(({ orgId }) => orgId === null)
+    if (nearest !== undefined) return nearest
+    const [{ deviceId } = { deviceId: '' }] = devices
+    throw conflict(`Several organizations have a device '${deviceId}'. Use a key of the organization that is meant.`)
+  })
 }
 
 const enumerate = (names: readonly string[]): string => {

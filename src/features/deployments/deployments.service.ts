@@ -61,8 +61,8 @@ export const createDeploymentsService = (parts: {
 
   /** Who would get what. Nothing is changed. */
   const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
-    const { targets, warnings } = await targetsOf(caller, aim)
     const model = await modelOf(caller, aim.modelName)
+    const { targets, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)
     let version = aim.modelVersion
     if (model === null) {
       warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
@@ -183,7 +183,7 @@ export const createDeploymentsService = (parts: {
         strategy: wanted.strategy,
         percentage: wanted.percentage,
         targetCount: targets.length,
-        activatedCount: activated.size,
+        activatedCount: targets.filter(({ deviceId }) => activated.has(deviceId)).length,
         reason: null,
         switchedAt: null,
         deadlineAt: new Date(now().getTime() + wanted.deadlineSeconds * 1000),
@@ -223,9 +223,11 @@ export const createDeploymentsService = (parts: {
         if (percentage <= locked.percentage) {
           throw conflict(`The deployment is at ${locked.percentage} % already: it can be promoted to more only.`)
         }
-        const activated = activatedAt(percentage, await targetStore.names(tx, id), id)
+        const names = await targetStore.names(tx, id)
+        const activated = activatedAt(percentage, names, id)
+        const activatedCount = names.filter((name) => activated.has(name)).length
         await targetStore.activate(tx, id, [...activated])
-        return move(tx, bump, locked, 'promote', { percentage, activatedCount: activated.size }, caller.keyId)
+        return move(tx, bump, locked, 'promote', { percentage, activatedCount }, caller.keyId)
       })
     },
 

@@ -110,7 +110,7 @@ export const createTargetsStore = () => ({
       select d.device_id, t.activated, r.state, r.version, r.reason, r.reported_at
       from deployment_targets t join devices d on d.id = t.device_id
       left join plan_reports r on r.plan_id = t.deployment_id and r.device_id = t.device_id
-      where t.deployment_id = ${id} order by d.device_id limit ${page.limit} offset ${page.offset}`.execute(db)
+      where t.deployment_id = ${id} order by d.device_id, d.id limit ${page.limit} offset ${page.offset}`.execute(db)
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from deployment_targets where deployment_id = ${id}`.execute(db)
     return {

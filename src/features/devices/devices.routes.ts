@@ -4,7 +4,7 @@ import { callerOf, optionalCallerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { warn } from '../../http/warnings.ts'
-import { Device, DeviceList, DeviceParams, ListQuery, RegisterBody, Registration } from './devices.schema.ts'
+import { Device, DeviceList, DeviceParams, ListQuery, OrgQuery, RegisterBody, Registration } from './devices.schema.ts'
 import type { DevicesService, StoredDevice } from './devices.service.ts'
 
 export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date): void => {
@@ -85,11 +85,13 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
         summary: 'One device, by its user-chosen id',
         tags: ['devices'],
         params: DeviceParams,
+        querystring: OrgQuery,
         response: { 200: Device },
       },
-      config: { access: 'devices:read', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'devices:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
-    async (request) => present(await devices.get(callerOf(request), request.params.device_id)),
+    async (request) =>
+      present(await devices.get(callerOf(request), request.params.device_id, { orgId: request.query.org_id })),
   )
 
   const statusOf = (device: StoredDevice): DeviceStatus => statusAt(device, now())

@@ -2,11 +2,15 @@ import { Type } from 'typebox'
 import { PLATFORMS } from '../../domain/device.ts'
 import { Envelope, FreeObject, Nullable, OneOf, Page, ReportedValues, Timestamp, Uuid } from '../wire.schema.ts'
 
-export const DeviceName = Type.String({ minLength: 1, maxLength: 255, description: 'Chosen by the user, unique' })
+export const DeviceName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  description: 'Chosen by the user, unique in its organization',
+})
 export const Status = OneOf(['active', 'inactive'])
 const Platform = OneOf(PLATFORMS)
 export const Trains = Type.Boolean({ description: 'False: the device runs models and takes no part in rounds' })
-const OrgId = Type.String({ minLength: 1, maxLength: 128 })
+export const OrgId = Type.String({ minLength: 1, maxLength: 128 })
 
 export const RegisterBody = Type.Object({
   device_id: DeviceName,
@@ -44,6 +48,13 @@ export const DeviceList = Type.Object({
     }),
   ),
   ...Envelope,
+})
+
+export const OrgQuery = Type.Object({
+  org_id: Type.Optional({
+    ...OrgId,
+    description: 'For keys bound to no organization, where several have a device of this device_id',
+  }),
 })
 
 export const DeviceParams = Type.Object({ device_id: Type.String() })

@@ -2,7 +2,7 @@ import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
 import { type Caller, DEFAULT_ORG, type EnrollmentMode, holds, sees } from '../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../domain/device.ts'
-import { badRequest, conflict, forbidden, notFound, unauthorized } from '../../domain/errors.ts'
+import { badRequest, conflict, forbidden, notFound, type ServiceError, unauthorized } from '../../domain/errors.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
 import type { DevicesStore, StoredDevice } from './devices.store.ts'
 
@@ -87,11 +87,28 @@ export const createDevicesService = (parts: {
       return { device, token }
     },
 
-    /** The device with this user-chosen id; not_found when there is none that the caller may see. */
-    async get(caller: Caller, deviceId: string): Promise<StoredDevice> {
-      const device = await store.findByName(database.sql, deviceId)
-      if (device === null || !sees(caller, device.orgId)) throw notFound('Device', deviceId)
-      return device
+    /**
+     * The device with this user-chosen id, in the organization `orgId` where one is named. Of several that an unbound key
+     * sees, its own is meant, else that of the organization `near`, else the one there without an organization.
+     * @throws not_found when there is none that the caller may see; conflict when it is not clear which one is meant
+     */
+    async get(
+      caller: Caller,
+      deviceId: string,
+      { orgId, near }: { readonly orgId?: string | undefined; readonly near?: string | null } = {},
+    ): Promise<StoredDevice> {
+      if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
+      const found = await store.findByName(database.sql, deviceId, caller.orgId ?? orgId ?? null)
+      const own = found.find(({ id }) => id === caller.deviceId)
+      if (own !== undefined) return own
+      const [device, ...others] = found
+      if (device === undefined) throw notFound('Device', deviceId)
+      if (others.length === 0) return device
+      const nearest = near
+        ? (found.find((one) => one.orgId === near) ?? found.find((one) => one.orgId === null))
+        : undefined
+      if (nearest === undefined) throw ambiguous(deviceId)
+      return nearest
     },
 
     /** The device that owns the caller's key; bad_request where the key belongs to none. */
@@ -120,5 +137,12 @@ export const createDevicesService = (parts: {
     census: (caller: Caller): Promise<{ total: number; active: number }> => count(caller.orgId),
   }
 }
+
+/** For keys that see several devices of one name. */
+export const ambiguous = (deviceId: string): ServiceError =>
+  conflict(
+    `Several organizations have a device '${deviceId}'. Name the one that is meant with the query parameter org_id ` +
+      `('${DEFAULT_ORG}' also stands for devices without an organization), or use a key of that organization.`,
+  )
 
 export type DevicesService = ReturnType<typeof createDevicesService>

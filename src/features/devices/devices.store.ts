@@ -29,10 +29,13 @@ export interface DeviceFilter {
   readonly activeSince: Date
 }
 
+/** Enough to say that a name is ambiguous, and to find the one that is meant. */
+const MAX_NAMESAKES = 1000
+
 export const createDevicesStore = () => ({
   /**
    * Devices and their keys in one statement, so that neither is ever seen without the other. Returns the internal ids
-   * that were inserted; a device_id that exists already is left out.
+   * that were inserted; a device_id that its organization has already is left out.
    */
   async insertAll(
     db: Executor,
@@ -67,9 +70,13 @@ export const createDevicesStore = () => ({
     return new Set(rows.map((row) => row.id))
   },
 
-  async findByName(db: Executor, deviceId: string): Promise<StoredDevice | null> {
-    const row = await db.selectFrom('devices').selectAll().where('device_id', '=', deviceId).executeTakeFirst()
-    return row === undefined ? null : fromRow(row)
+  /** Those of this name, in the organization or, where it is null, in any; devices without one count as `default`'s. */
+  async findByName(db: Executor, deviceId: string, orgId: string | null): Promise<StoredDevice[]> {
+    const { rows } = await sql<Selectable<DeviceRow>>`
+      select * from devices where device_id = ${deviceId}
+        ${orgId === null ? sql`` : sql`and coalesce(org_id, 'default') = ${orgId}`}
+      order by org_id nulls first limit ${MAX_NAMESAKES}`.execute(db)
+    return rows.map(fromRow)
   },
 
   async findById(db: Executor, id: string): Promise<StoredDevice | null> {

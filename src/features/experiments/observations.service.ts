@@ -68,6 +68,12 @@ export const createObservationsService = (parts: {
   const notRunning = ({ status }: { readonly status: string }) =>
     conflict(`The experiment is ${status}; observations are taken only while it is running.`)
 
+  const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
+    store.candidates(database.sql, names, targetGroups, {
+      deviceId: caller.deviceId,
+      near: caller.orgId ?? orgId,
+    })
+
   /**
    * Keeps what devices measured. A device that takes no part is skipped, with the reason.
    * @throws conflict unless the experiment is running; forbidden where a device's own key speaks for another device.
@@ -75,7 +81,7 @@ export const createObservationsService = (parts: {
   const observe = async (caller: Caller, id: string, observations: readonly Observation[]) => {
     const experiment = await experiments.get(caller, id)
     const names = [...new Set(observations.map(({ deviceId }) => deviceId))]
-    const known = await store.candidates(database.sql, names, experiment.targetGroups)
+    const known = await candidatesFor(caller, experiment, names)
     if (!holds(caller, 'models:write') && [...known.values()].some((device) => device.id !== caller.deviceId)) {
       throw forbidden('This key may speak for its own device only; for others it lacks models:write.')
     }
@@ -109,7 +115,7 @@ export const createObservationsService = (parts: {
     async placement(caller: Caller, id: string, deviceId: string | undefined) {
       const experiment = await experiments.get(caller, id)
       const name = deviceId ?? (await devices.owner(caller)).deviceId
-      const device = (await store.candidates(database.sql, [name], experiment.targetGroups)).get(name)
+      const device = (await candidatesFor(caller, experiment, [name])).get(name)
       if (device === undefined || !sees(caller, device.orgId)) throw notFound('Device', name)
       if (caller.deviceId !== null && caller.deviceId !== device.id && !holds(caller, 'devices:read')) {
         throw forbidden('This key may ask for its own device only; for others it lacks devices:read.')

@@ -24,11 +24,15 @@ export interface MetricSample {
 export type Candidate = AssignedDevice & { readonly isTargeted: boolean }
 
 export const createObservationsStore = () => ({
-  /** These devices, by user-chosen id, and whether one of the groups (of none: always) holds them. */
+  /**
+   * These devices, by user-chosen id, and whether one of the groups (of none: always) holds them. Of several with one
+   * name that is the caller's own, else that of the organization `near`, else the one without an organization.
+   */
   async candidates(
     db: Executor,
     deviceIds: readonly string[],
     groupIds: readonly string[],
+    caller: { readonly deviceId: string | null; readonly near: string | null },
   ): Promise<Map<string, Candidate>> {
     const isTargeted =
       groupIds.length === 0
@@ -36,8 +40,10 @@ export const createObservationsStore = () => ({
         : sql`exists (
             select from device_group_members m where m.device_id = d.id and m.group_id = any(${[...groupIds]}::uuid[]))`
     const { rows } = await sql<{ id: string; device_id: string; org_id: string | null; targeted: boolean }>`
-      select d.id, d.device_id, d.org_id, ${isTargeted} as targeted
-      from devices d where d.device_id = any(${[...deviceIds]}::text[])`.execute(db)
+      select distinct on (d.device_id) d.id, d.device_id, d.org_id, ${isTargeted} as targeted
+      from devices d where d.device_id = any(${[...deviceIds]}::text[])
+      order by d.device_id, d.id is not distinct from ${caller.deviceId}::uuid desc,
+        d.org_id is not distinct from ${caller.near} desc, d.org_id nulls first`.execute(db)
     return new Map(
       rows.map((row) => [
         row.device_id,

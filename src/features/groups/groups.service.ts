@@ -108,7 +108,7 @@ export const createGroupsService = (parts: {
     /** A device that is a member already is no error; one that does not exist is. */
     async addOne(caller: Caller, id: string, deviceId: string) {
       const group = await get(caller, id)
-      const device = await devices.get(caller, deviceId)
+      const device = await devices.get(caller, deviceId, { near: group.orgId })
       if (device.orgId !== null && device.orgId !== group.orgId) {
         throw notFound('Device', deviceId, `of organisation '${group.orgId}'`)
       }
@@ -117,8 +117,9 @@ export const createGroupsService = (parts: {
 
     /** A device that is no member is no error; one that does not exist is. */
     async removeOne(caller: Caller, id: string, deviceId: string) {
+      const { orgId: near } = await get(caller, id)
       const outcome = await remove(caller, id, [deviceId])
-      if (outcome.changed.length === 0) await devices.get(caller, deviceId)
+      if (outcome.changed.length === 0) await devices.get(caller, deviceId, { near })
       return outcome
     },
   }

@@ -124,9 +124,10 @@ export const createGroupsStore = () => ({
   ): Promise<Set<string>> {
     const { rows } = await sql<{ device_id: string }>`
       with wanted as (
-        select d.id, d.device_id from devices d join device_groups g on g.id = ${groupId}
+        select distinct on (d.device_id) d.id, d.device_id from devices d join device_groups g on g.id = ${groupId}
         where d.device_id = any(${[...deviceIds]}::text[])
           and (d.org_id = g.org_id or (d.org_id is null and ${by.seesUnbound}))
+        order by d.device_id, d.org_id nulls last
       ), added as (
         insert into device_group_members (group_id, device_id, added_by, added_at)
         select ${groupId}, id, ${by.label}, ${by.at}::timestamptz from wanted

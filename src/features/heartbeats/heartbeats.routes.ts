@@ -26,9 +26,10 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       },
       config: {
         access: ['devices:write', 'self'],
-        errors: ['bad_request', 'forbidden', 'not_found'],
+        errors: ['bad_request', 'forbidden', 'not_found', 'conflict'],
         beforeInvalid: async (request) => {
-          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id)
+          const { org_id: orgId } = request.query as { org_id?: string }
+          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id, { orgId })
         },
       } satisfies RouteConfig,
     },
@@ -42,7 +43,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       const known = request.query.known_assignments
       const heard = await heartbeats.beat(
         callerOf(request),
-        request.params.device_id,
+        { deviceId: request.params.device_id, orgId: request.query.org_id },
         { status, metrics: reported?.values, trains },
         { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
       )

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Assignment } from '../assignments/assignments.schema.ts'
-import { DeviceParams, Status, Trains } from '../devices/devices.schema.ts'
+import { DeviceParams, OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
 import { ReportedValues, Timestamp, Uuid } from '../wire.schema.ts'
 
 export { DeviceParams }
@@ -12,6 +12,7 @@ export const HeartbeatBody = Type.Object({
 })
 
 export const HeartbeatQuery = Type.Object({
+  ...OrgQuery.properties,
   wait_seconds: Type.Number({
     minimum: 0,
     maximum: 55,

@@ -1,16 +1,25 @@
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
-import { type Caller, holds } from '../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, holds, sees } from '../../domain/access.ts'
 import { type Assignment, tagOfAll } from '../../domain/assignment.ts'
 import type { DeviceStatus } from '../../domain/device.ts'
-import { forbidden } from '../../domain/errors.ts'
+import { forbidden, notFound } from '../../domain/errors.ts'
 import { nextHeartbeatSeconds } from '../../domain/pace.ts'
 import type { Random } from '../../domain/sampling.ts'
+import type { NamedDevice } from '../assignments/assignments.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { Participation } from '../rounds/participation.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
-import type { Beat, Heard, HeartbeatsStore, OpenRound, Wanting } from './heartbeats.store.ts'
+import {
+  type Beat,
+  type Heard,
+  type HeartbeatsStore,
+  isUnlimited,
+  type OpenRound,
+  type Wanting,
+  type Written,
+} from './heartbeats.store.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -73,17 +82,23 @@ export const createHeartbeatsService = (parts: {
     run: async (beats) => {
       const merged = [...mergeByDevice(beats).values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
       const { heard, open, wanting } = await store.beat(database.sql, merged, now())
-      const byKey = new Map(heard.map((one) => [one.deviceId, one]))
-      return beats.map((beat) => ({ heard: mayHave(beat, byKey.get(beat.deviceId)), open, wanting }))
+      const byName = new Map<string, Written[]>()
+      for (const one of heard) byName.set(one.deviceId, [...(byName.get(one.deviceId) ?? []), one])
+      return beats.map((beat) => {
+        const own = byName.get(beat.deviceId)?.find((one) => mayHave(beat, one))
+        return { heard: own ?? null, open, wanting }
+      })
     },
   })
 
   const beatOnce = async (
     caller: Caller,
-    deviceId: string,
+    { deviceId, orgId }: NamedDevice,
     report: Report,
     waitMs: number,
   ): Promise<Heard & { wanted: boolean }> => {
+    if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
+    const isOwn = orgId === undefined && caller.deviceName === deviceId
     const {
       heard: device,
       open,
@@ -95,11 +110,12 @@ export const createHeartbeatsService = (parts: {
       trains: report.trains ?? null,
       at: now(),
       waitSeconds: waitMs / 1000,
-      onlyId: holds(caller, 'devices:write') ? null : caller.deviceId,
-      onlyOrg: caller.orgId,
+      // A device means itself by its name, whoever else has it.
+      onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
+      onlyOrg: caller.orgId ?? orgId ?? null,
     })
     if (device === null) {
-      await devices.get(caller, deviceId) // not_found comes before anything else
+      await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
     const heard = { ...device, wanted: device.trains && wanting.some((training) => mayJoin(training, device)) }
@@ -118,7 +134,7 @@ export const createHeartbeatsService = (parts: {
      * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer
      * is held until a round does or its assignments are others than it knows, at most so long.
      */
-    async beat(caller: Caller, deviceId: string, report: Report, wait: Wait): Promise<Answered> {
+    async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<Answered> {
       const began = Date.now()
       const deadline = began + wait.ms
       const answer = (heard: Heard & { wanted: boolean }, assignments: readonly Assignment[]): Answered => {
@@ -129,7 +145,7 @@ export const createHeartbeatsService = (parts: {
       }
       let seen = changes.version()
       let seenRounds = changes.versionOf('rounds')
-      let heard = await beatOnce(caller, deviceId, report, wait.ms)
+      let heard = await beatOnce(caller, device, report, wait.ms)
       let assignments = plans.assignmentsOf(heard)
       if (wait.ms <= 0) return answer(heard, assignments)
       const known = wait.known ?? tagOfAll(assignments)
@@ -142,7 +158,7 @@ export const createHeartbeatsService = (parts: {
         const roundsVersion = changes.versionOf('rounds')
         // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
         if (roundsVersion !== seenRounds || Date.now() >= deadline)
-          heard = await beatOnce(caller, deviceId, report, wait.ms)
+          heard = await beatOnce(caller, device, report, wait.ms)
         seenRounds = roundsVersion
         assignments = plans.assignmentsOf(heard)
       }
@@ -174,11 +190,9 @@ const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
 }
 
 /** The answer belongs to a beat only when that beat's key was allowed to write it. */
-const mayHave = (beat: Beat, heard: Heard | undefined): Heard | null =>
-  heard !== undefined &&
+const mayHave = (beat: Beat, heard: Written): boolean =>
   (beat.onlyId === null || beat.onlyId === heard.id) &&
-  (beat.onlyOrg === null || beat.onlyOrg === heard.orgId)
-    ? heard
-    : null
+  (beat.onlyOrg === null || beat.onlyOrg === (heard.orgId ?? DEFAULT_ORG)) &&
+  !(isUnlimited(beat) && heard.hasNamesakes)
 
 export type HeartbeatsService = ReturnType<typeof createHeartbeatsService>

@@ -13,7 +13,7 @@ export interface Beat {
   readonly waitSeconds: number
   /** When set, the beat counts only for this device (internal id): what a device's own key may do. */
   readonly onlyId: string | null
-  /** When set, the beat counts only inside this organisation. */
+  /** When set, the beat counts only inside this organization. */
   readonly onlyOrg: string | null
 }
 
@@ -25,6 +25,12 @@ export interface Heard {
   readonly trains: boolean
   readonly lastHeartbeat: Date
   readonly pendingRoundId: string | null
+}
+
+/** As the statement returns it. */
+export interface Written extends Heard {
+  /** Other devices have the same name; looked at only for beats that are not limited to one of them. */
+  readonly hasNamesakes: boolean
 }
 
 export interface OpenRound {
@@ -57,7 +63,11 @@ export const createHeartbeatsStore = () => ({
     db: Executor,
     beats: readonly Beat[],
     now: Date,
-  ): Promise<{ heard: Heard[]; open: OpenRound[]; wanting: Wanting[] }> {
+  ): Promise<{ heard: Written[]; open: OpenRound[]; wanting: Wanting[] }> {
+    // Nearly all beats come with a bound key or the device's own.
+    const namesakes = beats.some(isUnlimited)
+      ? sql`exists (select from devices o where o.device_id = d.device_id and o.id <> d.id)`
+      : sql`false`
     const { rows } = await sql<{
       id: string
       device_id: string
@@ -66,6 +76,7 @@ export const createHeartbeatsStore = () => ({
       trains: boolean
       last_heartbeat: Date
       pending_round_id: string | null
+      has_namesakes: boolean
       open_rounds: OpenRound[] | null
       wanting: Wanting[] | null
     }>`
@@ -88,8 +99,9 @@ export const createHeartbeatsStore = () => ({
         ) as b (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds)
         where d.device_id = b.device_id
           and (b.only_id is null or d.id = b.only_id)
-          and (b.only_org is null or d.org_id = b.only_org)
-        returning d.id, d.device_id, d.org_id, d.status, d.trains, d.last_heartbeat
+          and (b.only_org is null or coalesce(d.org_id, 'default') = b.only_org)
+          and (b.only_id is not null or b.only_org is not null or not ${namesakes})
+        returning d.id, d.device_id, d.org_id, d.status, d.trains, d.last_heartbeat, ${namesakes} as has_namesakes
       ), running as (
         select id, org_id, group_id, federation_id, started_at,
           -- Where noise is reckoned with a chance of being selected, nobody selects itself.
@@ -130,6 +142,7 @@ export const createHeartbeatsStore = () => ({
         trains: row.trains,
         lastHeartbeat: row.last_heartbeat,
         pendingRoundId: row.pending_round_id,
+        hasNamesakes: row.has_namesakes,
       })),
     }
   },
@@ -139,5 +152,8 @@ export const createHeartbeatsStore = () => ({
 const memberOrgsOf = (federationId: RawBuilder<unknown>) => sql`case when ${federationId} is not null then (
   select coalesce(json_agg(m.org_id), '[]') from federation_members m
   where m.federation_id = ${federationId} and m.status = 'active') end`
+
+/** The key is bound to no organization, and not the device's own: the name alone says which device is meant. */
+export const isUnlimited = ({ onlyId, onlyOrg }: Beat): boolean => onlyId === null && onlyOrg === null
 
 export type HeartbeatsStore = ReturnType<typeof createHeartbeatsStore>

@@ -150,6 +150,7 @@ export const createKeysService = (parts: {
         keyId: key.id,
         orgId: orgOf(key),
         deviceId: key.deviceId,
+        deviceName: key.deviceId === null ? null : key.name,
         grants: grantsOf(key),
         homeOrgId: enrollment === 'open' ? null : DEFAULT_ORG,
         rateKeyId: key.rootId ?? key.id,

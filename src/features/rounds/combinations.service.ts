@@ -45,8 +45,8 @@ export const createCombinations = (parts: {
 
   const inputsOf = (delivered: readonly DeliveredUpdate[]) =>
     Promise.all(
-      delivered.map(async ({ update, deviceName, baseSha256 }) => ({
-        id: deviceName,
+      withKeys(delivered).map(async ({ update, key, baseSha256 }) => ({
+        id: key,
         path: await blobs.localPath(fileOf(update)),
         rawVector: update.rawVector,
         numSamples: update.numSamples,
@@ -96,8 +96,9 @@ export const createCombinations = (parts: {
       const receipt = buildReceipt({
         strategy: round.plan.strategy,
         globalModelSha256: round.globalSha256,
-        updates: delivered.map(({ update, deviceName, baseSha256 }) => ({
-          deviceId: deviceName,
+        updates: withKeys(delivered).map(({ update, key, deviceName, orgId, baseSha256 }) => ({
+          deviceId: key,
+          ...(key === deviceName ? {} : { namesake: { deviceId: deviceName, orgId } }),
           updateId: update.id,
           sha256: update.fileHash,
           numSamples: update.numSamples,
@@ -120,14 +121,15 @@ export const createCombinations = (parts: {
       if (round.plan.secure !== undefined || round.privacy !== null) return null
       const globalPath = await globalOf(round)
       if (globalPath === null) return null
+      const keyed = withKeys(delivered)
       const updates = await Promise.all(
-        delivered.map(async ({ update, deviceName }) => ({
-          id: deviceName,
+        keyed.map(async ({ update, key }) => ({
+          id: key,
           path: await blobs.localPath(fileOf(update)),
           rawVector: update.rawVector,
         })),
       )
-      const idOf = new Map(delivered.map(({ update, deviceName }) => [deviceName, update.id]))
+      const idOf = new Map(keyed.map(({ update, key }) => [key, update.id]))
       const screened = await workers.screen({
         globalPath,
         rawVector: round.plan.rawVector === true,
@@ -144,10 +146,27 @@ export const createCombinations = (parts: {
   }
 }
 
+/** How keys of namesakes end, and those of devices whose names end so: no two keys of a round are the same. */
+const KEY_SUFFIX = /\([0-9a-f-]{36}\)$/
+
+/**
+ * What tells a round's devices apart, and orders them: the user-chosen id, which in nearly all rounds is unique, so that their
+ * bytes are what they always were. Devices of several organizations with one id in a federation's round have their internal id behind it.
+ */
+const withKeys = (delivered: readonly DeliveredUpdate[]): (DeliveredUpdate & { readonly key: string })[] => {
+  const named = new Map<string, number>()
+  for (const { deviceName } of delivered) named.set(deviceName, (named.get(deviceName) ?? 0) + 1)
+  return delivered.map((one) => {
+    const { deviceName, update } = one
+    const isClear = named.get(deviceName) === 1 && !KEY_SUFFIX.test(deviceName)
+    return { ...one, key: isClear ? deviceName : `${deviceName} (${update.deviceId})` }
+  })
+}
+
 /** Of a secure round it is known what each update counted for only where all count for the same. */
 const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
-  delivered.map(({ deviceName }) => ({
-    id: deviceName,
+  withKeys(delivered).map(({ key }) => ({
+    id: key,
     weight: round.plan.secure?.maxWeight === 1 ? 1 / delivered.length : null,
   }))
 

@@ -96,7 +96,9 @@ export const createParticipation = (parts: {
     /** Whether a device takes part in the round, and why or why not. */
     async selection(caller: Caller, id: string, deviceName: string | undefined) {
       const round = await rounds.get(caller, id)
-      const device = await (deviceName === undefined ? devices.owner(caller) : devices.get(caller, deviceName))
+      const device = await (deviceName === undefined
+        ? devices.owner(caller)
+        : devices.get(caller, deviceName, { near: round.orgId }))
       const part = await participants.find(database.sql, round.id, device.id)
       return { round, device, part, reason: explain(round, part) }
     },

@@ -207,6 +207,9 @@ export const SelectionQuery = Type.Object({
 
 const ReceiptUpdate = Type.Object({
   device_id: Type.String(),
+  org_id: Type.Optional(
+    Nullable(Type.String({ description: 'Present where devices of several organizations have this device_id' })),
+  ),
   update_id: Uuid,
   sha256: Type.String(),
   num_samples: Count,

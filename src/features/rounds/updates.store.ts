@@ -30,6 +30,7 @@ export interface DeliveredUpdate {
   readonly update: StoredUpdate
   /** The user-chosen id of its device. */
   readonly deviceName: string
+  readonly orgId: string | null
   /** The model it was trained from, where that is not its round's. */
   readonly baseSha256: string | null
 }
@@ -85,10 +86,15 @@ export const createUpdatesStore = () => ({
       .innerJoin('devices', 'devices.id', 'updates.device_id')
       .selectAll('updates')
       .leftJoin('rounds as base', 'base.id', 'updates.base_round_id')
-      .select(['devices.device_id as device_name', 'base.global_sha256 as base_sha256'])
+      .select(['devices.device_id as device_name', 'devices.org_id as org_id', 'base.global_sha256 as base_sha256'])
       .where('updates.round_id', '=', roundId)
       .execute()
-    return rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name, baseSha256: row.base_sha256 }))
+    return rows.map((row) => ({
+      update: fromRow(row),
+      deviceName: row.device_name,
+      orgId: row.org_id,
+      baseSha256: row.base_sha256,
+    }))
   },
 
   /** The same in that order, a page of them. */
@@ -104,6 +110,7 @@ export const createUpdatesStore = () => ({
       .select('devices.device_id as device_name')
       .where('round_id', '=', roundId)
       .orderBy('devices.device_id')
+      .orderBy('devices.id')
       .limit(page.limit)
       .offset(page.offset)
       .execute()

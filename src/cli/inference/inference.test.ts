@@ -130,6 +130,9 @@ test('serve shows what it serves, routes between models, and told to stop ends w
   const named = await chat(address, { model: 'tiny-chat-q8_0' })
   expect(named.body).toMatchObject({ model: 'tiny-chat-q8_0', choices: [{ message: { content: PARIS } }] })
   expect(named.headers.get('x-service-routed-model')).toBeNull()
+  expect((await chat(address, { model: BIGGER })).body, 'as it was asked for').toMatchObject({
+    model: 'tiny-chat-q8_0',
+  })
 
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)

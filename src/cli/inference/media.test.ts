@@ -68,7 +68,9 @@ it('a Whisper model that is not there is asked for', async () => {
   const { exitCode, stderr } = await svc('transcribe', RECORDING)
   expect(exitCode).toBe(1)
   expect(stderr).toMatch(/^svc: There is no model 'whisper-base'\./)
-  expect(stderr).toContain('\nGive the folder of a Whisper model as ONNX with --model: ')
+  expect(stderr).toContain(
+    '\nGet the default model with: svc add whisper-base hf:onnx-community/whisper-base\nOr give the folder of a Whisper model as ONNX with --model: ',
+  )
 })
 
 it('a model that cannot embed says which can', async () => {

@@ -63,6 +63,12 @@ const routeBetween = async (
   return createRoute(candidates, calibration)
 }
 
+/** The source, whose models answer also to the names that they were asked for by: `svc serve small` finds small:4bit. */
+const alsoNamed = (source: ModelSource, names: ReadonlyMap<string, string>): ModelSource => ({
+  ...source,
+  open: (name, signal) => source.open(names.get(name) ?? name, signal),
+})
+
 /** Loads the first model, and the others when they are asked for. */
 export const openModels = async (
   session: Session,
@@ -79,6 +85,7 @@ export const openModels = async (
   }
   const chosen = await Promise.all(asked.map((name) => chooseModelAndEngine(session, name, options.engine)))
   const names = chosen.map(({ file }) => file.name)
+  const nameOf = new Map(asked.map((name, index) => [name, names[index]!]))
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
     throw wrongUsage(`Two of the models would be called '${twice}', and requests could not tell them apart.`)
@@ -93,7 +100,7 @@ export const openModels = async (
   }
   if (options.models === undefined) {
     const engine = await openChosen(session, chosen[0]!, settings)
-    const source = singleModel(engine, await createdAt(chosen[0]!))
+    const source = alsoNamed(singleModel(engine, await createdAt(chosen[0]!)), nameOf)
     return {
       source,
       route: null,
@@ -122,7 +129,7 @@ export const openModels = async (
   const lease = await pool.open(chosen[0]!.file.name, session.io.signal ?? new AbortController().signal)
   lease.release()
   return {
-    source: pool,
+    source: alsoNamed(pool, nameOf),
     route,
     calibrated: calibration?.prompts ?? null,
     first: { chosen: chosen[0]!, engine: lease.engine },

@@ -19,7 +19,8 @@ interface TranscribeOptions {
 }
 
 const ADVICE =
-  'Give the folder of a Whisper model as ONNX with --model: config.json, generation_config.json, preprocessor_config.json ' +
+  'Get the default model with: svc add whisper-base hf:onnx-community/whisper-base\n' +
+  'Or give the folder of a Whisper model as ONNX with --model: config.json, generation_config.json, preprocessor_config.json ' +
   'and tokenizer.json, and under onnx/ encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
 
 /** A transcript in the form that the file's ending asks for; text for all others. */

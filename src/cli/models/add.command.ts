@@ -1,15 +1,31 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Session } from '../session.ts'
 import { sizeWords } from './sizes.ts'
 
-export const define = (command: Command, { out, home, io }: Session): void => {
+export const define = (command: Command, session: Session): void => {
+  const { out, home, io } = session
   command
     .argument('<name>', "what to call it, or name:variant; the file's name tells the variant otherwise")
-    .argument('<path>', 'a GGUF file, or the folder of an ONNX, MLX, MLC or MNN model; it is copied')
+    .argument(
+      '<path>',
+      'a GGUF file, or the folder of an ONNX, MLX, MLC or MNN model, which is copied; or hf:org/model, ollama:name',
+    )
     .action(async (name: string, path: string) => {
       const { addModel } = await import('../../inference/models/change-models.ts')
-      const added = await addModel(home.folder, { name, path, ...(io.signal && { signal: io.signal }) })
+      const { isModelSource } = await import('../../inference/sources/model-source.ts')
+      const signal = io.signal && { signal: io.signal }
+      const fetched = isModelSource(path)
+        ? await (await import('./fetch-to-add.ts')).fetchToAdd(path, session)
+        : { path: resolve(io.cwd, path), source: undefined, discard: async () => undefined }
+      const added = await addModel(home.folder, {
+        name,
+        path: fetched.path,
+        ...(fetched.source !== undefined && { source: fetched.source }),
+        ...signal,
+      })
+      await fetched.discard()
       out.line(`Added ${added.name} (${added.format}, ${sizeWords(added.bytes)}, sha256 ${added.sha256}).`)
-      out.line(`Ask it: svc run ${added.name} "..."`)
+      if (added.format === 'gguf') out.line(`Ask it: svc run ${added.name} "..."`)
     })
 }

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
 import { startWorld } from '../../../test/world.ts'
 import { addModel } from '../../inference/models/change-models.ts'
+import { startHub } from '../../inference/sources/loopback-hub.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { ollamaAddress } from './ollama.ts'
 
@@ -63,6 +64,44 @@ it('add copies a model in under its name, says what it is, and remove takes it o
     "The name 'starter' belongs to the model of the package.",
   )
   expect((await svc('add', 'text', 'README.md')).stderr).toContain('README.md is no model')
+})
+
+it('add fetches an ONNX model of several files from Hugging Face, and a GGUF file', async () => {
+  const whisper = 'test/fixtures/models/tiny-whisper'
+  const paths = (await readdir(whisper, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(whisper, join(entry.parentPath, entry.name)))
+  const files = await Promise.all(
+    paths.map(
+      async (path) => [path, { bytes: await readFile(join(whisper, path)), large: path.endsWith('.onnx') }] as const,
+    ),
+  )
+  const onnx = await startHub({
+    ...Object.fromEntries(files),
+    'README.md': { bytes: Buffer.from('not fetched'), large: false },
+    'onnx/encoder_model_fp16.onnx': { bytes: Buffer.from('not fetched'), large: true },
+  })
+  const home = await emptyFolder()
+  const add = (name: string, source: string, HF_ENDPOINT: string) =>
+    runInProcess(['add', name, source], { env: { SERVICE_HOME: home, HF_ENDPOINT } })
+  expect(await add('whisper-base', 'hf:org/tiny', onnx.endpoint)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Added whisper-base:default \(onnx, .+\)\.\n$/),
+  })
+  const copied = await readdir(join(home, 'models'), { recursive: true })
+  expect(paths.filter((path) => !copied.some((name) => name.endsWith(path)))).toEqual([])
+  expect(copied.filter((name) => /README|fp16/.test(name))).toEqual([])
+  expect(await readdir(join(home, 'downloads'))).toEqual([])
+
+  const gguf = await startHub({ 'tiny-Q8_0.gguf': { bytes: Buffer.from('GGUF and more'), large: true } })
+  expect(await add('tiny', 'hf:org/tiny', gguf.endpoint)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Added tiny:q8_0 \(gguf/),
+  })
+  expect(await add('other', 'hf:org/nothing', gguf.endpoint)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('has no model org/nothing'),
+  })
 })
 
 it('list models shows models with their variants, damaged ones with the reason, and engines', async () => {
@@ -138,6 +177,28 @@ it('models asks the models folder, Ollama and the registry', async () => {
   expect(JSON.parse(registry.stdout)).toEqual({
     models: [{ source: 'registry', name: 'vision', kind: 'pytorch', size: null }],
     notes: [],
+  })
+})
+
+it('a source that has no models says so, and how to get one', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const env = {
+    SERVICE_HOME: await emptyFolder(),
+    SERVICE_API_BASE: world.baseUrl,
+    SERVICE_API_KEY: world.service.firstAdminKey!,
+    OLLAMA_MODELS: await emptyFolder(),
+    OLLAMA_HOST: await startOllama([]),
+  }
+  const of = (source: string) => runInProcess(['models', '--source', source], { env, now: world.now })
+  expect(await of('registry')).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr: `The catalog of ${world.baseUrl} has no models. Add one with: svc push\n`,
+  })
+  expect(await of('ollama')).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr: 'Ollama has no models. Get one with: ollama pull <name>\n',
   })
 })
 

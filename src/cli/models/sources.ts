@@ -35,7 +35,12 @@ const ollama = async ({ io }: Session): Promise<Asked> => {
   const blobs = await ollamaBlobs(io.env)
   return {
     models: models.map(({ name, bytes, quantization }) => ({ source: 'ollama', name, kind: quantization, bytes })),
-    notes: blobs === null || models.length === 0 ? [] : [`Ollama keeps the files of its models in ${blobs}.`],
+    notes:
+      models.length === 0
+        ? ['Ollama has no models. Get one with: ollama pull <name>']
+        : blobs === null
+          ? []
+          : [`Ollama keeps the files of its models in ${blobs}.`],
   }
 }
 
@@ -50,7 +55,13 @@ const registry = async (session: Session, apiBase: string | undefined): Promise<
     const page = await connection.ask((client) => client.GET('/api/v1/models', { params: { query } }))
     for (const { id, name, framework, model_size_bytes: bytes } of page.models)
       models.push({ source: 'registry', name: name ?? id, kind: framework, bytes })
-    if (page.models.length === 0 || models.length >= page.total) return { models, notes: [] }
+    if (page.models.length === 0 || models.length >= page.total) {
+      const isEmpty = models.length === 0
+      return {
+        models,
+        notes: isEmpty ? [`The catalog of ${connection.baseUrl} has no models. Add one with: svc push`] : [],
+      }
+    }
   }
 }
 

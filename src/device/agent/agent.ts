@@ -5,6 +5,7 @@ import { createDevice } from '../sdk/device-client.ts'
 import { isPassing, sleep } from '../sdk/retry.ts'
 import { openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
+import { TrainerFailed } from './command-trainer.ts'
 import type { Measure } from './delivery/activation.ts'
 import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
@@ -136,9 +137,9 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       signal.throwIfAborted()
       const mayPass = isPassing(error) || (error instanceof ApiError && error.status === 401)
       if (rounds !== undefined && !mayPass) {
-        throw new RoundFailed(`Round ${roundId} failed: ${messageOf(error)}`, { cause: error })
+        throw new RoundFailed(`Round ${roundId} failed: ${summaryOf(error)}`, { cause: error })
       }
-      log(`Round ${roundId}: ${messageOf(error)}`)
+      log(`Round ${roundId}: ${summaryOf(error)}`)
       return false
     }
     log(describe(latest))
@@ -234,5 +235,8 @@ interface Parts {
   readonly trainer: AgentTrainer
   readonly deliveries: Deliveries
 }
+
+/** What a trainer printed is not printed again where it was shown as it came. */
+const summaryOf = (error: unknown): string => (error instanceof TrainerFailed ? error.summary : messageOf(error))
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,8 +1,9 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { badRequest } from '../../domain/errors.ts'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
 import type { TrainingReport } from '../sdk/device.ts'
 import type { AgentTrainer, TrainingTask } from './agent-trainer.ts'
+import { unlessRepeated } from './repeated-lines.ts'
 import { type CommandRun, runCommand } from './run-command.ts'
 
 export interface CommandTrainerOptions {
@@ -49,11 +50,21 @@ const readMetrics = async (path: string): Promise<Omit<TrainingReport, 'training
   }
 }
 
-const requireSuccess = (run: CommandRun, seconds: number): void => {
-  const said = run.lastLines.length > 0 ? ` It said:\n${run.lastLines.join('\n')}` : ''
-  if (run.stopped === 'timeout') throw badRequest(`The trainer was stopped after ${seconds} s: the round ends.${said}`)
-  if (run.exitCode !== 0)
-    throw badRequest(`The trainer ended with ${run.signal ?? `exit code ${run.exitCode}`}.${said}`)
+/** The command failed. `message` has the last lines that it printed, for the service. */
+export class TrainerFailed extends ServiceError {
+  /** The same without those lines, where they were shown as they came. */
+  readonly summary: string
+
+  constructor(what: string, lastLines: readonly string[], wereShown: boolean) {
+    super('bad_request', lastLines.length === 0 ? what : `${what} It said:\n${lastLines.join('\n')}`)
+    this.summary = wereShown ? what : this.message
+  }
+}
+
+/** Why the run is no success; null when it is one. */
+const faultOf = ({ stopped, signal, exitCode }: CommandRun, seconds: number): string | null => {
+  if (stopped === 'timeout') return `The trainer was stopped after ${seconds} s: the round ends.`
+  return exitCode === 0 ? null : `The trainer ended with ${signal ?? `exit code ${exitCode}`}.`
 }
 
 const isThere = (path: string): Promise<boolean> =>
@@ -91,8 +102,11 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
  *
  * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
  */
-export const commandTrainer = ({ command, cwd, onLine = () => undefined }: CommandTrainerOptions): AgentTrainer => ({
-  train: async ({ plan, globalWeights, control, memory, folder, timeoutMs, signal }: TrainingTask) => {
+export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions): AgentTrainer => {
+  // A trainer that fails in every round prints the same traceback every time.
+  const output = unlessRepeated(onLine ?? (() => undefined))
+
+  const train = async ({ plan, globalWeights, control, memory, folder, timeoutMs, signal }: TrainingTask) => {
     const planPath = join(folder, 'plan.json')
     const metricsPath = join(folder, 'metrics.json')
     // Some frameworks look at the ending: the update's is the global model's.
@@ -118,11 +132,13 @@ export const commandTrainer = ({ command, cwd, onLine = () => undefined }: Comma
       cwd,
       timeoutMs,
       signal,
-      onLine,
+      onLine: output.line,
     })
     signal.throwIfAborted()
     const seconds = Math.round((Date.now() - began) / 1000)
-    requireSuccess(run, seconds)
+    const fault = faultOf(run, seconds)
+    output.end({ isToBeRemembered: fault !== null })
+    if (fault !== null) throw new TrainerFailed(fault, run.lastLines, onLine !== undefined)
     await requireWeights(weights, folder)
     return {
       weights,
@@ -131,5 +147,6 @@ export const commandTrainer = ({ command, cwd, onLine = () => undefined }: Comma
       ...((await isThere(controlChange)) && { control: controlChange }),
       ...((await isThere(newMemory)) && { memory: newMemory }),
     }
-  },
-})
+  }
+  return { train }
+}

@@ -48,6 +48,22 @@ describe('a training job', () => {
     })
   })
 
+  it('begins with the model that it names, whatever was trained before', async () => {
+    const { world, fleet, key } = await prepared(2, true)
+    const earlier = await startOk(world, key, { rounds: 1, min_devices: 2 })
+    expect(await play(world, earlier.id, fleet)).toMatchObject({ status: 'completed' })
+    const other = await uploadModel(world, key, 'other')
+    const job = await startOk(world, key, { model: 'other', rounds: 2, min_devices: 2 })
+    await comeOnce(fleet)
+    await world.service.settle()
+    await comeOnce(fleet)
+    const { body } = await world.request('GET', `/api/v1/training/jobs/${job.id}/rounds`, { key })
+    const [second, first] = (body as { rounds: { global_model_id: string; aggregated_model_id: string | null }[] })
+      .rounds
+    expect(first).toMatchObject({ global_model_id: other })
+    expect(second).toMatchObject({ global_model_id: first!.aggregated_model_id })
+  })
+
   it('is not started with a misspelled field, and says which was meant', async () => {
     const { world, key, modelId } = await prepared(1)
     const refused = async (fields: object) => {

@@ -1,7 +1,7 @@
 import type { StagedBlob } from '../../blobs/blob-store.ts'
 import type { Database, Executor } from '../../db/open.ts'
 import { type Caller, homeOf, sees } from '../../domain/access.ts'
-import { badRequest, notFound } from '../../domain/errors.ts'
+import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
 import {
   type DownloadFormat,
   type Framework,
@@ -156,7 +156,11 @@ export const createModelsService = (parts: {
     async fileOf(caller: Caller, idOrName: string, version: string, format: DownloadFormat | undefined) {
       const found = await findVersion(caller, idOrName, version)
       if (format !== undefined && format !== found.version.format) {
-        throw notFound(`Version ${version} of model '${idOrName}' in format`, format)
+        throw new ServiceError(
+          'not_found',
+          `Version ${version} of model '${idOrName}' was uploaded as ${found.version.format} and has not been converted to ` +
+            `${format}. Leave format out, or ask for ${found.version.format}.`,
+        )
       }
       return found
     },

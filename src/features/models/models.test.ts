@@ -206,7 +206,13 @@ describe('versions', () => {
       message: `Version 'one' of model '${id}' does not exist, or this key may not see it.`,
       status_code: 404,
     })
-    expect(await status(`${id}/versions/1/download?format=onnx`)).toBe(404)
+    expect((await world.request('GET', `/api/v1/models/${id}/versions/1/download?format=onnx`, { key })).body).toEqual({
+      error: 'not_found',
+      message:
+        `Version 1 of model '${id}' was uploaded as pytorch and has not been converted to onnx. ` +
+        'Leave format out, or ask for pytorch.',
+      status_code: 404,
+    })
     expect(await status(`${id}/versions/1/download?format=pytorch`)).toBe(200)
     expect(await status(`${id}/versions/1/download?format=jax`)).toBe(400)
     expect(await status('nothing/versions/1/download')).toBe(404)

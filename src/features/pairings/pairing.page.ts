@@ -1,10 +1,15 @@
 import { shownCode, typedCode } from '../../domain/pairing.ts'
 
-/** What a phone shows that has scanned the QR code: the code, and where it is to be entered. */
-export const pairingPage = (text: string): string => {
+/** What a phone shows that has scanned the QR code: the code, and where to enter it; null: the code is not valid. */
+export const pairingPage = (text: string | null): string => {
   // Only what can be a code is repeated, so nothing that somebody put into a link gets onto the page.
-  const code = typedCode(text)
-  const shown = code === null ? 'This link carries no pairing code.' : shownCode(code)
+  const code = text === null ? null : typedCode(text)
+  const body =
+    code === null
+      ? '<p>This pairing code does not exist, was used already, or has expired. Ask for a new one.</p>'
+      : `<p>Enter this code in the app on this device. It works once, for five minutes.</p>
+<strong>${shownCode(code)}</strong>
+<p>On a computer: <code>svc pair ${shownCode(code)}</code></p>`
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -16,9 +21,7 @@ export const pairingPage = (text: string): string => {
   code { background: #8882; padding: .1em .3em; border-radius: .2em; }
 </style>
 <h1>Pair this device</h1>
-<p>Enter this code in the app on this device. It works once, for five minutes.</p>
-<strong>${shown}</strong>
-<p>On a computer: <code>svc pair ${code === null ? '&lt;code&gt;' : shown}</code></p>
+${body}
 </html>
 `
 }

@@ -86,11 +86,18 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
   app.get(
     '/pair',
     { schema: { hide: true }, config: { access: 'public' } satisfies RouteConfig },
-    async (request, reply) =>
-      reply
+    async (request, reply) => {
+      const { allowed, retryAfterSeconds } = wrongCodes.look(request.ip)
+      if (!allowed) throw rateLimited(retryAfterSeconds)
+      const code = String((request.query as { code?: unknown }).code ?? '')
+      const isOpen = await pairings.isOpen(code)
+      if (!isOpen) wrongCodes.take(request.ip)
+      return reply
+        .code(isOpen ? 200 : 404)
         .type('text/html; charset=utf-8')
         .header('content-security-policy', PAGE_POLICY)
-        .send(pairingPage(String((request.query as { code?: unknown }).code ?? ''))),
+        .send(pairingPage(isOpen ? code : null))
+    },
   )
 }
 

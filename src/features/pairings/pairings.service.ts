@@ -198,6 +198,13 @@ export const createPairingsService = (parts: {
       return withState(pairing)
     },
 
+    /** Whether somebody may still enter this code. */
+    async isOpen(text: string): Promise<boolean> {
+      const code = typedCode(text)
+      const pairing = code === null ? null : await store.findByCode(database.sql, hashOf(code))
+      return pairing !== null && pairingAt(pairing, null, now()).status === 'waiting'
+    },
+
     /**
      * A device takes a code, once. Gives its key where it was registered by this.
      * @throws not_found for an unknown code, conflict for a used or expired one; a refusal leaves the code as it was

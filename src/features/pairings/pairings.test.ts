@@ -193,10 +193,28 @@ it('under token enrolment the code admits the device to the organisation of whoe
 })
 
 it('the page behind the QR code shows the code, and repeats nothing else that a link carries', async () => {
-  const { world } = await startOpen()
-  const page = async (query: string) => String((await world.request('GET', `/pair${query}`)).body)
-  expect(await page('?code=abcd2345')).toContain('<strong>ABCD-2345</strong>')
-  for (const query of ['', '?code=%3Cscript%3E', '?code=a&code=b']) {
-    expect(await page(query)).toContain('<strong>This link carries no pairing code.</strong>')
+  const { world, key } = await startOpen()
+  const page = async (query: string) => {
+    const { status, body } = await world.request('GET', `/pair${query}`)
+    return [status, String(body)] as const
   }
+  const { code } = (await call(world, 'POST', '/pairings', {}, key)).body
+  const shown = expect.stringContaining(`<strong>${code}</strong>`)
+  const refused = expect.stringContaining('<p>This pairing code does not exist, was used already, or has expired.')
+  expect(await page(`?code=${code.toLowerCase().replace('-', '')}`)).toEqual([200, shown])
+  for (const query of ['', '?code=%3Cscript%3E', '?code=a&code=b', '?code=ABCD-2345']) {
+    expect(await page(query), query).toEqual([404, refused])
+  }
+  await call(world, 'POST', '/pairings/claim', { code, device_id: 'phone' })
+  expect(await page(`?code=${code}`)).toEqual([404, refused])
+  const late = (await call(world, 'POST', '/pairings', {}, key)).body
+  await world.advance(301)
+  expect(await page(`?code=${late.code}`)).toEqual([404, refused])
+})
+
+it('the page tells nobody by trial which codes there are: wrong ones are counted with those that are entered', async () => {
+  const { world } = await startOpen()
+  const statuses: number[] = []
+  for (let n = 0; n < 11; n++) statuses.push((await world.request('GET', '/pair?code=ABCD-2345')).status)
+  expect(statuses).toEqual([...Array(10).fill(404), 429])
 })

@@ -71,6 +71,24 @@ const chooseNamed = (repo: string, files: readonly ListedFile[], wanted: string)
   throw new SourceError(`${repo} holds no file '${wanted}'.`, { advice: `It holds ${named(files)}.` })
 }
 
+const ONNX_SETTINGS = [
+  'config.json',
+  'generation_config.json',
+  'preprocessor_config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+]
+const ONNX_GRAPHS = [['onnx/encoder_model.onnx', 'onnx/decoder_model_merged.onnx'], ['onnx/model.onnx']]
+
+/** The paths of an ONNX model's files, where a repository has one and no GGUF file; null where it has not. */
+export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | null => {
+  const paths = new Set(files.map(({ path }) => path))
+  const graphs = ONNX_GRAPHS.find((wanted) => wanted.every((path) => paths.has(path)))
+  if (graphs === undefined || files.some(isGguf) || !paths.has('config.json')) return null
+  const weights = graphs.map((path) => `${path}_data`)
+  return [...ONNX_SETTINGS, ...graphs, ...weights].filter((path) => paths.has(path))
+}
+
 /**
  * The file of a repository that is its model, and a note where there was a choice.
  * @throws SourceError that lists the candidates when none goes before the others, or there is none

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onnxPartsOf } from './choose-file.ts'
 import { type DownloadOptions, downloadFile } from './download-file.ts'
-import { findOnHuggingFace } from './hugging-face.ts'
+import { findOnHuggingFace, type HuggingFaceSettings, listOnHuggingFace } from './hugging-face.ts'
 import type { ModelSource } from './model-source.ts'
 import { findInOllamaRegistry } from './ollama-registry.ts'
 import type { FoundFile } from './remote-file.ts'
@@ -29,15 +30,40 @@ const addressIn = (env: Environment, name: string, usual: string): URL => {
  * Finds what a name such as `hf:org/model` stands for; HF_ENDPOINT, HF_TOKEN and OLLAMA_REGISTRY are looked at.
  * @throws SourceError when it cannot be had
  */
-export const findModelFile = async (source: ModelSource, env: Environment, signal: AbortSignal): Promise<FoundFile> => {
-  const find = (): Promise<FoundFile> =>
+export const findModelFile = (source: ModelSource, env: Environment, signal: AbortSignal): Promise<FoundFile> =>
+  asking(source, signal, () =>
     source.kind === 'hf'
-      ? findOnHuggingFace(source, {
-          endpoint: addressIn(env, 'HF_ENDPOINT', HUGGING_FACE),
-          token: env.HF_TOKEN?.trim() || null,
-          signal,
-        })
-      : findInOllamaRegistry(source, { registry: addressIn(env, 'OLLAMA_REGISTRY', OLLAMA), signal })
+      ? findOnHuggingFace(source, hubIn(env, signal))
+      : findInOllamaRegistry(source, { registry: addressIn(env, 'OLLAMA_REGISTRY', OLLAMA), signal }),
+  )
+
+/** The same for a model of several files: an ONNX model's, each with its place in the model's folder. */
+export const findModelParts = async (
+  source: ModelSource,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<readonly { readonly place: string; readonly found: FoundFile }[]> => {
+  const paths =
+    source.kind === 'hf' && source.file === null
+      ? onnxPartsOf(await asking(source, signal, () => listOnHuggingFace(source, hubIn(env, signal))))
+      : null
+  if (source.kind !== 'hf' || paths === null) {
+    const found = await findModelFile(source, env, signal)
+    return [{ place: found.fileName, found }]
+  }
+  const parts: { place: string; found: FoundFile }[] = []
+  for (const place of paths) parts.push({ place, found: await findModelFile({ ...source, file: place }, env, signal) })
+  return parts
+}
+
+const hubIn = (env: Environment, signal: AbortSignal): HuggingFaceSettings => ({
+  endpoint: addressIn(env, 'HF_ENDPOINT', HUGGING_FACE),
+  token: env.HF_TOKEN?.trim() || null,
+  signal,
+})
+
+/** Looks again when nothing answers. @throws SourceError */
+const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => Promise<T>): Promise<T> => {
   for (let looks = 1; ; looks++) {
     try {
       return await find()

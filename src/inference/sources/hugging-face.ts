@@ -118,6 +118,24 @@ const listFiles = async (
   return files
 }
 
+const settled = (source: HuggingFaceSource, settings: HuggingFaceSettings) => {
+  const { endpoint, token, signal } = settings
+  const ownHeaders: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
+  const refusal = refusalOf(source, settings)
+  const at = (path: string): URL => new URL(`${endpoint.href.replace(/\/$/, '')}/${path}`)
+  const list = (): Promise<readonly TreeFile[]> => {
+    const tree = at(`api/models/${source.repo}/tree/${encodeURIComponent(source.revision)}?recursive=true`)
+    return listFiles(tree, { repo: source.repo, endpoint, ownHeaders, refusal, signal })
+  }
+  return { ownHeaders, refusal, at, list }
+}
+
+/** The files of a repository. @throws as findOnHuggingFace */
+export const listOnHuggingFace = (
+  source: HuggingFaceSource,
+  settings: HuggingFaceSettings,
+): Promise<readonly ListedFile[]> => settled(source, settings).list()
+
 /**
  * Finds the model file of a repository.
  * @throws SourceError when there is none, several, or it may not be read; Interruption when nothing answers
@@ -127,13 +145,9 @@ export const findOnHuggingFace = async (
   settings: HuggingFaceSettings,
 ): Promise<FoundFile> => {
   const { repo, revision } = source
-  const { endpoint, token, signal } = settings
-  const ownHeaders: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
-  const refusal = refusalOf(source, settings)
-  const at = (path: string): URL => new URL(`${endpoint.href.replace(/\/$/, '')}/${path}`)
-
-  const tree = at(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`)
-  const files = await listFiles(tree, { repo, endpoint, ownHeaders, refusal, signal })
+  const { endpoint, signal } = settings
+  const { ownHeaders, refusal, at, list } = settled(source, settings)
+  const files = await list()
   const { file, note } = chooseFile(repo, files, source.file)
   const { response: head } = await follow(at(`${repo}/resolve/${encodeURIComponent(revision)}/${encoded(file.path)}`), {
     method: 'HEAD',

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fetchModelFile, findModelParts } from '../../inference/sources/fetch-model.ts'
+import { parseModelSource } from '../../inference/sources/model-source.ts'
+import { SourceError } from '../../inference/sources/source-error.ts'
+import { showProgress } from '../delivery/progress.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+
+interface Fetched {
+  /** A file, or the folder of a model of several. */
+  readonly path: string
+  readonly source: string
+  /** Deletes what was downloaded, once it is copied. An interrupted download stays, and is continued. */
+  discard(): Promise<void>
+}
+
+/** Downloads `hf:org/model` or `ollama:name`: a GGUF file, or the files of an ONNX model. @throws Failure */
+export const fetchToAdd = async (text: string, { io, out, home }: Session): Promise<Fetched> => {
+  const signal = io.signal ?? new AbortController().signal
+  try {
+    const parts = await findModelParts(parseModelSource(text), io.env, signal)
+    const mark = createHash('sha256').update(text).digest('hex').slice(0, 16)
+    const folder = join(home.folder, 'downloads', mark)
+    let path = folder
+    for (const { place, found } of parts) {
+      for (const note of found.notes) out.note(note)
+      const bar = showProgress(io, `Downloading ${place}`)
+      try {
+        const file = await fetchModelFile(found, join(folder, dirname(place)), { signal, progress: bar.update })
+        if (parts.length === 1) path = file
+      } finally {
+        bar.end()
+      }
+    }
+    return { path, source: text, discard: () => rm(folder, { recursive: true, force: true }) }
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
+  }
+}

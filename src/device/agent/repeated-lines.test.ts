@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { unlessRepeated } from './repeated-lines.ts'
+
+const played = (...runs: readonly { readonly lines: readonly string[]; readonly failed: boolean }[]) => {
+  const shown: string[] = []
+  const output = unlessRepeated((line) => shown.push(line))
+  return runs.map(({ lines, failed }) => {
+    for (const line of lines) output.line(line)
+    output.end({ isToBeRemembered: failed })
+    return shown.splice(0)
+  })
+}
+
+const traceback = ['Traceback (most recent call last):', '  File "train.py", line 3', 'ValueError: no rows']
+const same = ['(the same output as before)']
+
+it('a run that fails as the one before did is told in one line', () => {
+  const run = { lines: traceback, failed: true }
+  expect(played(run, run, run)).toEqual([traceback, same, same])
+})
+
+it('a run that differs, be it in its last line or by having fewer, is shown in full', () => {
+  const other = [...traceback.slice(0, 2), 'ValueError: too few rows']
+  const fewer = traceback.slice(0, 2)
+  expect(
+    played({ lines: traceback, failed: true }, { lines: other, failed: true }, { lines: fewer, failed: true }),
+  ).toEqual([traceback, other, fewer])
+})
+
+it('what a run prints that succeeds is always shown, and forgotten', () => {
+  const good = { lines: traceback, failed: false }
+  expect(played({ lines: traceback, failed: true }, good, { lines: traceback, failed: true })).toEqual([
+    traceback,
+    traceback,
+    traceback,
+  ])
+})
+
+it('a run of very many lines is shown to its end', () => {
+  const lines = Array.from({ length: 3000 }, (_, index) => `line ${index}`)
+  expect(played({ lines, failed: true }, { lines, failed: true })).toEqual([lines, lines])
+})

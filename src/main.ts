@@ -19,7 +19,7 @@ const start = async (): Promise<void> => {
   console.log(`Tributary is listening on ${address} (API: /api/v1, documentation: /docs)`)
   console.log(`Data: ${config.dataDir}, database: ${config.databaseUrl === null ? 'embedded' : 'PostgreSQL'}`)
   if (config.enrollment === 'open') {
-    console.log('Enrolment is open: whoever reaches this address may register devices and use every part of the API.')
+    console.log('Enrollment is open: whoever reaches this address may register devices and use every part of the API.')
   }
   if (service.firstAdminKey !== null) {
     console.log(`Admin key, shown this once: ${service.firstAdminKey}`)

@@ -1,5 +1,7 @@
 """Takes part in federated rounds with PyTorch: `svc agent --trainer "python train.py data.csv"`.
 
+`python train.py --init model.pt data.csv` writes the weights that training begins with: push them to the catalog first.
+
 The agent runs this once per round. What to do and where to write is in the environment:
 
 SERVICE_GLOBAL_WEIGHTS   the global model's state dict; unset while there is none
@@ -35,6 +37,12 @@ def build(features, classes, hidden):
     return nn.Sequential(nn.Linear(features, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
 
+def write_initial(output, path):
+    inputs, labels = read_csv(path)
+    torch.manual_seed(0)
+    torch.save(build(inputs.shape[1], int(labels.max()) + 1, 32).state_dict(), output)
+
+
 def main(path):
     with open(os.environ["SERVICE_PLAN"]) as file:
         settings = json.load(file)["hyperparameters"]
@@ -44,10 +52,14 @@ def main(path):
     held_out, kept = order[: len(order) // 10], order[len(order) // 10 :]
 
     torch.manual_seed(0)  # without a global model every device must begin with the same weights
-    model = build(inputs.shape[1], settings.get("classes", 2), settings.get("hidden", 32))
     start = os.environ.get("SERVICE_GLOBAL_WEIGHTS")
-    if start:
-        model.load_state_dict(torch.load(start, weights_only=True))
+    weights = torch.load(start, weights_only=True) if start else None
+    # The model says how large it is; without one, the hyperparameters do.
+    classes = settings.get("classes", 2) if weights is None else len(weights["2.bias"])
+    hidden = settings.get("hidden", 32) if weights is None else len(weights["0.bias"])
+    model = build(inputs.shape[1], classes, hidden)
+    if weights is not None:
+        model.load_state_dict(weights)
     torch.seed()  # but each goes through its rows in an order of its own
 
     optimizer = torch.optim.SGD(model.parameters(), lr=settings.get("learning_rate", 0.1), momentum=0.9)
@@ -72,4 +84,7 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1] == "--init":
+        write_initial(sys.argv[2], sys.argv[3])
+    else:
+        main(sys.argv[1])

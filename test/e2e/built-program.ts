@@ -10,13 +10,13 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/tributary-test')
-const ASSETS = ['package.json', 'src/db/embedded/template.bin']
+const ASSETS = ['package.json', 'src/db/embedded/template.bin', 'models/starter.gguf']
 const DAY_MS = 24 * 60 * 60 * 1000
 
 // Packages of hundreds of small files, which take a third of a start to find, read and link.
@@ -90,7 +90,10 @@ const prepare = async (names: readonly string[], folder: string): Promise<void> 
   const unfinished = `${folder}-${process.pid}`
   mkdirSync(unfinished, { recursive: true })
   await Promise.all([compile(names, unfinished), ...MANY_FILES.map((name) => gather(name, unfinished))])
-  for (const asset of ASSETS) copyFileSync(join(ROOT, asset), join(unfinished, asset))
+  for (const asset of ASSETS) {
+    mkdirSync(dirname(join(unfinished, asset)), { recursive: true })
+    copyFileSync(join(ROOT, asset), join(unfinished, asset))
+  }
   try {
     renameSync(unfinished, folder)
   } catch (error) {

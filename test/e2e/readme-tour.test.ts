@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { delimiter, dirname, join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { emptyFolder } from '../databases.ts'
+import { builtFile } from './built-program.ts'
+import { until } from './service-process.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+/** The shell blocks of the README's tour, in order. */
+const blocksOfTour = async (): Promise<string[]> => {
+  const readme = await readFile('README.md', 'utf8')
+  const tour = /\n## A tour\n(.*?)\n## /s.exec(readme)![1]!
+  return [...tour.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1]!)
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** What leaves its terminal busy, and what it prints once others can go on. */
+const STAYS: readonly (readonly [command: RegExp, ready: RegExp])[] = [
+  [/^npm start/m, /listening on/],
+  [/^npx svc agent /m, /waits for rounds/],
+  [/^npx svc serve /m, /Queue:/],
+]
+
+/** `npm start` and `npx svc` of a package that was just installed, here of the built program. */
+const installed = async (): Promise<string> => {
+  const folder = await emptyFolder()
+  const script = async (name: string, text: string): Promise<void> => {
+    await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`)
+    await chmod(join(folder, name), 0o755)
+  }
+  await script('npm', `exec "${process.execPath}" "${await builtFile('main.js')}"`)
+  await script('npx', `shift; exec "${process.execPath}" "${await builtFile('cli/main.js')}" "$@"`)
+  return folder
+}
+
+it("the README's tour works when its blocks are pasted one after the other on a fresh machine", async () => {
+  const [service, inference] = [await freePort(), await freePort()]
+  const home = join(await emptyFolder(), 'home')
+  await mkdir(home)
+  const programs = await installed()
+  const env = {
+    PATH: [programs, dirname(process.execPath), process.env.PATH].join(delimiter),
+    HOME: home,
+    SERVICE_PORT: String(service),
+    SERVICE_API_BASE: `http://127.0.0.1:${service}`,
+  }
+  const adapted = (block: string): string =>
+    block
+      .replaceAll('127.0.0.1:8000', `127.0.0.1:${service}`)
+      .replaceAll('127.0.0.1:8080', `127.0.0.1:${inference}`)
+      .replace(/^npx svc serve starter$/m, `npx svc serve starter --port ${inference} --host 127.0.0.1 --no-announce`)
+
+  const run = (script: string): { readonly child: ChildProcess; readonly output: () => string } => {
+    const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { env, detached: true, stdio: 'pipe' })
+    onTestFinished(() => {
+      try {
+        process.kill(-child.pid!, 'SIGKILL')
+      } catch {
+        // It has ended.
+      }
+    })
+    let output = ''
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece) => (output += piece))
+    return { child, output: () => output }
+  }
+
+  const outputs: string[] = []
+  // What one block sets in its terminal, the next ones find there.
+  const variables = join(home, 'variables')
+  await writeFile(variables, '')
+  for (const block of await blocksOfTour()) {
+    const script = `. "${variables}"\n${adapted(block)}`
+    const ready = STAYS.find(([command]) => command.test(block))?.[1]
+    if (ready === undefined) {
+      const { child, output } = run(
+        `${script}\ndeclare -p DEVICE KEY ROUND ROUND_ID > "${variables}" 2> /dev/null || true`,
+      )
+      const [code] = (await once(child, 'close')) as [number | null]
+      expect(code, `${block}\n${output()}`).toBe(0)
+      outputs.push(output())
+    } else {
+      const { child, output } = run(script)
+      await until(
+        async () => ({ ended: child.exitCode, text: output() }),
+        ({ ended, text }) => ended !== null || ready.test(text),
+      )
+      expect(child.exitCode, `${block}\n${output()}`).toBeNull()
+    }
+  }
+  const [login, update, round, training, delivery, answer, chat] = outputs
+  expect(login).toContain('Signed in')
+  expect(JSON.parse(update!.trim())).toMatchObject({ num_samples: 120 })
+  expect(JSON.parse(round!.trim())).toMatchObject({
+    status: expect.stringMatching(/^(aggregating|completed)$/),
+    completed_devices: 1,
+  })
+  expect(training).toContain('Completed: All 3 rounds asked for are completed.')
+  expect(delivery).toMatch(/completed +100 % .*active 1|completed at 100 %; devices: active 1/)
+  expect(answer).toContain('A rollout brings a new model version to devices in steps.')
+  expect(chat).toContain('The capital of Japan is Tokyo.')
+})

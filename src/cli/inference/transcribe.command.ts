@@ -57,7 +57,7 @@ const read = async (path: string): Promise<Buffer> => {
   if (size > LARGEST_FILE) {
     const megabytes = Math.ceil(size / 1024 / 1024)
     throw new Failure(`${path} has ${megabytes} MB; at most ${LARGEST_FILE / 1024 / 1024} MB are read.`, {
-      advice: 'Cut the recording into parts, or store it as MP3 or FLAC.',
+      advice: 'Cut the recording into parts, or store it as MP3.',
     })
   }
   return readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -87,7 +87,7 @@ const transcribe = async (session: Session, file: string, options: TranscribeOpt
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<file>', 'a recording: WAV, MP3, FLAC, and others where ffmpeg is installed')
+    .argument('<file>', 'a recording: WAV, MP3, and others where ffmpeg is installed')
     .option('-m, --model <model>', 'a Whisper model: its name, name:variant, or a path', 'whisper-base')
     .addOption(
       new Option('--language <code>', 'what is spoken, such as en')

@@ -1,5 +1,5 @@
 /** What our own decoders read; null for everything else. */
-export type OwnFormat = 'WAV' | 'MP3' | 'FLAC'
+export type OwnFormat = 'WAV' | 'MP3'
 
 const text = (bytes: Uint8Array, from: number, to: number): string =>
   Buffer.from(bytes.subarray(from, to)).toString('latin1')
@@ -24,6 +24,7 @@ const isMpegFrame = ([first, second, third]: Uint8Array): boolean =>
 export const recognise = (bytes: Uint8Array): { readonly format: OwnFormat; readonly content: Uint8Array } | null => {
   if (text(bytes, 0, 4) === 'RIFF' && text(bytes, 8, 12) === 'WAVE') return { format: 'WAV', content: bytes }
   const content = afterTags(bytes)
-  if (text(content, 0, 4) === 'fLaC') return { format: 'FLAC', content }
+  // Tags stand before FLAC, too, which only ffmpeg reads.
+  if (text(content, 0, 4) === 'fLaC') return null
   return content !== bytes || isMpegFrame(content) ? { format: 'MP3', content: bytes } : null
 }

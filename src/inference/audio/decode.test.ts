@@ -21,7 +21,7 @@ const digitsIn = (samples: Float32Array): number[] =>
     return heights.indexOf(Math.max(...heights))
   })
 
-test.each(['wav', 'flac', 'mp3'])('a recording as %s is decoded to mono at 16 kHz', async (ending) => {
+test.each(['wav', 'mp3'])('a recording as %s is decoded to mono at 16 kHz', async (ending) => {
   const samples = await decodeAudio(await recording(ending), { env: {} })
   expect(digitsIn(samples)).toEqual([1, 2, 3])
   expect(Math.abs(samples.length / 16_000 - 0.8)).toBeLessThan(0.03)
@@ -30,10 +30,10 @@ test.each(['wav', 'flac', 'mp3'])('a recording as %s is decoded to mono at 16 kH
 })
 
 test.skipIf(ffmpeg === null)('other recordings are decoded by ffmpeg', async () => {
-  for (const ending of ['ogg', 'm4a']) {
+  for (const ending of ['flac', 'ogg', 'm4a']) {
     const samples = await decodeAudio(await recording(ending))
     expect(Math.abs(samples.length / 16_000 - 0.8)).toBeLessThan(0.1)
-    if (ending === 'ogg') expect(digitsIn(samples)).toEqual([1, 2, 3])
+    if (ending !== 'm4a') expect(digitsIn(samples)).toEqual([1, 2, 3])
   }
 })
 
@@ -43,13 +43,17 @@ test.skipIf(ffmpeg === null)('ffmpeg follows no playlist to other files', async 
 })
 
 test('without ffmpeg other recordings are refused with what would read them', async () => {
-  await expect(decodeAudio(await recording('ogg'), { env: { PATH: '' } })).rejects.toMatchObject({
-    code: 'invalid_request',
-    message: 'The file is no WAV, MP3 or FLAC. Other formats are read where ffmpeg is installed.',
-  })
+  const flac = await recording('flac')
+  const tagged = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1'), flac])
+  for (const bytes of [await recording('ogg'), flac, tagged])
+    await expect(decodeAudio(bytes, { env: { PATH: '' } })).rejects.toMatchObject({
+      code: 'invalid_request',
+      message:
+        'The file is neither WAV nor MP3. FLAC and other formats are read where ffmpeg is installed: install it, or convert the file.',
+    })
 })
 
-test.each(['wav', 'flac', 'mp3'])('a %s that was cut off is decoded up to there', async (ending) => {
+test.each(['wav', 'mp3'])('a %s that was cut off is decoded up to there', async (ending) => {
   const whole = await recording(ending)
   const samples = await decodeAudio(whole.subarray(0, whole.length - 2000))
   expect(samples.length).toBeGreaterThan(0.3 * 16_000)
@@ -58,7 +62,6 @@ test.each(['wav', 'flac', 'mp3'])('a %s that was cut off is decoded up to there'
 
 test.each([
   ['nothing', Buffer.alloc(0), 'The recording is empty.'],
-  ['a FLAC of its first bytes', Buffer.from('fLaC\0\0\0\x22'), 'The FLAC file is damaged: its header is not complete.'],
   [
     'an MP3 of noise',
     Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(3000, 7)]),
@@ -75,7 +78,7 @@ test.each([
 
 test('decoding ends when nobody waits for it any more', async () => {
   const gone = new AbortController()
-  const decoding = decodeAudio(await recording('flac'), { signal: gone.signal })
+  const decoding = decodeAudio(await recording('mp3'), { signal: gone.signal })
   gone.abort(new Error('gone'))
   await expect(decoding).rejects.toThrow('gone')
 })

@@ -31,7 +31,7 @@ export interface DecodeOptions {
 }
 
 /**
- * Any recording as mono samples at 16 kHz in -1..1: WAV, MP3 and FLAC by ourselves, others where ffmpeg is installed.
+ * Any recording as mono samples at 16 kHz in -1..1: WAV and MP3 by ourselves, others where ffmpeg is installed.
  * @throws InferenceError invalid_request for what is damaged, too long, or no recording
  */
 export const decodeAudio = async (bytes: Uint8Array, options: DecodeOptions = {}): Promise<Float32Array> => {
@@ -41,5 +41,7 @@ export const decodeAudio = async (bytes: Uint8Array, options: DecodeOptions = {}
   if (own !== null) return inThread({ format: own.format, bytes: own.content }, signal)
   const program = await findProgram('ffmpeg', env)
   if (program !== null) return decodeWithFfmpeg(program, bytes, signal)
-  throw invalidAudio('The file is no WAV, MP3 or FLAC. Other formats are read where ffmpeg is installed.')
+  throw invalidAudio(
+    'The file is neither WAV nor MP3. FLAC and other formats are read where ffmpeg is installed: install it, or convert the file.',
+  )
 }

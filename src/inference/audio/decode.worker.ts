@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { InferenceError } from '../errors.ts'
 import type { OwnFormat } from './container.ts'
-import { readFlac } from './flac.ts'
 import { readMp3 } from './mp3.ts'
 import { createResampler, type Resampler } from './resample.ts'
 import { type Block, invalidAudio, joined, MOST_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
@@ -19,7 +18,6 @@ export type DecodeAnswer = { readonly samples: Float32Array } | { readonly fault
 const READERS: Readonly<Record<OwnFormat, (bytes: Uint8Array) => Iterable<Block> | AsyncIterable<Block>>> = {
   WAV: readWav,
   MP3: readMp3,
-  FLAC: readFlac,
 }
 
 const decode = async ({ format, bytes }: DecodeOrder): Promise<Float32Array> => {

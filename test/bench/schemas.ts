@@ -5,7 +5,7 @@ import { printTable, quantile } from './figures.ts'
 import { type ModelServer, startOurs } from './inference/model-servers.ts'
 import { ATTACKERS, type Attack, type Attacked, chatOf } from './inference/schema-attackers.ts'
 
-const SECONDS = 8
+const SECONDS = 5
 const STARTER = fileURLToPath(new URL('../../models/starter.gguf', import.meta.url))
 
 const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))

@@ -11,6 +11,7 @@ export const MAX_CHARACTERS = 120_000
 const INNER: readonly string[] = ['items', 'additionalProperties', 'prefixItems', 'properties']
 /** Keywords whose schemas hold at the same place, or at none. */
 const BESIDE: readonly string[] = ['anyOf', 'oneOf', 'allOf', '$defs', 'definitions']
+const KEYWORDS: readonly string[] = [...INNER, ...BESIDE]
 const NAMED: readonly string[] = ['properties', '$defs', 'definitions']
 
 /**
@@ -28,14 +29,16 @@ export const checkBudget = (root: Schema): ReadonlySet<unknown> => {
     counted.add(schema)
     count.depth = Math.max(count.depth, depth)
     if (isSchema(schema.properties)) count.properties += Object.keys(schema.properties).length
-    const constants = [...(Array.isArray(schema.enum) ? schema.enum : []), ...('const' in schema ? [schema.const] : [])]
+    const constants: unknown[] = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const] : []
     count.constants += constants.length
-    for (const value of constants) count.characters += (JSON.stringify(value) ?? '').length
-    for (const keyword of [...INNER, ...BESIDE]) {
+    if (count.constants <= MAX_CONSTANTS)
+      for (const value of constants) count.characters += (JSON.stringify(value) ?? '').length
+    for (const keyword of KEYWORDS) {
       const value = schema[keyword]
+      if (typeof value !== 'object') continue
       const named = NAMED.includes(keyword) && isSchema(value)
       if (named) for (const name of Object.keys(value)) count.characters += name.length
-      const schemas = named || Array.isArray(value) ? Object.values(value as object) : [value]
+      const schemas = named || Array.isArray(value) ? Object.values(value) : [value]
       const inner = INNER.includes(keyword) ? depth + 1 : depth
       for (const each of schemas) waiting.push({ schema: each, depth: inner })
     }

@@ -288,3 +288,13 @@ describe('what cannot be combined', () => {
     await expect(aggregate(twice)).rejects.toMatchObject(refusal("Device 'a' has two updates in one aggregation."))
   })
 })
+
+it('samples that are too many to be added exactly are halved until they can, and none that counts stops counting', async () => {
+  const most = Number.MAX_SAFE_INTEGER
+  const { weights } = await aggregate(clients(['npz', 'npz', 'npz'], [most, 1, most]))
+  expect(weights.map(({ weight }) => weight)).toEqual([
+    expect.closeTo(0.5, 12),
+    expect.toSatisfy((weight: number) => weight > 0 && weight < 1e-15),
+    expect.closeTo(0.5, 12),
+  ])
+})

@@ -20,9 +20,13 @@ const inOrder = (updates: readonly Update[]): readonly Update[] => {
     if (!Number.isSafeInteger(numSamples) || numSamples < 0)
       throw conflict(`The ${nameOfUpdate(id)} counts ${numSamples} samples; a whole number of at least 0 is needed.`)
   })
-  const total = ordered.reduce((sum, { numSamples }) => sum + numSamples, 0)
-  if (!Number.isSafeInteger(total)) throw conflict('The updates count more samples together than can be added exactly.')
   return ordered
+}
+
+/** Numbers of samples whose sum is exact: beyond 2^53 all are halved until it is, and none that counts becomes 0. */
+const weighable = (samples: readonly number[]): readonly number[] => {
+  const total = samples.reduce((sum, count) => sum + count, 0)
+  return Number.isSafeInteger(total) ? samples : weighable(samples.map((count) => Math.ceil(count / 2)))
 }
 
 /**
@@ -36,7 +40,7 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
   const roundsBefore = roundsIn(job.statePath)
   const strategy = STRATEGIES[job.strategy.name](kernel, {
     options: job.strategy.options,
-    samples: updates.map(({ numSamples }) => numSamples),
+    samples: weighable(updates.map(({ numSamples }) => numSamples)),
     staleness: updates.map(({ staleness }) => staleness ?? 0),
     population: job.population ?? updates.length,
     roundsBefore,

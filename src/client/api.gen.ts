@@ -9927,7 +9927,7 @@ export interface operations {
                     group_ids?: string[];
                     /** @description 0.95 when absent */
                     confidence_level?: number;
-                    /** @description Tukey's test of every pair; true when absent */
+                    /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
                     post_hoc?: boolean;
                     /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
                     filters?: {

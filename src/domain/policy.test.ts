@@ -58,6 +58,51 @@ describe('a verdict', () => {
     expect(verdict(canary, current)).toBe(expected)
   })
 
+  // Halves and quarters are exact, so that a margin can be met to the bit.
+  const exact = { ...settings, maxAccuracyDrop: 0.25, maxLossIncrease: 0.5 }
+  const constant = (value: number) => around(value, 0, 5)
+  const lossOf = (value: number) => ({ ...nothing, loss: constant(value) })
+  const tick = 2 ** -30
+
+  it.each([
+    ['an accuracy lower by just the margin', accuracy(constant(0.5)), accuracy(constant(0.75)), 'promote'],
+    ['one lower by a little more', accuracy(constant(0.5 - tick)), accuracy(constant(0.75)), 'roll_back'],
+    ['a loss higher by just the share', lossOf(1.5), lossOf(1), 'promote'],
+    ['one higher by a little more', lossOf(1.5 + tick), lossOf(1), 'roll_back'],
+    ['a negative loss higher by just the share of its size', lossOf(-0.5), lossOf(-1), 'promote'],
+    ['one higher by a little more', lossOf(-0.5 + tick), lossOf(-1), 'roll_back'],
+  ])('of %s is %s', (_title, canary, current, expected) => {
+    expect(judge(canary, current, exact).verdict).toBe(expected)
+  })
+
+  it('of samples that do not vary rests on the difference itself, as both ends of the interval', () => {
+    const { comparisons } = judge(accuracy(constant(0.5)), accuracy(constant(0.75)), exact)
+    expect(comparisons).toEqual([
+      {
+        metric: 'accuracy',
+        canary: { devices: 5, mean: 0.5 },
+        current: { devices: 5, mean: 0.75 },
+        interval: { lower: -0.25, upper: -0.25 },
+        margin: 0.25,
+        finding: 'no_worse',
+      },
+    ])
+  })
+
+  it('is open while either side has a single value, whatever the other has', () => {
+    const one = accuracy(momentsOf([0.9]))
+    for (const [canary, current] of [
+      [one, accuracy(constant(0.9))],
+      [accuracy(constant(0.9)), one],
+      [one, one],
+    ] as const) {
+      expect(judge(canary, current, settings)).toMatchObject({
+        verdict: 'inconclusive',
+        comparisons: [{ interval: null, finding: 'unclear' }],
+      })
+    }
+  })
+
   it('can be read', () => {
     const { comparisons } = judge(accuracy(around(0.85)), accuracy(around(0.9)), settings)
     expect(comparisons.map(explain)).toEqual([
@@ -72,5 +117,8 @@ describe('a verdict', () => {
     const five = accuracy(around(0.9, 0, 5))
     expect(isJudgeable(five, five, settings)).toBe(true)
     expect(isJudgeable(five, accuracy(around(0.9, 0, 4)), settings)).toBe(false)
+    expect(isJudgeable(accuracy(around(0.9, 0, 4)), five, settings)).toBe(false)
+    const byLoss = { ...nothing, loss: around(1, 0, 5) }
+    expect(isJudgeable(byLoss, { ...five, loss: around(1, 0, 1) }, settings)).toBe(true)
   })
 })

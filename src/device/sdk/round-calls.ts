@@ -17,7 +17,9 @@ const formOf = (file: Blob, report: TrainingReport, fileName: string, control: B
   const form = new FormData()
   // Fields first: a service that reads the body as a stream knows them before the file begins.
   form.set('num_samples', String(report.numSamples))
-  if (report.localLoss !== undefined) form.set('local_loss', String(report.localLoss))
+  // A loss of no value is not refused, but left out.
+  if (report.localLoss !== undefined && !Number.isNaN(report.localLoss))
+    form.set('local_loss', String(report.localLoss))
   if (report.localAccuracy !== undefined) form.set('local_accuracy', String(report.localAccuracy))
   const seconds = report.trainingTimeSeconds
   if (seconds !== undefined) form.set('training_time_seconds', String(Math.round(seconds)))

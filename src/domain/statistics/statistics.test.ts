@@ -79,7 +79,7 @@ describe('one-way analysis of variance', () => {
     expectClose(found.fStatistic, 4.84608786238)
     expectClose(found.pValue, 0.0159099583256)
     expectClose(found.effectSize, 0.264148296832)
-    const pairs = tukeyPairs(groups, found)
+    const pairs = [...tukeyPairs(groups, found)]
     expect(pairs.map(({ a, b }) => [a, b])).toEqual([
       [0, 1],
       [0, 2],

@@ -14,18 +14,16 @@ const LOWEST = -60
 
 /**
  * P(range > w) of k standard normal values. k∫φΦ^(k-1) = 1 and k∫φ(z)[Φ(z) - Φ(z-w)]^(k-1) are taken under one integral,
- * as a^m - b^m = (a - b)·Σ a^i b^(m-1-i), so that a small tail keeps its digits.
+ * as b^m - (b - g)^m = b^m·(1 - (1 - g/b)^m), so that a small tail keeps its digits.
  */
 const rangeUpper = (w: number, groups: number): number => {
   if (w > WIDEST) return 0
+  const others = groups - 1
   let total = 0
   for (let z = -REACH; z < w / 2 + REACH; z += STEP) {
-    const below = 1 - normalUpper(z)
-    const gap = normalUpper(w - z)
-    const inside = Math.max(0, below - gap)
-    let sum = 0
-    for (let i = 1; i < groups; i++) sum = sum * inside + below ** (i - 1)
-    total += normalDensity(z) * gap * sum
+    const below = normalUpper(-z)
+    const share = Math.min(1, normalUpper(w - z) / below)
+    total -= normalDensity(z) * below ** others * Math.expm1(others * Math.log1p(-share))
   }
   return Math.min(1, groups * total * STEP)
 }

@@ -1,6 +1,7 @@
-import { oneWayAnova, tukeyPairs } from '../../domain/statistics/anova.ts'
+import { setImmediate } from 'node:timers/promises'
+import { type Anova, oneWayAnova, tukeyPairs } from '../../domain/statistics/anova.ts'
 import { independenceTest } from '../../domain/statistics/chi-square.ts'
-import { NO_MOMENTS, varianceOf } from '../../domain/statistics/moments.ts'
+import { type Moments, varianceOf } from '../../domain/statistics/moments.ts'
 import { welchTest } from '../../domain/statistics/t-test.ts'
 import type { Sample } from './samples.ts'
 
@@ -68,7 +69,26 @@ const NO_ANOVA = {
   post_hoc_pairs: [],
 }
 
-export const compareGroups = (
+/** So many groups have 1,225 pairs. */
+const MOST_COMPARED_IN_PAIRS = 50
+
+/** Answers other requests between two pairs. */
+const pairsOf = async (groups: readonly Group[], moments: readonly Moments[], anova: Anova, level: number) => {
+  const pairs = []
+  for (const { a, b, difference, pValue } of tukeyPairs(moments, anova)) {
+    pairs.push({
+      group_a: groups[a]!.id,
+      group_b: groups[b]!.id,
+      mean_difference: -difference,
+      p_value: pValue,
+      significant: pValue < 1 - level,
+    })
+    await setImmediate()
+  }
+  return pairs
+}
+
+export const compareGroups = async (
   groups: readonly Group[],
   { level, postHoc }: { readonly level: number; readonly postHoc: boolean },
   warnings: string[],
@@ -84,7 +104,10 @@ export const compareGroups = (
     )
     return { ...NO_ANOVA, groups: shown }
   }
-  const meanOf = (at: number): number => (moments[at] ?? NO_MOMENTS).mean
+  const inPairs = postHoc && groups.length <= MOST_COMPARED_IN_PAIRS
+  if (postHoc && !inPairs) {
+    warnings.push(`Pairs are compared of at most ${MOST_COMPARED_IN_PAIRS} groups: name fewer of them in group_ids.`)
+  }
   return {
     f_statistic: anova.fStatistic,
     p_value: anova.pValue,
@@ -92,15 +115,7 @@ export const compareGroups = (
     degrees_of_freedom_within: anova.degreesOfFreedomWithin,
     significant: anova.pValue < 1 - level,
     effect_size: anova.effectSize,
-    post_hoc_pairs: postHoc
-      ? tukeyPairs(moments, anova).map(({ a, b, pValue }) => ({
-          group_a: groups[a]!.id,
-          group_b: groups[b]!.id,
-          mean_difference: meanOf(a) - meanOf(b),
-          p_value: pValue,
-          significant: pValue < 1 - level,
-        }))
-      : [],
+    post_hoc_pairs: inPairs ? await pairsOf(groups, moments, anova, level) : [],
     groups: shown,
   }
 }

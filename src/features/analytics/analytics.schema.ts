@@ -70,7 +70,9 @@ export const AnovaBody = Type.Object({
   group_by: GroupByOptional,
   group_ids: GroupIds,
   confidence_level: Level,
-  post_hoc: Type.Optional(Type.Boolean({ description: "Tukey's test of every pair; true when absent" })),
+  post_hoc: Type.Optional(
+    Type.Boolean({ description: "Tukey's test of every pair, of at most 50 groups; true when absent" }),
+  ),
   filters: Filters,
 })
 export const ChiSquareBody = Type.Object({

@@ -118,7 +118,7 @@ export const createAnalyticsService = (parts: {
         const warnings = [...wanted.conditions.warnings]
         const groupIds = await groups.idsOf(orgIds, wanted.groupBy, wanted.groupIds, warnings)
         const found = await groups.read(orgIds, { ...wanted, groupIds, keepValues: false }, warnings)
-        return { ...compareGroups(found, wanted, warnings), warnings }
+        return { ...(await compareGroups(found, wanted, warnings)), warnings }
       }),
 
     chiSquare: (

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { missing, openLeague, refused, uuid } from '../federations/federation.fixture.ts'
 import { near, openClinic, PLANTS, SLEEP, SPRAYS } from './clinic.fixture.ts'
@@ -296,6 +297,32 @@ describe('statistics over what devices report', () => {
       groups: [{ group_id: most, count: 7 }],
       warnings: [],
     })
+  })
+
+  it('stay numbers at the ends of what devices may report, with groups beyond all measure apart', async () => {
+    const { world, groupOf, ask } = await openClinic()
+    const near = await groupOf('near', 'x', [1e-38, 2e-38, 1.5e-38, 0, 1e-38, 1e200])
+    const far = await groupOf('far', 'x', [3.4e38, 3.4e38, 3.4e38, 3.4e38, 3.4e38])
+    const wide = await groupOf('wide', 'x', [-3.4e38, 3.4e38, -3.4e38, 3.4e38, 0])
+    // What was stored before numbers had a range counts for nothing.
+    await sql`update devices set metrics = '{"x": 1e200}' where metrics = '{"x": null}'`.execute(world.database!.sql)
+    const described = await ask('descriptive', { variable: 'x' })
+    expect(described).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining("report 'x' as")] } })
+    expect(JSON.stringify(described.body.groups)).not.toContain('null')
+    for (const [group_a, group_b] of [
+      [near, far],
+      [near, wide],
+      [far, wide],
+    ]) {
+      const test = await ask('t-test', { variable: 'x', group_a, group_b })
+      expect(test).toMatchObject({
+        status: 200,
+        body: { p_value: expect.any(Number), effect_size: expect.any(Number) },
+      })
+    }
+    // The distance of these two in units of their error once kept the service busy for good.
+    const anova = await ask('anova', { variable: 'x', group_ids: [near, far] })
+    expect(anova).toMatchObject({ status: 200, body: { significant: true, post_hoc_pairs: [{ p_value: 0 }] } })
   })
 
   it('say when nothing varies, when values are no numbers, and when groups share devices', async () => {

@@ -45,13 +45,16 @@ it('members have contributed what their devices delivered to completed rounds of
     await deliver(elsewhere, beta, 1000, 1, 0)
   }
 
+  // A million times the largest num_samples is more than a bigint holds.
+  for (let n = 0; n < 3; n++) await deliver(await round('completed', id), beta, Number.MAX_SAFE_INTEGER, 1, 3.4e38)
+
   const { members: found, total } = await members.list(db, id, { limit: 10, offset: 0 })
   expect(total).toBe(3)
   expect(
     found.map((m) => [m.orgId, m.roundsContributed, m.totalSamples, m.avgAccuracy, m.avgLoss, m.lastContributionAt]),
   ).toEqual([
     ['acme', 2, 100, 0.8, 2.9, later],
-    ['beta', 1, 5, null, null, at],
+    ['beta', 4, Number.MAX_SAFE_INTEGER, 1, expect.closeTo(3.4e38, -24), at],
     ['gamma', 0, 0, null, null, null],
   ])
 })

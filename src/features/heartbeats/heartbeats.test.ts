@@ -21,6 +21,28 @@ describe('a heartbeat', () => {
     })
   })
 
+  it('keeps its metrics within the range of numbers, and says which became null', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone', { capabilities: { memory_gb: 1e300, cores: 8 } })
+    const send = (metrics: string) =>
+      world.request('PUT', '/api/v1/devices/phone/heartbeat', {
+        key,
+        body: `{"metrics":${metrics}}`,
+        headers: { 'content-type': 'application/json' },
+      })
+    const metricsNow = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+    const answer = await send('{"loss":1e39,"top":3.4e38,"endless":1e999,"tiny":1e-39,"deep":{"far":-1e200,"near":1}}')
+    expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+      200,
+      "metrics: 'loss', 'endless', 'far' became null; numbers from -3.4e38 to 3.4e38 are kept",
+    ])
+    expect(await metricsNow()).toMatchObject({
+      metrics: { loss: null, top: 3.4e38, endless: null, tiny: 0, deep: { far: null, near: 1 } },
+      capabilities: { memory_gb: null, cores: 8 },
+    })
+    expect((await send('{"loss":-3.4e38}')).headers.get('x-service-warning')).toBeNull()
+  })
+
   it('is told when to come again: at once where a job goes on that the device may take part in', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')

@@ -283,6 +283,47 @@ describe('submitting an update', () => {
     expect(await status(world, a!.key, round.id)).toMatchObject({ completed_devices: 0 })
   })
 
+  it('keeps its figures within their ranges, and is never refused for a loss that grew too large', async () => {
+    const world = await startWorld()
+    const [a, b] = await fleet(world, 2)
+    const round = await startOk(world, a!.key)
+    const sent = { num_samples: 1000, local_loss: 1e308, training_time_seconds: 2_147_483_648 }
+    const first = await submit(world, a!, round.id, floats(1), sent)
+    expect([first.status, first.body, first.headers.get('x-service-warning')]).toEqual([
+      201,
+      expect.objectContaining({ local_loss: null, training_time_seconds: null, num_samples: 1000 }),
+      'local_loss became null: it is above 3.4e+38; training_time_seconds became null: it is above 2147483647',
+    ])
+    const second = await submit(world, b!, round.id, floats(1), { num_samples: 1000, local_loss: '-inf' })
+    expect([second.status, second.headers.get('x-service-warning')]).toEqual([
+      201,
+      'local_loss became null: it is below -3.4e+38',
+    ])
+    await world.service.settle()
+    expect(await status(world, a!.key, round.id)).toMatchObject({ status: 'completed' })
+    const models = await world.request('GET', '/api/v1/models', { key: a!.key })
+    expect([models.status, (models.body as { models: { loss: number | null }[] }).models[0]!.loss]).toEqual([200, null])
+  })
+
+  it.each([
+    [3.4e38, 3.4e38],
+    [-3.4e38, -3.4e38],
+    [1e-38, 1e-38],
+    [1e-39, 0],
+  ])('with a local_loss of %d keeps %d, and so does the mean', async (local_loss, kept) => {
+    const world = await startWorld()
+    const [a, b] = await fleet(world, 2)
+    const round = await startOk(world, a!.key)
+    for (const device of [a!, b!]) {
+      const update = await submit(world, device, round.id, floats(1), { num_samples: 2 ** 53 - 1, local_loss })
+      expect([update.status, update.headers.get('x-service-warning')]).toEqual([201, null])
+      expect(update.body).toMatchObject({ local_loss: kept })
+    }
+    await world.service.settle()
+    const { body } = await world.request('GET', '/api/v1/models', { key: a!.key })
+    expect((body as { models: { loss: number }[] }).models[0]!.loss).toBe(kept)
+  })
+
   it('to a round that does not exist is 404, whatever else is wrong', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)

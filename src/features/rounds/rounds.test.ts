@@ -286,7 +286,7 @@ describe('submitting an update', () => {
   it('keeps its figures within their ranges, and is never refused for a loss that grew too large', async () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
-    const round = await startOk(world, a!.key)
+    const round = await startOk(world, a!.key, { raw_vector: true })
     const sent = { num_samples: 1000, local_loss: 1e308, training_time_seconds: 2_147_483_648 }
     const first = await submit(world, a!, round.id, floats(1), sent)
     expect([first.status, first.body, first.headers.get('x-service-warning')]).toEqual([
@@ -313,7 +313,7 @@ describe('submitting an update', () => {
   ])('with a local_loss of %d keeps %d, and so does the mean', async (local_loss, kept) => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
-    const round = await startOk(world, a!.key)
+    const round = await startOk(world, a!.key, { raw_vector: true })
     for (const device of [a!, b!]) {
       const update = await submit(world, device, round.id, floats(1), { num_samples: 2 ** 53 - 1, local_loss })
       expect([update.status, update.headers.get('x-service-warning')]).toEqual([201, null])

@@ -50,6 +50,8 @@ export interface WorldOptions {
   readonly config?: Partial<Config>
   /** On a database of its own, which outlives a restart; others share one for each file, emptied in between. */
   readonly durable?: boolean
+  /** What the coins of private rounds come from; the operating system's chance when absent. */
+  readonly drawSeed?: () => Uint8Array
 }
 
 // Starting a thread from .ts files takes a second: all services of a process share these, which end with it.
@@ -70,7 +72,14 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
   const database = durable ? null : await openTestDatabase(kind)
-  const start = () => compose(config, { now, workers, accounting, ...(database && { database }) })
+  const start = () =>
+    compose(config, {
+      now,
+      workers,
+      accounting,
+      ...(database && { database }),
+      ...(options.drawSeed && { drawSeed: options.drawSeed }),
+    })
   let service = await start()
   let baseUrl = await service.app.listen({ host: config.host, port: 0 })
   onTestFinished(() => service.close())

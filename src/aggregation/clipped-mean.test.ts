@@ -60,7 +60,7 @@ describe('a private round', () => {
     near(b, [(4 + 4) / 4])
     expect(steps).toEqual([100n])
     expect(privacy).toEqual({ clippedFraction: null, nextClipNorm: null })
-    expect(weights.map(({ weight }) => weight)).toEqual([1 / 3, 1 / 3, 1 / 3])
+    expect(weights.map(({ weight }) => weight)).toEqual([1 / 4, 1 / 4, 1 / 4])
   })
 
   it('adds noise of standard deviation z C / m to every coordinate', async () => {

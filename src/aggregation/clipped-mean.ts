@@ -86,7 +86,7 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
       chunk.loadGlobal(row)
       return row
     },
-    weights: () => Array.from({ length: rows }, () => 1 / rows),
+    weights: () => Array.from({ length: rows }, () => 1 / denominator),
     privacy: () => {
       if (adaptive === null) return { clippedFraction: null, nextClipNorm: null }
       // Andrew et al. 2021, algorithm 1: C <- C exp(-eta (b - gamma)), b the noisy share of unclipped updates.

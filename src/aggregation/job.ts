@@ -67,7 +67,7 @@ export interface AggregationResult {
   readonly format: WeightFormat | DetectedFormat | null
   readonly tensors: number
   readonly elements: number
-  /** What each update counted for, summing to 1, in the order of ids. */
+  /** What each update counted for, in the order of ids: summing to 1, but with privacy, where it is 1 / denominator. */
   readonly weights: readonly { readonly id: string; readonly weight: number }[]
   /** Whether there is a file at `stateOutputPath`, and one at `controlOutputPath`. */
   readonly state: { readonly written: boolean }

@@ -10615,6 +10615,23 @@ export interface operations {
                             clip_norm: number;
                             denominator: number;
                             sample_rate: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
+                            /**
+                             * Format: date-time
+                             * @description No update moves the end of the round
+                             */
+                            closes_at?: string;
                             adaptive_clip: boolean;
                             target_delta?: number;
                             /** @description What the round costs by itself; costs do not add up */
@@ -10756,6 +10773,23 @@ export interface operations {
                             clip_norm: number;
                             denominator: number;
                             sample_rate: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
+                            /**
+                             * Format: date-time
+                             * @description No update moves the end of the round
+                             */
+                            closes_at?: string;
                             adaptive_clip: boolean;
                             target_delta?: number;
                             /** @description What the round costs by itself; costs do not add up */
@@ -10892,6 +10926,23 @@ export interface operations {
                                 clip_norm: number;
                                 denominator: number;
                                 sample_rate: number;
+                                /**
+                                 * @description Every eligible device has a coin of its own
+                                 * @enum {string}
+                                 */
+                                sampling?: "poisson";
+                                /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                                population?: number;
+                                /**
+                                 * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                                 * @enum {string}
+                                 */
+                                adjacency?: "zero-out";
+                                /**
+                                 * Format: date-time
+                                 * @description No update moves the end of the round
+                                 */
+                                closes_at?: string;
                                 adaptive_clip: boolean;
                                 target_delta?: number;
                                 /** @description What the round costs by itself; costs do not add up */
@@ -11030,6 +11081,23 @@ export interface operations {
                             clip_norm: number;
                             denominator: number;
                             sample_rate: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
+                            /**
+                             * Format: date-time
+                             * @description No update moves the end of the round
+                             */
+                            closes_at?: string;
                             adaptive_clip: boolean;
                             target_delta?: number;
                             /** @description What the round costs by itself; costs do not add up */
@@ -11179,6 +11247,23 @@ export interface operations {
                             clip_norm: number;
                             denominator: number;
                             sample_rate: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
+                            /**
+                             * Format: date-time
+                             * @description No update moves the end of the round
+                             */
+                            closes_at?: string;
                             adaptive_clip: boolean;
                             target_delta?: number;
                             /** @description What the round costs by itself; costs do not add up */
@@ -11319,6 +11404,24 @@ export interface operations {
                         };
                         /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
                         raw_vector?: boolean;
+                        privacy?: {
+                            noise_multiplier: number;
+                            clip_norm: number;
+                            denominator: number;
+                            sample_rate: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
+                        };
                         /** @description The norm that updates are clipped to when they are added up */
                         clip_norm?: number;
                         model: {
@@ -11803,6 +11906,18 @@ export interface operations {
                             denominator: number;
                             adaptive_clip: boolean;
                             sample_rate?: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
                             target_delta?: number;
                             epsilon?: number;
                             /**
@@ -13030,7 +13145,7 @@ export interface operations {
                         created_at: string;
                         started_at: string | null;
                         ended_at: string | null;
-                        /** @description What the noisy rounds completed so far cost together; absent without noise */
+                        /** @description What the noisy rounds started so far cost together, however they ended; absent without noise */
                         privacy_spent?: {
                             epsilon: number;
                             target_delta: number;
@@ -13184,6 +13299,23 @@ export interface operations {
                                 clip_norm: number;
                                 denominator: number;
                                 sample_rate: number;
+                                /**
+                                 * @description Every eligible device has a coin of its own
+                                 * @enum {string}
+                                 */
+                                sampling?: "poisson";
+                                /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                                population?: number;
+                                /**
+                                 * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                                 * @enum {string}
+                                 */
+                                adjacency?: "zero-out";
+                                /**
+                                 * Format: date-time
+                                 * @description No update moves the end of the round
+                                 */
+                                closes_at?: string;
                                 adaptive_clip: boolean;
                                 target_delta?: number;
                                 /** @description What the round costs by itself; costs do not add up */
@@ -15310,6 +15442,23 @@ export interface operations {
                             clip_norm: number;
                             denominator: number;
                             sample_rate: number;
+                            /**
+                             * @description Every eligible device has a coin of its own
+                             * @enum {string}
+                             */
+                            sampling?: "poisson";
+                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+                            population?: number;
+                            /**
+                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+                             * @enum {string}
+                             */
+                            adjacency?: "zero-out";
+                            /**
+                             * Format: date-time
+                             * @description No update moves the end of the round
+                             */
+                            closes_at?: string;
                             adaptive_clip: boolean;
                             target_delta?: number;
                             /** @description What the round costs by itself; costs do not add up */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Accounting } from '../accounting/accounting.ts'
 import { AggregationWorkers } from '../aggregation/worker-pool.ts'
@@ -16,6 +16,8 @@ export interface Surroundings {
   readonly now?: () => Date
   readonly newId?: () => string
   readonly random?: () => number
+  /** 32 bytes, from which the coins of a private round's draw come. */
+  readonly drawSeed?: () => Uint8Array
   /** Called when the service cannot go on: its database has died. */
   readonly onFatal?: (error: Error) => void
   /** An open database to work on, instead of the one that the settings name. */
@@ -33,6 +35,7 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
   const now = surroundings.now ?? (() => new Date())
   const newId = surroundings.newId ?? randomUUID
   const random = surroundings.random ?? Math.random
+  const drawSeed = surroundings.drawSeed ?? (() => randomBytes(32))
   const log = createLogger({ level: config.logLevel })
 
   const blobsFolder = join(config.dataDir, 'blobs')
@@ -59,5 +62,19 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
     if (surroundings.workers === undefined) await workers.close()
     await database.close()
   }
-  return { config, database, blobs, partials, workers, accounting, log, now, newId, random, closeAccounting, close }
+  return {
+    config,
+    database,
+    blobs,
+    partials,
+    workers,
+    accounting,
+    log,
+    now,
+    newId,
+    random,
+    drawSeed,
+    closeAccounting,
+    close,
+  }
 }

@@ -18,6 +18,8 @@ import { createLeasesStore } from '../features/rounds/leases.store.ts'
 import { createModelContents } from '../features/rounds/model-content.service.ts'
 import { createParticipantsStore } from '../features/rounds/participants.store.ts'
 import { createParticipation } from '../features/rounds/participation.service.ts'
+import { createPrivateDrawStore } from '../features/rounds/private-draw.store.ts'
+import { createPrivateDraws } from '../features/rounds/private-draws.service.ts'
 import { createRoundEndings } from '../features/rounds/round-endings.service.ts'
 import { createRoundReach } from '../features/rounds/round-reach.service.ts'
 import { createRoundReviews } from '../features/rounds/round-reviews.service.ts'
@@ -47,7 +49,7 @@ export const composeTraining = (
   catalogue: Catalogue,
   parts: { readonly observations: Delivery['observations']; readonly changes: RoundSignal; readonly wake: Wake },
 ) => {
-  const { config, database, blobs, workers, accounting, log, random, now, newId } = foundation
+  const { config, database, blobs, workers, accounting, log, random, drawSeed, now, newId } = foundation
   const { files, devices, groups, models, sharedModels } = catalogue
   const { observations, changes, wake } = parts
   const ledgerStore = createLedgerStore()
@@ -91,6 +93,8 @@ export const composeTraining = (
     store: roundsStore,
     selection,
     participants,
+    draws: createPrivateDraws({ store: createPrivateDrawStore(), seed: drawSeed, now }),
+    endings,
     ledger,
     secure: secureSteps,
     random,

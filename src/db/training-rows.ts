@@ -106,6 +106,8 @@ export interface RoundTrainingColumns {
   control_sha256: string | null
   privacy: Json<Record<string, unknown>> | null
   noise_seed: string | null
+  /** What 0007-private-rounds adds. */
+  closes_at: Date | null
   accuracy: number | null
   loss: number | null
   screening: Json<readonly Record<string, unknown>[]> | null

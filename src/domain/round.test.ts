@@ -36,6 +36,7 @@ describe('when an active round moves on', () => {
     quorumAt: null,
     timeoutAt: second(300),
     graceSeconds: 30,
+    closesAt: null,
   }
 
   it('waits while too few updates are in', () => {

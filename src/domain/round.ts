@@ -1,4 +1,5 @@
 import { badRequest, conflict } from './errors.ts'
+import { privateDueEvent } from './private-round.ts'
 
 export type RoundStatus = 'pending' | 'active' | 'aggregating' | 'completed' | 'failed'
 
@@ -78,10 +79,13 @@ export interface RoundProgress {
   readonly quorumAt: Date | null
   readonly timeoutAt: Date
   readonly graceSeconds: number
+  /** When a private round ends, whatever has arrived; null where a round is not private. */
+  readonly closesAt: Date | null
 }
 
 /** What an active round must do at `now`: nothing yet, close its doors, or give up. */
 export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out' | null => {
+  if (round.closesAt !== null) return privateDueEvent({ ...round, closesAt: round.closesAt }, now)
   const quorum = round.quorumAt !== null && round.completedDevices >= round.minDevices
   if (quorum && round.completedDevices >= Math.min(round.takingPart, round.wantedUpdates ?? round.takingPart)) {
     return 'collect'

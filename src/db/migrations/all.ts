@@ -4,6 +4,7 @@ import { delivery } from './0003-delivery.ts'
 import { training } from './0004-training.ts'
 import { numberRanges } from './0005-number-ranges.ts'
 import { ledgerRevision } from './0006-ledger-revision.ts'
+import { privateRounds } from './0007-private-rounds.ts'
 import { participation } from './0008-participation.ts'
 import { heartbeatInterval } from './0008b-heartbeat-interval.ts'
 import { rawVectors } from './0009-raw-vectors.ts'
@@ -17,6 +18,7 @@ export const MIGRATIONS = [
   training,
   numberRanges,
   ledgerRevision,
+  privateRounds,
   participation,
   heartbeatInterval,
   rawVectors,

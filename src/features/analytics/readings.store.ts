@@ -41,6 +41,10 @@ export const createReadingsStore = (pageSize = PAGE) => ({
     const group = deviceGroupIds === null ? sql`d.org_id` : sql`m.group_id`
     const heardAt = ofUpdates ? sql`u.created_at` : sql`d.last_heartbeat`
     const conditions = [sql`d.org_id = any(${[...orgIds]}::text[])`, sql`${first} is not null`]
+    // No budget pays for what the updates of private rounds tell.
+    if (ofUpdates) {
+      conditions.push(sql`not exists (select from rounds r where r.id = u.round_id and r.privacy is not null)`)
+    }
     if (second !== undefined) conditions.push(sql`${second} is not null`)
     if (deviceGroupIds !== null) conditions.push(sql`m.group_id = any(${[...deviceGroupIds]}::uuid[])`)
     if (filters.startTime !== undefined) conditions.push(sql`${heardAt} >= ${filters.startTime}::timestamptz`)

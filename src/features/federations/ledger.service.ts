@@ -32,7 +32,7 @@ export class LedgerMoved extends ServiceError {
 const MAX_ATTEMPTS = 20
 
 /**
- * The privacy ledger: rounds reserve what they will cost before they start, and it is spent when their result is out.
+ * The privacy ledger: rounds reserve what they will cost before they start, and it is spent however they end.
  * What a round costs is computed before its transaction, which only compares revisions: nothing booked in between goes
  * unnoticed, and no lock is held while anything is computed.
  */
@@ -147,15 +147,8 @@ export const createLedger = (parts: {
       }
     },
 
-    /** The round's noised result is out: what it reserved is spent. Does nothing for a round that reserved nothing. */
-    settle: async (tx: Executor, roundId: string): Promise<void> => {
-      await store.end(tx, roundId, 'settled', now())
-    },
-
-    /** The round ended before anything of it was published: it cost nothing. */
-    release: async (tx: Executor, roundId: string): Promise<void> => {
-      await store.end(tx, roundId, 'released', now())
-    },
+    /** The round has ended, in whatever way: what it reserved is spent. Does nothing for a round that reserved nothing. */
+    settle: (tx: Executor, roundId: string): Promise<void> => store.settle(tx, roundId, now()),
   }
 }
 

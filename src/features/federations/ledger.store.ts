@@ -16,6 +16,7 @@ export interface StoredBudget extends Budget {
   readonly revision: number
 }
 
+/** Until version 1.1 a round that failed was released, and cost nothing; now every round is settled when it ends. */
 export type EntryStatus = 'reserved' | 'settled' | 'released'
 
 export interface LedgerEntry extends NoisySteps {
@@ -130,12 +131,11 @@ export const createLedgerStore = () => ({
       })
   },
 
-  /** Moves a reserved entry on; null when the round has none that is reserved. */
-  async end(tx: Executor, roundId: string, status: 'settled' | 'released', at: Date): Promise<string | null> {
-    const { rows } = await sql<{ federation_id: string }>`
-      update privacy_ledger set status = ${status}, settled_at = ${status === 'settled' ? at : null}::timestamptz
-      where round_id = ${roundId} and status = 'reserved' returning federation_id`.execute(tx)
-    return rows[0]?.federation_id ?? null
+  /** Settles the round's entry where it is reserved. */
+  async settle(tx: Executor, roundId: string, at: Date): Promise<void> {
+    await sql`
+      update privacy_ledger set status = 'settled', settled_at = ${at}::timestamptz
+      where round_id = ${roundId} and status = 'reserved'`.execute(tx)
   },
 
   /** Settled and reserved entries, the first settled first; reserved ones last. */

@@ -87,7 +87,7 @@ export const createMembersStore = () => ({
     return rows.map((row) => row.org_id)
   },
 
-  /** The owner first, then in the order in which they joined; accuracy and loss are weighted by samples. */
+  /** The owner first, then in the order in which they joined; accuracy and loss are weighted by samples. Private rounds are left out. */
   async list(
     db: Executor,
     federationId: string,
@@ -101,7 +101,8 @@ export const createMembersStore = () => ({
           sum(u.local_loss * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_loss is not null), 0) as loss,
           max(u.created_at) as last_at
         from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
-        where r.federation_id = ${federationId} and r.status = 'completed' group by d.org_id
+        where r.federation_id = ${federationId} and r.status = 'completed' and r.privacy is null
+        group by d.org_id
       )
       select m.org_id, m.role, m.status, m.invited_at, m.joined_at, coalesce(c.rounds, 0) as rounds,
         coalesce(c.samples, 0) as samples, c.accuracy, c.loss, c.last_at

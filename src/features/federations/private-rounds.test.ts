@@ -39,7 +39,7 @@ const open = async () => {
   return { world, devices, send, id, start, deliver }
 }
 
-it('a private round reserves its cost, spends it when its result is out, and counts as what members contributed', async () => {
+it('a private round reserves its cost, spends it when its result is out, and shows nothing of what members contributed', async () => {
   const { send, id, start, deliver } = await open()
   expect(await start(4)).toMatchObject({ status: 409, body: { message: expect.stringContaining('Set one first') } })
   const twoNames = { target_devices: 3, min_devices: 3, federation: id, federation_id: 'another' }
@@ -78,8 +78,8 @@ it('a private round reserves its cost, spends it when its result is out, and cou
   ])
   const { members } = (await send('GET', `/federations/${id}/members`)).body
   expect(members).toMatchObject([
-    { org_id: 'acme', rounds_contributed: 1, total_samples: 30, avg_accuracy: expect.closeTo(17 / 30, 12) },
-    { org_id: 'beta', rounds_contributed: 1, total_samples: 30, avg_accuracy: 0.7 },
+    { org_id: 'acme', rounds_contributed: 0, total_samples: 0, avg_accuracy: null, last_contribution_at: null },
+    { org_id: 'beta', rounds_contributed: 0, total_samples: 0, avg_accuracy: null, last_contribution_at: null },
   ])
   const { models } = (await send('GET', `/federations/${id}/models`)).body
   expect(models).toMatchObject([{ latest_version: 1 }])
@@ -88,15 +88,19 @@ it('a private round reserves its cost, spends it when its result is out, and cou
   expect(again.body.message).toMatch(/epsilon 0\.\d+ of 1\.2 is spent or reserved, and with it would be 1\.\d+/)
 })
 
-it('a private round that fails gives back what it reserved', async () => {
+it('a private round that fails has spent what it reserved: that it failed may tell who took part', async () => {
   const { world, send, id, start } = await open()
   await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 1.2 })
-  expect((await start(4)).status).toBe(201)
+  const { status, body: round } = await start(4)
+  expect(status).toBe(201)
   await world.advance(301)
   expect((await send('GET', '/training/rounds/current')).body.status).toBe('failed')
   expect((await send('GET', `/federations/${id}/privacy`)).body).toMatchObject({
-    epsilon_committed: 0,
-    rounds_tracked: 0,
+    current_epsilon_spent: expect.closeTo(gaussianEpsilon(4, 1e-5), 12),
+    epsilon_committed: expect.closeTo(gaussianEpsilon(4, 1e-5), 12),
+    rounds_tracked: 1,
   })
-  expect((await send('GET', `/federations/${id}/privacy/history`)).body.history).toEqual([])
+  expect((await send('GET', `/federations/${id}/privacy/history`)).body.history).toMatchObject([
+    { round_id: round.id, status: 'settled', noise_multiplier: 4, sample_rate: 1 },
+  ])
 })

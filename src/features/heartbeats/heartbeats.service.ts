@@ -118,8 +118,10 @@ export const createHeartbeatsService = (parts: {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
-    const heard = { ...device, wanted: device.trains && wanting.some((training) => mayJoin(training, device)) }
-    if (heard.pendingRoundId !== null || heard.reported !== 'active' || !heard.trains) return heard
+    const isTold = !device.pendingIsPrivate || caller.deviceId === device.id || holds(caller, 'admin')
+    const wanted = device.trains && wanting.some((training) => mayJoin(training, device))
+    const heard = { ...device, wanted, pendingRoundId: isTold ? device.pendingRoundId : null }
+    if (!isTold || heard.pendingRoundId !== null || heard.reported !== 'active' || !heard.trains) return heard
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of open) {
       if (!mayJoin(round, heard)) continue

@@ -25,6 +25,8 @@ export interface Heard {
   readonly trains: boolean
   readonly lastHeartbeat: Date
   readonly pendingRoundId: string | null
+  /** That it was drawn for a private round is told to the device alone, and to admins. */
+  readonly pendingIsPrivate?: boolean
 }
 
 /** As the statement returns it. */
@@ -76,6 +78,7 @@ export const createHeartbeatsStore = () => ({
       trains: boolean
       last_heartbeat: Date
       pending_round_id: string | null
+      pending_is_private: boolean
       has_namesakes: boolean
       open_rounds: OpenRound[] | null
       wanting: Wanting[] | null
@@ -104,14 +107,15 @@ export const createHeartbeatsStore = () => ({
         returning d.id, d.device_id, d.org_id, d.status, d.trains, d.last_heartbeat, ${namesakes} as has_namesakes
       ), running as (
         select id, org_id, group_id, federation_id, started_at,
-          -- Where noise is reckoned with a chance of being selected, nobody selects itself.
-          taking_part < target_devices and coalesce((privacy->>'sampleRate')::float8, 1) >= 1 as has_room
+          privacy is not null as is_private,
+          -- The draw of a private round is what its noise is reckoned with: nobody selects itself.
+          taking_part < target_devices and privacy is null as has_room
         from rounds where status = 'active' and timeout_at > ${now}
       ), awaiting as (
-        select id, started_at from running
-        union all select id, started_at from rounds
+        select id, started_at, is_private from running
+        union all select id, started_at, false from rounds
           where status = 'aggregating' and plan ? 'asynchronous'
-        union all select id, started_at from rounds
+        union all select id, started_at, false from rounds
           where ended_at > ${new Date(now.getTime() - BETWEEN_ROUNDS_MS)} and updates_deleted_at is null
             and plan ? 'asynchronous'
       ), wanting as (
@@ -120,14 +124,14 @@ export const createHeartbeatsStore = () => ({
         union select org_id, group_id, federation_id from rounds
           where ended_at > ${new Date(now.getTime() - NEXT_ROUND_MS)} and updates_deleted_at is null
       )
-      select beat.*, awaited.round_id as pending_round_id,
+      select beat.*, awaited.round_id as pending_round_id, coalesce(awaited.is_private, false) as pending_is_private,
         (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
           ${memberOrgsOf(sql`running.federation_id`)}) order by started_at, id)
           from running where has_room) as open_rounds,
         (select json_agg(json_build_object('orgId', org_id, 'groupId', group_id, 'memberOrgs',
           ${memberOrgsOf(sql`wanting.federation_id`)})) from wanting) as wanting
       from beat left join lateral (
-        select coalesce(p.base_round_id, p.round_id) as round_id
+        select coalesce(p.base_round_id, p.round_id) as round_id, awaiting.is_private
         from awaiting join round_participants p on p.round_id = awaiting.id and p.device_id = beat.id
         where p.state = 'selected' order by awaiting.started_at limit 1
       ) as awaited on true`.execute(db)
@@ -142,6 +146,7 @@ export const createHeartbeatsStore = () => ({
         trains: row.trains,
         lastHeartbeat: row.last_heartbeat,
         pendingRoundId: row.pending_round_id,
+        pendingIsPrivate: row.pending_is_private,
         hasNamesakes: row.has_namesakes,
       })),
     }

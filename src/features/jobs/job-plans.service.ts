@@ -1,6 +1,7 @@
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { leastTarget, requireLikelyDraw, samplingOf } from '../../domain/poisson-sampling.ts'
 import { DEFAULT_DELTA, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { STRATEGY_RULES } from '../../domain/strategy-rules.ts'
@@ -72,7 +73,7 @@ export const createJobPlans = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
   readonly rounds: Pick<RoundsService, 'reach'>
-  readonly starts: Pick<RoundStarts, 'sampleRateOf'>
+  readonly starts: Pick<RoundStarts, 'countEligible'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly contents: Pick<ModelContents, 'judge'>
   readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
@@ -115,19 +116,26 @@ export const createJobPlans = (parts: {
   return {
     async plan(caller: Caller, wanted: NewJob): Promise<PlannedJob> {
       const strategy = strategySettings(wanted.strategy, wanted.strategyOptions)
-      if (wanted.privacy !== undefined) requirePrivacyAllowed(strategy.name)
+      if (wanted.privacy !== undefined) {
+        requirePrivacyAllowed(strategy.name)
+        requireNothingAtOdds(wanted)
+      }
       if (wanted.secureAggregation !== null) {
         requireSecureAggregationAllowed(strategy.name)
         requireNoNoise(wanted.privacy)
       }
       const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
+      const reach = await rounds.reach(caller, wanted)
+      const population = wanted.privacy === undefined ? null : await starts.countEligible(database.sql, reach.scope)
       const targetDevices =
         wanted.targetDevices ??
+        (population === null ? null : leastTarget(minDevices, population)) ??
         Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : fewestUpdates(strategy))
       const overSelection = wanted.overSelection ?? OVER_SELECTION.default
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
-      const reach = await rounds.reach(caller, wanted)
+      // With fewer devices than that it waits for more.
+      if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
       const version = await modelOf(caller, wanted.model)
       const { rawVector, unreadable, warning } = await contents.judge(version, {
         declared: wanted.rawVector,
@@ -138,8 +146,7 @@ export const createJobPlans = (parts: {
         await secure.prepare(wanted.secureAggregation, { ...sizes, rawVector, modelSha256: version.sha256 })
       }
       const count = wanted.rounds ?? JOB_ROUNDS.default
-      const sampleRate =
-        wanted.privacy === undefined ? 1 : await starts.sampleRateOf(database.sql, reach.scope, sizes.selected)
+      const sampleRate = population === null ? 1 : samplingOf(targetDevices, population).sampleRate
       const privacy =
         wanted.privacy === undefined ? null : await privacyOf(caller, wanted.privacy, { sampleRate, steps: count })
       if (privacy !== null && reach.federationId !== null) {
@@ -167,6 +174,22 @@ export const createJobPlans = (parts: {
         },
       }
     },
+  }
+}
+
+/** What a private round must not do, because one device's part in it would then depend on another's. */
+const requireNothingAtOdds = ({ overSelection, stopWhen }: NewJob): void => {
+  if (overSelection !== undefined && overSelection !== 1) {
+    throw badRequest(
+      'over_selection cannot be combined with privacy: a private round draws each device by a coin of its own, and never ' +
+        'closes because enough updates are in. Set target_devices to how many are to be drawn on average.',
+    )
+  }
+  if (stopWhen !== undefined) {
+    throw badRequest(
+      'stop_when cannot be combined with privacy: it watches the loss, and no budget pays for showing the loss of private ' +
+        'rounds. Set rounds instead.',
+    )
   }
 }
 

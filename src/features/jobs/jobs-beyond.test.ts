@@ -168,7 +168,7 @@ describe('a job of a federation', () => {
     const replay = await world.request(
       'POST',
       `/api/v1/training/rounds/${ended[0]!.history[0]!.round_id}/receipt/replay`,
-      { key: keys.acme },
+      { key: admin },
     )
     expect(replay.body).toMatchObject({ matches: true })
   })

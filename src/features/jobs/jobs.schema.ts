@@ -133,7 +133,7 @@ export const JobDetail = Type.Object({
   privacy_spent: Type.Optional(
     Type.Object(
       { epsilon: Type.Number(), target_delta: Type.Number(), accountant: AccountantName, rounds: Count },
-      { description: 'What the noisy rounds completed so far cost together; absent without noise' },
+      { description: 'What the noisy rounds started so far cost together, however they ended; absent without noise' },
     ),
   ),
   history: Type.Array(JobRound, { description: 'The latest 100 rounds, oldest first' }),

@@ -52,8 +52,10 @@ export const createJobsService = (parts: {
       scope: await rounds.scopeOf(db, job),
       privacy:
         settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
-      targetDevices: sizes.selected,
-      wantedUpdates: sizes.wanted,
+      minDevices: sizes.minDevices,
+      // A private round draws by chance, and waits for all that it has drawn.
+      targetDevices: settings.privacy === null ? sizes.selected : settings.targetDevices,
+      wantedUpdates: settings.privacy === null ? sizes.wanted : null,
       starter: null,
     }
   }
@@ -71,7 +73,7 @@ export const createJobsService = (parts: {
     const priced = await toPrice(tx, job)
     // With fewer devices than the strategy needs, or a secure round its threshold, the round could only fail.
     const needed = Math.max(sizes.minDevices, secured?.settings.threshold ?? 0)
-    const active = await starts.countActive(tx, priced.scope, needed)
+    const active = await starts.countActive(tx, priced, needed)
     if (active < needed) {
       await waitForDevices(tx, job, { active, needed })
       return null
@@ -85,7 +87,6 @@ export const createJobsService = (parts: {
       groupId: job.groupId,
       strategy: settings.strategy,
       hyperparameters: settings.hyperparameters,
-      minDevices: sizes.minDevices,
       timeoutSeconds: settings.timeoutSeconds,
       // A buffer is not closed by a grace: who is slow is what it is for.
       graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
@@ -100,14 +101,14 @@ export const createJobsService = (parts: {
         previousRoundId: previous?.id ?? null,
       },
     }
-    const round = await starts.open(tx, wanted, price)
+    // Before the round, which may end at once and the job with it.
     await store.update(tx, job.id, {
       status: nextJobStatus(job.status, 'begin'),
       waiting_until: null,
       waiting_for: null,
       ...(job.startedAt === null ? { started_at: now() } : {}),
     })
-    return round
+    return starts.open(tx, wanted, price)
   }
 
   const securePlanOf = async ({ settings }: StoredJob, version: StoredVersion): Promise<SecurePlan | null> => {
@@ -141,7 +142,7 @@ export const createJobsService = (parts: {
     if (await rounds.isInProgress(database.sql, job.orgId)) return false
     const wanted = await toPrice(database.sql, job)
     const { minDevices } = roundSizes(job.settings)
-    const isWaiting = (await starts.countActive(database.sql, wanted.scope, minDevices)) < minDevices
+    const isWaiting = (await starts.countActive(database.sql, wanted, minDevices)) < minDevices
     return isWaiting ? work(null) : starts.priced(wanted, work)
   }
 

@@ -3,6 +3,7 @@ import type { Receipt } from '../../aggregation/receipt.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict, ServiceError } from '../../domain/errors.ts'
+import { requireMayInspect } from '../../domain/private-round.ts'
 import { nextStatus } from '../../domain/round.ts'
 import { formatOf } from '../../tensors/formats.ts'
 import type { FilesService } from '../files/files.service.ts'
@@ -54,9 +55,7 @@ export const createAggregationsService = (parts: {
     for (const file of [combined.state, combined.control]) {
       if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
     }
-    const { totals } = combined
-    const accuracy = totals === null ? weightedMean(delivered, (update) => update.localAccuracy) : totals.accuracy
-    const loss = totals === null ? weightedMean(delivered, (update) => update.localLoss) : totals.loss
+    const { accuracy, loss } = reportedBy(round, delivered, combined)
     return database.transaction(async (tx) => {
       const held = await leases.lockHeld(tx, round.id, owner)
       if (held === null) return false
@@ -162,6 +161,7 @@ export const createAggregationsService = (parts: {
 
     async receipt(caller: Caller, id: string): Promise<{ round: StoredRound; receipt: Receipt }> {
       const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
       const { receipt } = await store.records(database.sql, round.id)
       if (receipt === null) {
         throw conflict(`The round is ${round.status}; a receipt exists once it is completed.`)
@@ -214,6 +214,16 @@ const formatIn = (format: Combined['result']['format']) =>
 const extensionOf = (format: Combined['result']['format'], { plan }: StoredRound): string => {
   if (format === 'raw') return plan.rawVector ? 'f32' : 'bin'
   return format === null ? 'bin' : formatOf(format).extensions[0]!
+}
+
+/** Sample-weighted means of what the devices reported. No noise hides them, so that a private round tells none. */
+const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: Combined) => {
+  if (round.privacy !== null) return { accuracy: null, loss: null }
+  if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
+  return {
+    accuracy: weightedMean(delivered, (update) => update.localAccuracy),
+    loss: weightedMean(delivered, (update) => update.localLoss),
+  }
 }
 
 /** Mean over those that reported the figure, weighted by their samples; null when nobody did. */

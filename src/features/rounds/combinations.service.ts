@@ -9,7 +9,7 @@ import type { SumTotals } from '../../secure-aggregation/fixed-point.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
 import type { ModelContents } from './model-content.service.ts'
-import { presentCost } from './round-body.schema.ts'
+import { presentCost, presentSampling } from './round-body.schema.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.store.ts'
 
@@ -193,6 +193,7 @@ const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: Stag
           denominator: round.privacy.denominator,
           adaptive_clip: round.privacy.adaptiveClip,
           sample_rate: round.privacy.sampleRate,
+          ...presentSampling(round.privacy),
           ...presentCost(round.privacy),
           noise_seed_sha256: createHash('sha256').update(round.noiseSeed).digest('hex'),
         },

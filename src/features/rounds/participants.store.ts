@@ -58,6 +58,7 @@ export const createParticipantsStore = () => ({
         with seat as (
           update rounds set taking_part = taking_part + 1, review_at = least(review_at, ${now}::timestamptz + ${TURN})
           where id = ${roundId} and status = 'active' and taking_part < target_devices and timeout_at > ${now}
+            and privacy is null
             and not exists (
               select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
             and (group_id is null or exists (select from device_group_members m

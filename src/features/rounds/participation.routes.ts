@@ -6,7 +6,9 @@ import type { RouteConfig } from '../../http/route-config.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { Binary } from '../wire.schema.ts'
 import type { Participation as ParticipationService } from './participation.service.ts'
+import { presentSampling } from './round-body.schema.ts'
 import { Participation, Plan, RoundParams, SelectionQuery } from './rounds.schema.ts'
+import type { RoundBeginning } from './rounds.service.ts'
 
 export const participationRoutes = (app: App, participation: ParticipationService, blobs: BlobStore): void => {
   app.get(
@@ -28,14 +30,14 @@ export const participationRoutes = (app: App, participation: ParticipationServic
         round_number: round.roundNumber,
         strategy: round.plan.strategy,
         hyperparameters: round.plan.hyperparameters,
-        timeout_at: round.timeoutAt.toISOString(),
+        timeout_at: (round.closesAt ?? round.timeoutAt).toISOString(),
         ...(round.plan.options === undefined ? {} : { strategy_options: round.plan.options }),
         ...(round.jobId === null ? {} : { job_id: round.jobId }),
         ...(round.plan.asynchronous ? { asynchronous: true } : {}),
         ...(round.plan.strategy === 'scaffold' ? { control: presentControl(control) } : {}),
         ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
         ...(round.plan.rawVector ? { raw_vector: true } : {}),
-        ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm }),
+        ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm, privacy: planOfPrivacy(round.privacy) }),
         model:
           version === null
             ? null
@@ -106,6 +108,14 @@ export const participationRoutes = (app: App, participation: ParticipationServic
     },
   )
 }
+
+const planOfPrivacy = (privacy: NonNullable<RoundBeginning['privacy']>) => ({
+  noise_multiplier: privacy.noiseMultiplier,
+  clip_norm: privacy.clipNorm,
+  denominator: privacy.denominator,
+  sample_rate: privacy.sampleRate,
+  ...presentSampling(privacy),
+})
 
 const presentControl = (control: { readonly sha256: string; readonly size: number } | null) =>
   control === null ? null : { control_size_bytes: control.size, control_hash: `sha256:${control.sha256}` }

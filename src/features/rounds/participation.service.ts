@@ -1,7 +1,8 @@
 import { createBatcher } from '../../db/batch.ts'
 import type { Database } from '../../db/open.ts'
-import { type Caller, holds } from '../../domain/access.ts'
-import { conflict, forbidden, notFound } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/access.ts'
+import { conflict, notFound } from '../../domain/errors.ts'
+import { requireMayInspect } from '../../domain/private-round.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { ModelsService, StoredVersion } from '../models/models.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
@@ -87,15 +88,14 @@ export const createParticipation = (parts: {
     /** Every device that was selected for the round, and what became of it; who took part in a private one is for admins. */
     async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
-      if (round.privacy !== null && !holds(caller, 'admin')) {
-        throw forbidden('The participants of a private round are shown to keys with the scope admin only.')
-      }
+      requireMayInspect(caller, round)
       return participants.page(database.sql, round.id, page)
     },
 
     /** Whether a device takes part in the round, and why or why not. */
     async selection(caller: Caller, id: string, deviceName: string | undefined) {
       const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
       const device = await (deviceName === undefined
         ? devices.owner(caller)
         : devices.get(caller, deviceName, { near: round.orgId }))
@@ -108,6 +108,9 @@ export const createParticipation = (parts: {
 const explain = (round: StoredRound, part: Participant | null): string => {
   if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
   if (part?.state === 'absent') return `${part.failureReason} Its place is open to others; its update is still taken.`
+  if (round.privacy !== null) {
+    return `${part === null ? 'Not selected' : 'Selected'}: its coin was tossed when the round started, as every eligible device's.`
+  }
   switch (part?.chosen) {
     case 'starter':
       return 'Selected: its key started the round.'

@@ -46,6 +46,10 @@ export const presentCost = ({ delta, epsilon, accountant }: NonNullable<StoredRo
     ? {}
     : { target_delta: delta, epsilon: Math.min(epsilon, Number.MAX_VALUE), accountant }
 
+/** How its devices were drawn; nothing in a round of before version 1.1. */
+export const presentSampling = ({ sampling, population }: NonNullable<StoredRound['privacy']>) =>
+  sampling === undefined || population === undefined ? {} : { sampling, population, adjacency: 'zero-out' as const }
+
 /** What a round with a strategy of its own is besides. */
 const presentTraining = (round: StoredRound) => ({
   strategy: round.plan.strategy,
@@ -63,6 +67,8 @@ const presentTraining = (round: StoredRound) => ({
           clip_norm: round.privacy.clipNorm,
           denominator: round.privacy.denominator,
           sample_rate: round.privacy.sampleRate,
+          ...presentSampling(round.privacy),
+          ...(round.closesAt === null ? {} : { closes_at: round.closesAt.toISOString() }),
           adaptive_clip: round.privacy.adaptiveClip,
           ...presentCost(round.privacy),
         },

@@ -3,12 +3,10 @@ import { nextStatus } from '../../domain/round.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** Where noisy rounds are booked. Both run in the transaction of what ends the round. */
+/** Where noisy rounds are booked. It runs in the transaction of what ends the round. */
 export interface PrivacyLedger {
-  /** The aggregate was published. */
+  /** The round has ended, in whatever way: what it reserved is spent. */
   settle(tx: Executor, roundId: string): Promise<unknown>
-  /** The round failed before anything was published. */
-  release(tx: Executor, roundId: string): Promise<unknown>
 }
 
 /** What a completed round leaves to its job. */
@@ -59,7 +57,7 @@ export const createRoundEndings = (parts: {
     async collect(tx: Executor, round: StoredRound): Promise<void> {
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, NOT_DELIVERED, now())
+        : await participants.failTheRest(tx, round.id, { ...NOT_DELIVERED, missed: round.privacy === null }, now())
       await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
     },
 
@@ -90,7 +88,12 @@ export const createRoundEndings = (parts: {
     ): Promise<void> {
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, { reason: why.told, missed: why.event === 'time_out' }, now())
+        : await participants.failTheRest(
+            tx,
+            round.id,
+            { reason: why.told, missed: why.event === 'time_out' && round.privacy === null },
+            now(),
+          )
       await store.update(tx, round.id, {
         status: nextStatus(round.status, why.event),
         failed_devices: failed,
@@ -99,7 +102,8 @@ export const createRoundEndings = (parts: {
         lease_owner: null,
         lease_until: null,
       })
-      if (isBooked(round)) await ledger.release(tx, round.id)
+      // That it failed may tell something of who was drawn and what was delivered.
+      if (isBooked(round)) await ledger.settle(tx, round.id)
       if (round.jobId === null || why.cancelled) return
       const ended = await follower.roundFailed(tx, round, why.reason)
       if (ended !== null && round.plan.asynchronous) await dismiss(tx, round.id, ended)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Asker } from '../../accounting/accounting.ts'
 import type { Database, Executor } from '../../db/open.ts'
+import { requireLikelyDraw, samplingOf } from '../../domain/poisson-sampling.ts'
 import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
 import { DEFAULT_DELTA, stepsOf } from '../../domain/privacy/mechanism.ts'
 import { stragglerGraceSeconds } from '../../domain/round.ts'
@@ -11,7 +12,9 @@ import type { Ledger, Quote } from '../federations/ledger.service.ts'
 import type { StoredVersion } from '../models/models.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ParticipantsStore } from './participants.store.ts'
-import type { RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
+import type { PrivacyWish, PrivateDraws } from './private-draws.service.ts'
+import type { RoundEndings } from './round-endings.service.ts'
+import type { NewRound, RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
 import type { Scope, SelectionStore } from './selection.store.ts'
 
 /** A round that may begin: everything is checked but what only the transaction can know. */
@@ -32,12 +35,12 @@ export interface OpenRound {
   /** Null: what follows from the timeout. */
   readonly graceSeconds: number | null
   readonly version: StoredVersion | null
-  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'> | null
+  readonly privacy: PrivacyWish | null
   /** Null where the service sees every update. */
   readonly secure: SecurePlan | null
   /** Its model and updates are bare float32 vectors. */
   readonly rawVector: boolean
-  /** The device whose key starts it; it takes part. */
+  /** The device whose key starts it; it takes part, but for private rounds, which leave everybody to chance. */
   readonly starter: string | null
   readonly job: {
     readonly id: string
@@ -52,7 +55,8 @@ export interface OpenRound {
 /** What a private round's noise costs, known before the transaction that opens the round. */
 export interface Price {
   readonly privacy: RoundPrivacy
-  readonly population: Population
+  /** N, among which it draws. */
+  readonly population: number
   /** Null where no federation's budget pays for it. */
   readonly quote: Quote | null
 }
@@ -69,6 +73,8 @@ export const createRoundStarts = (parts: {
   readonly store: RoundsStore
   readonly selection: SelectionStore
   readonly participants: ParticipantsStore
+  readonly draws: PrivateDraws
+  readonly endings: Pick<RoundEndings, 'fail'>
   readonly ledger: Pick<Ledger, 'withQuote' | 'reserve' | 'lossOf'>
   readonly secure: Pick<SecureSteps, 'open'>
   readonly random: Random
@@ -77,10 +83,13 @@ export const createRoundStarts = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, selection, participants, ledger, secure, random, now, newId } = parts
+  const { database, store, selection, participants, draws, endings, ledger, secure, random, now, newId } = parts
 
   /** How many devices could be selected, where somebody needs to know: counting reads them all. */
-  const populationOf = (db: Executor, scope: Scope): Promise<Population> => selection.countHeard(db, scope, now())
+  const populationOf = async (tx: Executor, { strategy, scope }: OpenRound, price: Price | null) => {
+    if (price !== null) return price.population
+    return strategy?.name === 'scaffold' ? selection.countActive(tx, scope, now()) : null
+  }
 
   /** A device that starts a round takes part in it where it is one of those that the round is for. */
   const starterOf = async (tx: Executor, { starter, scope }: OpenRound): Promise<string | null> =>
@@ -104,17 +113,73 @@ export const createRoundStarts = (parts: {
     }
   }
 
+  /** The round's row as it begins. */
+  const roundOf = (
+    wanted: OpenRound,
+    privacy: RoundPrivacy | null,
+    { id, plan, startedAt }: { readonly id: string; readonly plan: RoundPlan; readonly startedAt: Date },
+  ): NewRound => {
+    const { version, job, timeoutSeconds } = wanted
+    const given = parts.graceSeconds ?? wanted.graceSeconds
+    // What nobody has set is in a private round the whole timeout: it runs from the start, when nobody has trained yet.
+    const graceSeconds = given ?? (privacy === null ? stragglerGraceSeconds(timeoutSeconds) : timeoutSeconds)
+    const after = (seconds: number): Date => new Date(startedAt.getTime() + seconds * 1000)
+    return {
+      id,
+      plan,
+      startedAt,
+      orgId: wanted.orgId,
+      groupId: wanted.groupId,
+      federationId: wanted.federationId,
+      targetDevices: wanted.targetDevices,
+      minDevices: wanted.minDevices,
+      wantedUpdates: wanted.wantedUpdates,
+      timeoutSeconds,
+      graceSeconds,
+      timeoutAt: after(timeoutSeconds),
+      // Nobody is replaced in a private round.
+      reviewAt: privacy === null ? after(timeoutSeconds / 10) : null,
+      closesAt: privacy === null ? null : after(Math.min(graceSeconds, timeoutSeconds)),
+      globalModelId: version?.modelId ?? null,
+      globalModelVersion: version?.version ?? null,
+      globalSha256: version?.sha256 ?? null,
+      jobId: job?.id ?? null,
+      stateSha256: job?.stateSha256 ?? null,
+      controlSha256: job?.controlSha256 ?? null,
+      privacy,
+      noiseSeed: privacy === null ? null : randomBytes(32).toString('hex'),
+    }
+  }
+
+  /** Books the round, and draws only then: what it costs and how it draws is fixed before anybody is drawn. */
+  const openPrivate = async (tx: Executor, round: NewRound, scope: Scope, price: Price): Promise<StoredRound> => {
+    const { privacy, quote } = price
+    if (quote !== null) {
+      await ledger.reserve(tx, quote, { roundId: round.id, jobId: round.jobId, clipNorm: privacy.clipNorm })
+    }
+    const drawn = await draws.draw(tx, scope, privacy.sampleRate)
+    const inserted = await store.insert(tx, round, drawn.length)
+    await participants.insertAll(tx, round.id, { starter: null, drawn }, round.startedAt)
+    if (drawn.length >= round.minDevices) return inserted
+    const reason =
+      `The draw gave ${drawn.length} of at least ${round.minDevices} devices: in a private round chance decides how many, ` +
+      'and nobody may take the place of others. Its privacy cost is spent all the same.'
+    await endings.fail(tx, inserted, { event: 'fail', reason, told: reason })
+    return (await store.lock(tx, round.id))!
+  }
+
   return {
-    /** Enough devices of the scope are active for a round that needs `enough`. */
-    countActive: (db: Executor, scope: Scope, enough: number | null): Promise<number> =>
-      selection.countActive(db, scope, now(), enough),
+    /** How many devices the round could select; counting may stop at `enough`. */
+    countActive: (
+      db: Executor,
+      { scope, privacy }: Pick<OpenRound, 'scope' | 'privacy'>,
+      enough: number | null,
+    ): Promise<number> =>
+      privacy === null ? selection.countActive(db, scope, now(), enough) : draws.countEligible(db, scope),
 
-    /** The most that a device's chance comes to when so many are selected among those that are active now. */
-    async sampleRateOf(db: Executor, scope: Scope, selected: number): Promise<number> {
-      return chanceOf(selected, await populationOf(db, scope))
-    },
+    countEligible: draws.countEligible,
 
-    /** What a job's completed rounds cost together: they are composed, and converted once. */
+    /** What a job's rounds cost together, however they ended: they are composed, and converted once. */
     async spentBy(asker: Asker, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
       const spent = await store.noisySteps(database.sql, jobId)
       const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
@@ -122,83 +187,51 @@ export const createRoundStarts = (parts: {
     },
 
     /**
-     * Computes what the round's noise costs, and then runs `work`, the transaction that opens the round at that price; it is
+     * Fixes N and q of a private round, computes what its noise costs, and then runs `work`, the transaction that opens the round at that price; it is
      * run again at a new price where the federation booked something else in between. The price is null without noise.
-     * Throws BudgetRefused when the federation's privacy budget would be exceeded.
+     * Throws bad_request where the draw would too often be smaller than min_devices, and BudgetRefused when the federation's
+     * privacy budget would be exceeded.
      */
     async priced<T>(wanted: ToPrice, work: (price: Price | null) => Promise<T>): Promise<T> {
       if (wanted.privacy === null) return work(null)
-      const population = await populationOf(database.sql, wanted.scope)
-      const { sampleRate, denominator } = drawOf(wanted, population)
+      const population = await draws.countEligible(database.sql, wanted.scope)
+      requireLikelyDraw(wanted, population)
+      const { sampleRate } = samplingOf(wanted.targetDevices, population)
       const { noiseMultiplier, delta = DEFAULT_DELTA } = wanted.privacy
       const steps = { noiseMultiplier, sampleRate, steps: 1 }
       // By itself: whoever books nothing in a federation's ledger is told at least that.
       const { epsilon, accountant } = await ledger.lossOf(wanted, { spent: [], more: [steps] }, delta)
-      const privacy = { ...wanted.privacy, delta, sampleRate, denominator, epsilon, accountant }
+      const sampling = { sampling: 'poisson', population, sampleRate, denominator: wanted.targetDevices } as const
+      const privacy = { ...wanted.privacy, ...sampling, delta, epsilon, accountant }
       if (wanted.federationId === null) return work({ privacy, population, quote: null })
       return ledger.withQuote(wanted, wanted.federationId, steps, (quote) => work({ privacy, population, quote }))
     },
 
     /**
-     * Opens the round in this transaction, at the price that `priced` has found. Throws conflict while another round of the
-     * organization is in progress, and when something else was booked since.
+     * Opens the round in this transaction, at the price that `priced` has found. A private round whose draw is smaller than
+     * min_devices ends in it, and is charged. Throws conflict while another round of the organization is in progress, and
+     * when something else was booked since.
      */
     async open(tx: Executor, asked: OpenRound, price: Price | null): Promise<StoredRound> {
       const startedAt = now()
       const wanted = { ...asked, starter: await starterOf(tx, asked) }
-      const { timeoutSeconds, starter, scope, job, version } = wanted
       const id = newId()
-      const needsPopulation = wanted.strategy?.name === 'scaffold'
-      const population = price?.population ?? (needsPopulation ? await populationOf(tx, scope) : null)
-      const plan = planOf(wanted, population?.active ?? null)
+      const plan = planOf(wanted, await populationOf(tx, wanted, price))
+      const round = roundOf(wanted, price?.privacy ?? null, { id, plan, startedAt })
+      if (price !== null) return openPrivate(tx, round, wanted.scope, price)
+      const { starter, scope, job } = wanted
       const draw = {
         scope,
         count: wanted.targetDevices - (starter === null ? 0 : 1),
         now: startedAt,
-        // A private draw prefers nobody for having come lately.
-        lastRoundAt: wanted.privacy === null ? await store.lastStartedAt(tx, wanted.orgId) : new Date(0),
+        lastRoundAt: await store.lastStartedAt(tx, wanted.orgId),
         except: starter,
         busyIn: null,
         random,
       }
       // An asynchronous round first takes those along who still train, and then draws among the others.
       const early = plan.asynchronous ? [] : await selection.drawActive(tx, draw)
-      const selected = early.length + (starter === null ? 0 : 1)
-      const privacy = price?.privacy ?? null
-      if (price?.quote) {
-        await ledger.reserve(tx, price.quote, {
-          roundId: id,
-          jobId: job?.id ?? null,
-          clipNorm: price.privacy.clipNorm,
-        })
-      }
-      const inserted = await store.insert(
-        tx,
-        {
-          id,
-          orgId: wanted.orgId,
-          targetDevices: wanted.targetDevices,
-          minDevices: wanted.minDevices,
-          timeoutSeconds,
-          graceSeconds: parts.graceSeconds ?? wanted.graceSeconds ?? stragglerGraceSeconds(timeoutSeconds),
-          plan,
-          globalModelId: version?.modelId ?? null,
-          globalModelVersion: version?.version ?? null,
-          globalSha256: version?.sha256 ?? null,
-          startedAt,
-          timeoutAt: new Date(startedAt.getTime() + timeoutSeconds * 1000),
-          reviewAt: wanted.privacy === null ? new Date(startedAt.getTime() + timeoutSeconds * 100) : null,
-          jobId: job?.id ?? null,
-          groupId: wanted.groupId,
-          federationId: wanted.federationId,
-          wantedUpdates: wanted.wantedUpdates,
-          stateSha256: job?.stateSha256 ?? null,
-          controlSha256: job?.controlSha256 ?? null,
-          privacy,
-          noiseSeed: privacy === null ? null : randomBytes(32).toString('hex'),
-        },
-        selected,
-      )
+      const inserted = await store.insert(tx, round, early.length + (starter === null ? 0 : 1))
       if (wanted.secure !== null) {
         await secure.open(tx, { id, startedAt, timeoutAt: inserted.timeoutAt }, wanted.secure)
       }
@@ -227,24 +260,7 @@ export const createRoundStarts = (parts: {
 /** What of a round its price depends on. */
 export type ToPrice = Pick<
   OpenRound,
-  'orgId' | 'federationId' | 'scope' | 'privacy' | 'wantedUpdates' | 'targetDevices' | 'starter'
+  'orgId' | 'federationId' | 'scope' | 'privacy' | 'minDevices' | 'wantedUpdates' | 'targetDevices' | 'starter'
 >
-
-type Population = Awaited<ReturnType<SelectionStore['countHeard']>>
-
-/**
- * A device's chance to be selected is at most what the draw gives it. Those that were heard from are drawn first: where they
- * are too few all of them are taken, and nothing is left to chance.
- */
-const chanceOf = (selected: number, { active, heard }: Population): number => {
-  const first = heard > 0 ? heard : active
-  return selected >= first ? 1 : selected / first
-}
-
-/** Where a device chose itself by starting the round, nothing is left to chance either. */
-const drawOf = (wanted: ToPrice, population: Population): Pick<RoundPrivacy, 'denominator' | 'sampleRate'> => ({
-  denominator: wanted.wantedUpdates ?? wanted.targetDevices,
-  sampleRate: wanted.starter !== null ? 1 : chanceOf(wanted.targetDevices, population),
-})
 
 export type RoundStarts = ReturnType<typeof createRoundStarts>

@@ -34,6 +34,22 @@ export const RawVector = Type.Boolean({
   description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
 })
 
+/** How a private round draws its devices; absent in rounds of before version 1.1. */
+const Sampling = {
+  sampling: Type.Optional(OneOf(['poisson'], { description: 'Every eligible device has a coin of its own' })),
+  population: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Eligible devices N; sample_rate is target_devices / N, both fixed before the draw',
+    }),
+  ),
+  adjacency: Type.Optional(
+    OneOf(['zero-out'], {
+      description: 'What epsilon speaks of: a device that takes part or sends nothing, N unchanged',
+    }),
+  ),
+}
+
 export const StartRoundBody = Type.Object({
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
   min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
@@ -85,6 +101,10 @@ export const Round = Type.Object({
       clip_norm: Type.Number(),
       denominator: Count,
       sample_rate: Type.Number(),
+      ...Sampling,
+      closes_at: Type.Optional(
+        Type.String({ format: 'date-time', description: 'No update moves the end of the round' }),
+      ),
       adaptive_clip: Type.Boolean(),
       target_delta: Type.Optional(Type.Number()),
       epsilon: Type.Optional(Type.Number({ description: 'What the round costs by itself; costs do not add up' })),
@@ -145,6 +165,15 @@ export const Plan = Type.Object({
   ),
   secure_aggregation: Type.Optional(SecureSettings),
   raw_vector: Type.Optional(RawVector),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number(),
+      denominator: Count,
+      sample_rate: Type.Number(),
+      ...Sampling,
+    }),
+  ),
   clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to when they are added up' })),
   model: Nullable(
     Type.Object({
@@ -240,6 +269,7 @@ export const Receipt = Type.Object({
       denominator: Count,
       adaptive_clip: Type.Boolean(),
       sample_rate: Type.Optional(Type.Number()),
+      ...Sampling,
       target_delta: Type.Optional(Type.Number()),
       epsilon: Type.Optional(Type.Number()),
       accountant: Type.Optional(AccountantName),

@@ -16,12 +16,13 @@ import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rou
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
 import type { ModelContents } from './model-content.service.ts'
+import type { PrivacyWish } from './private-draws.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { Review, RoundReviews } from './round-reviews.service.ts'
 import type { RoundSignal } from './round-signal.ts'
 import type { OpenRound, RoundStarts } from './round-starts.service.ts'
-import { alreadyInProgress, type RoundPrivacy, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import { alreadyInProgress, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
 export type { StoredRound } from './rounds.store.ts'
 
@@ -37,7 +38,7 @@ export interface StartRound {
   /** Id or name. */
   readonly group: string | undefined
   readonly federation: string | undefined
-  readonly privacy: Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'> | null
+  readonly privacy: PrivacyWish | null
   readonly secureAggregation: SecureWish | null
   /** Its model and updates are declared bare float32 vectors. */
   readonly rawVector: boolean
@@ -56,6 +57,7 @@ export type RoundBeginning = Pick<
   | 'plan'
   | 'jobId'
   | 'timeoutAt'
+  | 'closesAt'
   | 'privacy'
   | 'globalModelId'
   | 'globalModelVersion'
@@ -108,7 +110,8 @@ export const createRoundsService = (parts: {
   const timeOut = async (tx: Database['sql'], round: StoredRound): Promise<void> => {
     const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
     const parts = [
-      `Timed out after ${round.timeoutSeconds} s: ${round.completedDevices} of at least ${round.minDevices} updates had arrived.`,
+      `${endedEarly(round) ? 'All devices have reported' : `Timed out after ${lasted(round)} s`}: ` +
+        `${round.completedDevices} of at least ${round.minDevices} updates had arrived.`,
       ...(round.plan.secure === undefined ? [] : ['Nothing of them was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
     ]
@@ -285,5 +288,12 @@ export const createRoundsService = (parts: {
     ofJob: (jobId: string, page: { limit: number; offset: number }) => store.ofJob(database.sql, jobId, page),
   }
 }
+
+/** A private round whose devices have all reported has nobody to wait for. */
+const endedEarly = ({ closesAt, completedDevices, takingPart }: StoredRound): boolean =>
+  closesAt !== null && completedDevices >= takingPart
+
+const lasted = ({ closesAt, startedAt, timeoutSeconds }: StoredRound): number =>
+  closesAt === null || startedAt === null ? timeoutSeconds : (closesAt.getTime() - startedAt.getTime()) / 1000
 
 export type RoundsService = ReturnType<typeof createRoundsService>

@@ -8,7 +8,7 @@ import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../domain/round.ts'
 import { fromRow, isToBeSeenAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
-export type { RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
+export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
 export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */
@@ -17,7 +17,7 @@ export const createRoundsStore = () => ({
       insert into rounds (id, org_id, round_number, status, target_devices, min_devices, timeout_seconds,
         grace_seconds, plan, taking_part, global_model_id, global_model_version, global_sha256, created_at, started_at,
         timeout_at, job_id, group_id, federation_id, wanted_updates, state_sha256, control_sha256, privacy, noise_seed,
-        review_at)
+        review_at, closes_at)
       select ${round.id}, ${round.orgId}, coalesce(max(round_number), 0) + 1, 'active', ${round.targetDevices},
         ${round.minDevices}, ${round.timeoutSeconds}, ${round.graceSeconds}, ${JSON.stringify(round.plan)},
         ${takingPart}, ${round.globalModelId}, ${round.globalModelVersion}, ${round.globalSha256},
@@ -25,7 +25,7 @@ export const createRoundsStore = () => ({
         ${round.jobId}::uuid, ${round.groupId}::uuid, ${round.federationId}::uuid, ${round.wantedUpdates}::integer,
         ${round.stateSha256}, ${round.controlSha256},
         ${round.privacy === null ? null : JSON.stringify(round.privacy)}::jsonb, ${round.noiseSeed},
-        ${round.reviewAt}::timestamptz
+        ${round.reviewAt}::timestamptz, ${round.closesAt}::timestamptz
       from rounds where org_id is not distinct from ${round.orgId}
       returning *`
       .execute(db)
@@ -175,12 +175,12 @@ export const createRoundsStore = () => ({
     return rows.map((row) => row.loss)
   },
 
-  /** The noisy steps of a job's completed rounds, equal kinds added up. */
+  /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
   async noisySteps(db: Executor, jobId: string): Promise<NoisySteps[]> {
     const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
       select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
         count(*)::int as steps
-      from rounds where job_id = ${jobId} and status = 'completed' and privacy is not null
+      from rounds where job_id = ${jobId} and privacy is not null
       group by 1, 2 order by 1, 2`.execute(db)
     return rows.map((row) => ({
       noiseMultiplier: row.noise_multiplier,

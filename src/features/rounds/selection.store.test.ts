@@ -40,7 +40,7 @@ const seeded = () => {
   }
 }
 
-const { drawActive, countHeard } = createSelectionStore()
+const { drawActive, countActive } = createSelectionStore()
 const scopeOf = (orgId: string | null) => ({ orgIds: [orgId], groupId: null })
 const usual = { scope: scopeOf(null), now: NOW, lastRoundAt: null, except: null, busyIn: null }
 
@@ -104,7 +104,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
       const random = seeded()
       const scope = scopeOf(orgId)
       const heard = Array.from({ length: 20 }, (_, index) => idOf(24 * (index + 1)))
-      expect(await countHeard(db.sql, scope, NOW)).toEqual({ active: own === 1 ? 480 : 40, heard: 20 })
+      expect(await countActive(db.sql, scope, NOW)).toBe(own === 1 ? 480 : 40)
       for (let draw = 0; draw < 10; draw++) {
         const drawn = await drawActive(db.sql, { ...usual, scope, count: 15, random })
         expect(new Set(drawn).size).toBe(15)

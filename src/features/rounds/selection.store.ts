@@ -68,14 +68,6 @@ export const createSelectionStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** How many devices of the scope may be drawn, and how many of these were heard from since they registered. */
-  async countHeard(db: Executor, scope: Scope, now: Date): Promise<{ active: number; heard: number }> {
-    const { rows } = await sql<{ active: number; heard: number }>`
-      select count(*)::int as active, (count(*) filter (where ${WAS_HEARD}))::int as heard from devices d
-      where ${within(scope)} and ${mayBeDrawn(now)}`.execute(db)
-    return rows[0]!
-  },
-
   /** How many devices of the scope may be drawn; counting stops at `enough`. */
   async countActive(db: Executor, scope: Scope, now: Date, enough: number | null = null): Promise<number> {
     const { rows } = await sql<{ count: number }>`
@@ -137,7 +129,7 @@ const eligibleFor = (draw: Draw): RawBuilder<boolean> => sql<boolean>`
     select from round_participants p where p.round_id = ${draw.busyIn}::uuid and p.device_id = d.id))`
 
 /** Said in words that the indexes on org_id and on members serve: a small scope in a large fleet reads only its own. */
-const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {
+export const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {
   const ofGroup =
     groupId === null
       ? sql<boolean>`true`

@@ -31,6 +31,8 @@ export interface StoredRound {
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly timeoutAt: Date
+  /** When a private round ends, whatever has arrived; null where a round is not private. */
+  readonly closesAt: Date | null
   readonly completedAt: Date | null
   readonly endedAt: Date | null
   readonly updatesDeletedAt: Date | null
@@ -76,10 +78,13 @@ export interface RoundPlan {
 export interface RoundPrivacy {
   readonly noiseMultiplier: number
   readonly clipNorm: number
-  /** What the noisy sum is divided by: how many updates were wanted. */
+  /** What the noisy sum is divided by, however many updates come: the round's target_devices. */
   readonly denominator: number
-  /** An upper bound of a device's chance to be selected. */
+  /** Every device's chance to be drawn. In rounds without `sampling` an upper bound of it. */
   readonly sampleRate: number
+  /** How devices were drawn, and among how many; absent in rounds of before version 1.1, which drew a fixed number. */
+  readonly sampling?: 'poisson'
+  readonly population?: number
   readonly adaptiveClip: boolean
   /** What the round costs by itself, at `delta`; absent in rounds of before it was written down. */
   readonly delta?: number
@@ -101,6 +106,7 @@ export type NewRound = Pick<
   | 'globalModelVersion'
   | 'globalSha256'
   | 'timeoutAt'
+  | 'closesAt'
   | 'jobId'
   | 'groupId'
   | 'federationId'
@@ -114,9 +120,11 @@ export type NewRound = Pick<
 
 /** The clock, or its last participant, has made an active round due: `dueEvent` in SQL. */
 export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
-  status = 'active' and (timeout_at <= ${now} or (quorum_at is not null and (
-    completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
-    or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
+  status = 'active' and (timeout_at <= ${now}
+    or (closes_at is not null and (closes_at <= ${now} or completed_devices >= taking_part))
+    or (closes_at is null and quorum_at is not null and (
+      completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
+      or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
 
 /** The clock asks for a look at an active round, to move it on or for absent devices. */
 export const isToBeSeenAt = (now: Date): RawBuilder<boolean> =>
@@ -151,6 +159,7 @@ export const ROUND_COLUMNS = [
   'created_at',
   'started_at',
   'timeout_at',
+  'closes_at',
   'completed_at',
   'ended_at',
   'updates_deleted_at',
@@ -192,6 +201,7 @@ export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[n
   createdAt: row.created_at,
   startedAt: row.started_at,
   timeoutAt: row.timeout_at!,
+  closesAt: row.closes_at,
   completedAt: row.completed_at,
   endedAt: row.ended_at,
   updatesDeletedAt: row.updates_deleted_at,

@@ -125,7 +125,8 @@ export const createUpdateAcceptance = (parts: {
   }
 
   const observe = async (tx: Executor, { admitted }: Arrival, update: StoredUpdate): Promise<void> => {
-    if (admitted.globalModelId === null || admitted.globalModelVersion === null) return
+    // What experiments show of a device's model is covered by no budget.
+    if (admitted.privacy !== null || admitted.globalModelId === null || admitted.globalModelVersion === null) return
     await observations.observeUpdate(tx, {
       deviceId: update.deviceId,
       modelId: admitted.globalModelId,

@@ -2,6 +2,7 @@ import type { StagedBlob } from '../../blobs/blob-store.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict } from '../../domain/errors.ts'
+import { requireMayInspect } from '../../domain/private-round.ts'
 import { dueEvent } from '../../domain/round.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
@@ -119,6 +120,7 @@ export const createUpdatesService = (parts: {
      */
     async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
       const { receipt, screening } = await store.records(database.sql, round.id)
       const screened = new Map(screening?.map((one) => [one.update_id, one]))
       const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))

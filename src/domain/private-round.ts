@@ -1,0 +1,30 @@
+import { type Caller, holds } from './access.ts'
+import { forbidden } from './errors.ts'
+
+/** The parts of a private round that decide when it ends. */
+export interface PrivateProgress {
+  readonly minDevices: number
+  readonly takingPart: number
+  readonly completedDevices: number
+  /** Fixed when the round starts. */
+  readonly closesAt: Date
+}
+
+/**
+ * What an active private round must do at `now`. It closes when everybody has reported, and else at a time that was fixed
+ * when it started: if an update could bring the end nearer, one device's update would keep another's out, and the sum would
+ * move by more than the clip norm.
+ */
+export const privateDueEvent = (round: PrivateProgress, now: Date): 'collect' | 'time_out' | null => {
+  if (round.completedDevices < round.takingPart && now.getTime() < round.closesAt.getTime()) return null
+  return round.completedDevices >= round.minDevices ? 'collect' : 'time_out'
+}
+
+/** Throws forbidden: who took part in a private round, and with what, is part of what its noise is to hide. */
+export const requireMayInspect = (caller: Caller, round: { readonly privacy: object | null }): void => {
+  if (round.privacy === null || holds(caller, 'admin')) return
+  throw forbidden(
+    'Who took part in a private round, and with what, may be seen only with the scope ' +
+      "'admin': the round's noise cannot hide what is listed. Use a key that carries it.",
+  )
+}

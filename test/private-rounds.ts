@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
+import { decodeModel, encodeModel } from '../src/device/sdk/trainers/weights-codec.ts'
+import { formOf, startWorld, type TestDevice, type WorldOptions } from './world.ts'
+
+/** A weight file whose one tensor holds these numbers, in 64 bits, which a sum loses nothing of. */
+const weightsOf = (values: readonly number[]): Uint8Array =>
+  encodeModel([{ name: 'w', shape: [values.length], data: Float64Array.from(values) }], new Map([['w', 'f64']]))
+
+export const valuesIn = (file: Uint8Array): number[] => [...decodeModel(file).tensors[0]!.data]
+
+export const distance = (a: readonly number[], b: readonly number[]): number =>
+  Math.hypot(...a.map((value, at) => value - b[at]!))
+
+/** So little that the sum is what it is without: 1e-3 of the clip norm. */
+export const HARDLY_ANY = 1e-3
+
+/** A service with devices d0, d1, ... and a model of four zeros. `coins` says which devices the next draws draw. */
+export const openPrivate = async (devices: number, options: WorldOptions = {}) => {
+  let drawSeed: Uint8Array | null = null
+  let draws = 0
+  const fresh = (): Uint8Array => createHash('sha256').update(`draw ${++draws}`).digest()
+  const world = await startWorld({ ...options, drawSeed: () => drawSeed ?? fresh() })
+  const fleet: TestDevice[] = []
+  for (let at = 0; at < devices; at++) fleet.push(await world.register(`d${at}`))
+  const { key } = fleet[0]!
+  const send = async (method: string, path: string, body?: unknown, as = key) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: answer.status, body: answer.body as Record<string, unknown> }
+  }
+  const modelId = (await send('POST', '/models', { name: 'zeros' })).body.id as string
+  const file = formOf(weightsOf([0, 0, 0, 0]), {}, 'model.safetensors')
+  expect(await send('POST', `/models/${modelId}/versions/upload`, file)).toMatchObject({ status: 201 })
+
+  const start = (fields: object, noise_multiplier = HARDLY_ANY) =>
+    send('POST', '/training/rounds/start', {
+      global_model_id: 'zeros',
+      privacy: { noise_multiplier, clip_norm: 1 },
+      ...fields,
+    })
+  const deliver = (roundId: unknown, device: TestDevice, values: readonly number[]) =>
+    send(
+      'POST',
+      `/training/rounds/${roundId}/updates`,
+      formOf(weightsOf(values), { num_samples: 10, local_loss: 0.5 }, 'model.safetensors'),
+      device.key,
+    )
+  const round = async (roundId: unknown) => (await send('GET', `/training/rounds/${roundId}/status`)).body
+  const isSelected = async (roundId: unknown, device: TestDevice): Promise<boolean> =>
+    (await send('GET', `/training/rounds/${roundId}/selection?device_id=${device.deviceId}`)).body.selected as boolean
+  /** The noisy sum that the round's result was made of. */
+  const sumOf = async (roundId: unknown): Promise<number[]> => {
+    const { aggregated_model_id: id, target_devices: target } = await round(roundId)
+    const path = `${world.baseUrl}/api/v1/models/${id}/versions/1/download`
+    const answer = await fetch(path, { headers: { authorization: `Bearer ${key}` } })
+    return valuesIn(new Uint8Array(await answer.arrayBuffer())).map((value) => value * (target as number))
+  }
+
+  return {
+    world,
+    fleet,
+    send,
+    start,
+    deliver,
+    round,
+    isSelected,
+    sumOf,
+    /** Which devices a draw with this chance takes, given its seed. */
+    setSeed(seed: Uint8Array | null) {
+      drawSeed = seed
+    },
+    /** A seed whose coins draw just so many of the devices, but not the first, whose key starts the rounds. */
+    seedThatDraws(count: number, bound: string): Uint8Array {
+      for (let at = 0; at < 1_000_000; at++) {
+        const seed = createHash('sha256').update(`seed ${at}`).digest()
+        const drawn = fleet.filter(({ id }) => coinOf(seed, id) < bound)
+        if (drawn.length === count && !drawn.includes(fleet[0]!)) return seed
+      }
+      throw new Error(`No seed draws ${count} of ${fleet.length} devices.`)
+    },
+  }
+}
+
+const coinOf = (seed: Uint8Array, id: string): string =>
+  createHash('sha256')
+    .update(seed)
+    .update(Buffer.from(id.replaceAll('-', ''), 'hex'))
+    .digest('hex')
+    .slice(0, 16)

@@ -17,7 +17,7 @@ it('push, deploy at 10 %, watch it climb; a failing version comes back by itself
   const svc = (...argv: string[]) => runInProcess(argv, { env, cwd })
   const push = async (content: string, version: string) => {
     await writeFile(join(cwd, 'm.onnx'), content)
-    expect(await svc('push', 'm.onnx', '--version', version)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await svc('push', 'm.onnx', '--version', version)).toMatchObject({ exitCode: 0 })
   }
   const names = Array.from({ length: 8 }, (_, n) => `edge-${n}`)
   const hook = hookProgram(`

@@ -74,6 +74,25 @@ it('starts a job, shows its rounds, and stops it', async () => {
   })
 })
 
+it('cancels a round, and says that its job goes on', async () => {
+  const { world, key, svc } = await opened()
+  const job = JSON.parse((await svc('train', 'start', 'm', '--json')).stdout) as { id: string }
+  await world.service.settle()
+  const { body } = await world.request('GET', '/api/v1/training/rounds/current', { key })
+  const { id } = body as { id: string }
+  expect(await svc('train', 'cancel', id, '--reason', 'too slow')).toEqual({
+    exitCode: 0,
+    stdout: `Cancelled round 1 (${id}).\n`,
+    stderr: `Its job goes on with another round. To end the job: svc train stop ${job.id}\n`,
+  })
+  const { body: round } = await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })
+  expect(round).toMatchObject({ status: 'failed', failure_reason: 'The round was cancelled: too slow' })
+  expect(await svc('train', 'cancel', id)).toMatchObject({
+    exitCode: 1,
+    stderr: 'svc: The round is failed: only a round in progress can be cancelled.\n',
+  })
+})
+
 it('follows a job to its end, a line for each round', async () => {
   const { world, devices, svc } = await opened()
   const following = svc('train', 'start', 'm', '--rounds', '2', '--follow')

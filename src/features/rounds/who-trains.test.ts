@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import { createDevice } from '../../device/sdk/device-client.ts'
 
 const ROUNDS = '/api/v1/training/rounds'
 type Body = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -27,6 +28,22 @@ describe('a device that does not train', () => {
     const seen = await world.request('GET', '/api/v1/devices/tablet', { key })
     expect(seen.body).toMatchObject({ device_id: 'tablet', trains: false })
     expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({ trains: true })
+  })
+
+  it('says so through the SDK, at registration and in every heartbeat', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('trainer')
+    const options = { baseUrl: world.baseUrl, deviceId: 'kiosk' }
+    const { apiKey } = await createDevice({ ...options, trains: false }).register()
+    const trainsNow = async () =>
+      ((await world.request('GET', '/api/v1/devices/kiosk', { key })).body as { trains: boolean }).trains
+    expect(await trainsNow()).toBe(false)
+    await createDevice({ ...options, apiKey, trains: true }).heartbeat()
+    expect(await trainsNow()).toBe(true)
+    await createDevice({ ...options, apiKey }).heartbeat()
+    expect(await trainsNow()).toBe(true)
+    await createDevice({ ...options, apiKey, trains: false }).heartbeat()
+    expect(await trainsNow()).toBe(false)
   })
 
   it('takes no place in a round that its own key starts', async () => {

@@ -11763,6 +11763,7 @@ export interface operations {
                             device_id: string;
                             /** @description The id that the device chose for itself */
                             device_identifier: string;
+                            org_id: string | null;
                             /**
                              * @description absent: it did not fetch the plan in time; others may take its place, and its update is still accepted
                              * @enum {string}

@@ -53,7 +53,7 @@ describe('a heartbeat', () => {
     expect(idle).toBeLessThanOrEqual(30)
     const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
     const path = `/api/v1/models/${(created.body as { id: string }).id}/versions/upload`
-    await world.request('POST', path, { key, body: formOf('anything') })
+    await world.request('POST', path, { key, body: formOf(new Uint8Array(8), {}, 'm.f32') })
     const job = await world.request('POST', '/api/v1/training/jobs', { key, body: { model: 'm' } })
     expect(job.status).toBe(201)
     expect(await beat()).toMatchObject({ next_heartbeat_seconds: 1 })

@@ -100,6 +100,7 @@ describe('a device that does not come', () => {
         {
           device_id: silent!.id,
           device_identifier: 'd00',
+          org_id: null,
           state: 'absent',
           chosen: 'drawn',
           selected_at: '2026-01-01T00:00:00.000Z',
@@ -111,6 +112,7 @@ describe('a device that does not come', () => {
         {
           device_id: other.id,
           device_identifier: 'other',
+          org_id: null,
           state: 'selected',
           chosen: 'joined',
           selected_at: '2026-01-01T00:00:06.000Z',

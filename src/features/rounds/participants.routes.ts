@@ -29,6 +29,7 @@ export const participantsRoutes = (app: App, participation: Pick<Participation, 
 const present = (participant: ListedParticipant) => ({
   device_id: participant.deviceId,
   device_identifier: participant.deviceName,
+  org_id: participant.orgId,
   state: participant.state,
   chosen: participant.chosen,
   selected_at: participant.selectedAt.toISOString(),

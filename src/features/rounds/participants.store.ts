@@ -30,6 +30,7 @@ export interface ListedParticipant extends Participant {
   readonly deviceId: string
   /** The id that the user gave it. */
   readonly deviceName: string
+  readonly orgId: string | null
   readonly selectedAt: Date
   readonly acknowledgedAt: Date | null
   readonly reportedAt: Date | null
@@ -120,9 +121,9 @@ export const createParticipantsStore = () => ({
     roundId: string,
     page: { limit: number; offset: number },
   ): Promise<{ participants: ListedParticipant[]; total: number }> {
-    const { rows } = await sql<Selectable<RoundParticipantRow> & { device_name: string }>`
-      select p.*, d.device_id as device_name from round_participants p join devices d on d.id = p.device_id
-      where p.round_id = ${roundId} order by d.device_id, p.device_id limit ${page.limit} offset ${page.offset}`.execute(
+    const { rows } = await sql<Selectable<RoundParticipantRow> & { device_name: string; org_id: string | null }>`
+      select p.*, d.device_id as device_name, d.org_id from round_participants p join devices d on d.id = p.device_id
+      where p.round_id = ${roundId} order by d.device_id, d.org_id, p.device_id limit ${page.limit} offset ${page.offset}`.execute(
       db,
     )
     const { total } = await db
@@ -130,7 +131,10 @@ export const createParticipantsStore = () => ({
       .select((eb) => eb.fn.countAll<number>().as('total'))
       .where('round_id', '=', roundId)
       .executeTakeFirstOrThrow()
-    return { participants: rows.map((row) => ({ ...listed(row), deviceName: row.device_name })), total }
+    return {
+      participants: rows.map((row) => ({ ...listed(row), deviceName: row.device_name, orgId: row.org_id })),
+      total,
+    }
   },
 
   /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
@@ -247,7 +251,7 @@ export const createParticipantsStore = () => ({
 /** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
 export const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
 
-const listed = (row: Selectable<RoundParticipantRow>): Omit<ListedParticipant, 'deviceName'> => ({
+const listed = (row: Selectable<RoundParticipantRow>): Omit<ListedParticipant, 'deviceName' | 'orgId'> => ({
   ...fromRow(row),
   deviceId: row.device_id,
   selectedAt: row.selected_at,

@@ -212,6 +212,7 @@ export const ParticipantList = Type.Object({
     Type.Object({
       device_id: Uuid,
       device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      org_id: Nullable(Type.String()),
       state: ParticipantState,
       chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How it came to take part' }),
       selected_at: Timestamp,

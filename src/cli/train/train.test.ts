@@ -14,7 +14,10 @@ const opened = async () => {
   const { key } = devices[0]!
   const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
   const { id } = created.body as { id: string }
-  await world.request('POST', `/api/v1/models/${id}/versions/upload`, { key, body: formOf(update(0), {}, 'weights.f32') })
+  await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
+    key,
+    body: formOf(update(0), {}, 'weights.f32'),
+  })
   const svc = async (...argv: string[]) =>
     runInProcess(argv, {
       env: { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl },

@@ -117,6 +117,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       },
     ],
   },
+  { name: 'logout', summary: 'sign out of a service', load: () => import('./login/logout.command.ts') },
   { name: 'agent', summary: 'run a training device in the foreground', load: () => import('./agent/agent.command.ts') },
   {
     name: 'add',

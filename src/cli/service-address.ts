@@ -15,7 +15,10 @@ export const parseApiBase = (text: string, source: string): string => {
 const isLoopback = (url: URL): boolean =>
   url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname)
 
-/** Whether a key made by one address may be sent to the other: the same origin, or both on this machine. */
+/** Whether a key made by one address may be sent to the other. Another port is another program, on this machine too. */
+export const isSameOrigin = (one: string, other: string): boolean => new URL(one).origin === new URL(other).origin
+
+/** Whether settings made for one address hold for the other: the same origin, or both on this machine. */
 export const isSameService = (one: string, other: string): boolean => {
   const [left, right] = [new URL(one), new URL(other)]
   return left.origin === right.origin || (isLoopback(left) && isLoopback(right))

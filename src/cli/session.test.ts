@@ -1,4 +1,4 @@
-import { chmod, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
@@ -41,6 +41,52 @@ it('takes the key from the environment before the one that login kept', async ()
   expect(await other.apiKey('http://a')).toEqual({ key: 'given', source: 'SERVICE_API_KEY' })
 })
 
+it.each([
+  ['https://a.example.org', 'https://b.example.org'],
+  ['https://a.example.org', 'http://a.example.org'],
+  ['http://127.0.0.1:8000', 'http://127.0.0.1:9000'],
+  ['http://127.0.0.1:8000', 'http://localhost:8000'],
+])('sends a key of %s never to %s', async (one, other) => {
+  const session = await open({ SERVICE_API_BASE: other })
+  await session.home.saveCredentials({ apiKey: 'kept', orgId: null, apiBase: one })
+  expect(await session.apiKey(other)).toBeNull()
+  await expect(session.signedIn({})).rejects.toMatchObject({ message: expect.stringContaining(one) })
+})
+
+it('keeps a key for every address, and signs in to the last one unless told otherwise', async () => {
+  const { home, apiBase, apiKey } = await open()
+  const [a, b] = ['https://a.example.org', 'https://b.example.org/tributary']
+  await home.saveCredentials({ apiKey: 'key-a', orgId: 'acme', apiBase: a })
+  await home.saveCredentials({ apiKey: 'key-b', orgId: null, apiBase: b })
+  expect(await home.signedInTo()).toEqual([b, a])
+  expect([(await apiKey(a))?.key, (await apiKey(b))?.key, await apiBase(undefined)]).toEqual(['key-a', 'key-b', b])
+  await home.saveCredentials({ apiKey: 'new-a', orgId: null, apiBase: a })
+  expect(await home.signedInTo()).toEqual([a, b])
+  expect(await home.credentials(a)).toEqual({ apiKey: 'new-a', orgId: null, apiBase: a })
+  expect([await home.removeCredentials(a), await home.removeCredentials(a)]).toEqual([true, false])
+  expect(await home.signedInTo()).toEqual([b])
+})
+
+it('takes a key that was kept without an address for one of the default address', async () => {
+  const session = await open()
+  await mkdir(session.home.folder, { recursive: true })
+  await writeFile(session.home.credentialsPath, '{"api_key":"old","org_id":null}')
+  expect((await session.apiKey('http://127.0.0.1:8000'))?.key).toBe('old')
+  expect(await session.apiKey('https://elsewhere.example')).toBeNull()
+})
+
+it.each(['sk_live_a\nb', 'a b', 'schlüssel', 'a\tb', 'a…'])(
+  'refuses SERVICE_API_KEY=%j and does not show it',
+  async (key) => {
+    const session = await open({ SERVICE_API_KEY: key })
+    const failure = await session.apiKey('http://a').catch((error: Error) => error)
+    expect(failure).toMatchObject({
+      message: 'The key in SERVICE_API_KEY holds characters that no key has, such as a line break or a space.',
+    })
+    expect(String(failure)).not.toContain(key)
+  },
+)
+
 it('never sends a kept key to another service', async () => {
   const session = await open()
   await session.home.saveCredentials({ apiKey: 'kept', orgId: null, apiBase: 'https://a.example.org' })
@@ -63,7 +109,7 @@ it('keeps its files for their owner only, also where a file was open to others b
   )
   expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600])
   expect(await home.config()).toEqual(config('http://a'))
-  expect(await home.credentials()).toEqual({ apiKey: 'k', orgId: 'acme', apiBase: 'http://a' })
+  expect(await home.credentials('http://a')).toEqual({ apiKey: 'k', orgId: 'acme', apiBase: 'http://a' })
 })
 
 it.each([
@@ -75,7 +121,7 @@ it.each([
   const folder = await emptyFolder()
   const { home } = await open({}, folder)
   await writeFile(home.credentialsPath, text)
-  await expect(home.credentials()).rejects.toMatchObject({
+  await expect(home.credentials('http://a')).rejects.toMatchObject({
     message: `${home.credentialsPath} is damaged: ${why}`,
     advice: 'Sign in again, which replaces it: svc login',
   })

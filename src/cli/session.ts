@@ -1,9 +1,9 @@
 import { type Connection, connect } from './connection.ts'
-import { Failure } from './failure.ts'
+import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
 import type { Io } from './io.ts'
 import { createOutput, type Output } from './output.ts'
-import { DEFAULT_API_BASE, isSameService, parseApiBase } from './service-address.ts'
+import { DEFAULT_API_BASE, parseApiBase } from './service-address.ts'
 
 /** What every command has at hand. */
 export interface Session {
@@ -24,6 +24,15 @@ export interface ConnectOptions {
   readonly patienceMs?: number
 }
 
+/** What a header can hold: a line break would be refused by fetch, in words that show the key. */
+const requireHeaderText = (key: string, source: string): string => {
+  if (/^[\x21-\x7e]+$/.test(key)) return key
+  throw wrongUsage(
+    `The key in ${source} holds characters that no key has, such as a line break or a space.`,
+    'Copy the whole key and nothing else: sk_live_ and 32 letters or digits.',
+  )
+}
+
 export const createSession = (io: Io): Session => {
   const home = openHome(io)
   const out = createOutput(io)
@@ -32,16 +41,16 @@ export const createSession = (io: Io): Session => {
   const apiBase: Session['apiBase'] = async (option) => {
     if (option !== undefined) return parseApiBase(option, '--api-base')
     if (env.SERVICE_API_BASE) return parseApiBase(env.SERVICE_API_BASE, 'SERVICE_API_BASE')
-    return (await home.config())?.apiBase ?? (await home.credentials())?.apiBase ?? DEFAULT_API_BASE
+    return (await home.config())?.apiBase ?? (await home.signedInTo())[0] ?? DEFAULT_API_BASE
   }
 
   const apiKey: Session['apiKey'] = async (base) => {
-    if (env.SERVICE_API_KEY) return { key: env.SERVICE_API_KEY.trim(), source: 'SERVICE_API_KEY' }
-    const kept = await home.credentials()
-    if (kept === null) return null
+    const given = env.SERVICE_API_KEY?.trim()
+    if (given) return { key: requireHeaderText(given, 'SERVICE_API_KEY'), source: 'SERVICE_API_KEY' }
     // A key is never sent to another service than the one that made it.
-    if (kept.apiBase !== null && !isSameService(kept.apiBase, base)) return null
-    return { key: kept.apiKey, source: home.credentialsPath }
+    const kept = await home.credentials(base)
+    if (kept === null) return null
+    return { key: requireHeaderText(kept.apiKey, home.credentialsPath), source: home.credentialsPath }
   }
 
   return {
@@ -55,8 +64,8 @@ export const createSession = (io: Io): Session => {
       const baseUrl = await apiBase(options.apiBase)
       const found = await apiKey(baseUrl)
       if (found === null) {
-        const elsewhere = (await home.credentials())?.apiBase ?? null
-        const [where, to] = elsewhere === null ? ['', ''] : [` there, but to ${elsewhere}`, ` --api-base ${baseUrl}`]
+        const elsewhere = (await home.signedInTo()).join(', ')
+        const [where, to] = elsewhere === '' ? ['', ''] : [` there, but to ${elsewhere}`, ` --api-base ${baseUrl}`]
         throw new Failure(`This needs an API key of ${baseUrl}, and you are not signed in${where}.`, {
           advice: `Sign in with: svc login${to}. Or set SERVICE_API_KEY.`,
         })

@@ -41,8 +41,8 @@ export const orgFor = async (
   if (option !== undefined) return option
   const config = await session.home.config()
   if (config !== null && isSameService(config.apiBase, baseUrl)) return config.orgId
-  const kept = await session.home.credentials()
-  if (kept?.orgId && kept.apiBase !== null && isSameService(kept.apiBase, baseUrl)) return kept.orgId
+  const kept = await session.home.credentials(baseUrl)
+  if (kept?.orgId) return kept.orgId
   throw new Failure('It is not clear for which organisation.', {
     advice: 'Name it with --org, or create one with: svc init <org_name>',
   })

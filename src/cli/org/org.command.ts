@@ -9,7 +9,7 @@ import { orgFields } from './org-fields.ts'
 const settingsOf = async (session: Session): Promise<OrgConfig> => {
   const config = await session.home.config()
   if (config !== null) return config
-  const orgId = (await session.home.credentials())?.orgId ?? null
+  const orgId = (await session.home.credentials(await session.apiBase(undefined)))?.orgId ?? null
   if (orgId === null) {
     throw new Failure('No organisation is set up here.', { advice: 'Create one with: svc init <org_name>' })
   }

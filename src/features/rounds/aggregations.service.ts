@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Receipt } from '../../aggregation/receipt.ts'
+import { compareIds, type Receipt } from '../../aggregation/receipt.ts'
 import type { Database } from '../../db/open.ts'
 import type { Caller } from '../../domain/access.ts'
 import { conflict, ServiceError } from '../../domain/errors.ts'
@@ -226,11 +226,15 @@ const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: Combin
   }
 }
 
+/** By user-chosen id, and where organizations have the same, by internal id: one order for one set of updates. */
+const byDevice = (a: Delivered[number], b: Delivered[number]): number =>
+  compareIds(a.deviceName, b.deviceName) || compareIds(a.update.deviceId, b.update.deviceId)
+
 /** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
 const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {
   let sum = 0
   let samples = 0
-  for (const { update } of [...delivered].sort((a, b) => (a.deviceName < b.deviceName ? -1 : 1))) {
+  for (const { update } of [...delivered].sort(byDevice)) {
     const value = figure(update)
     if (value === null) continue
     sum += value * update.numSamples

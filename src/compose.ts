@@ -142,8 +142,8 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     tidy: () => clockwork.wake('retention'),
     async close() {
       changes.close()
-      await app.close()
       await foundation.closeAccounting()
+      await app.close()
       await clockwork.stop()
       await keys.flushUses()
       await foundation.close()

@@ -31,15 +31,15 @@ export class Turns<T extends { readonly key: string }> {
     if (queue.size === 0) this.#queues.delete(org)
   }
 
-  /** The oldest one of the organization whose turn it is. */
-  next(): T | undefined {
+  /** The oldest one of the organization whose turn it is, of those that are not `except`ed. */
+  next(except: { has(org: string): boolean } = new Set()): { readonly org: string; readonly item: T } | undefined {
     for (const [org, queue] of this.#queues) {
-      for (const item of queue.values()) {
-        this.#queues.delete(org)
-        this.#queues.set(org, queue)
-        this.remove(org, item)
-        return item
-      }
+      const item = except.has(org) ? undefined : queue.values().next().value
+      if (item === undefined) continue
+      this.#queues.delete(org)
+      this.#queues.set(org, queue)
+      this.remove(org, item)
+      return { org, item }
     }
     return undefined
   }

@@ -54,7 +54,7 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
   const partials = await openPartialFiles(blobsFolder)
   const workers = surroundings.workers ?? new AggregationWorkers()
   const accounting = surroundings.accounting ?? new Accounting()
-  /** Whoever waits for an answer is told that the service is shutting down. */
+  /** Whoever waits for an answer is told to try again: a queue of questions would keep the service from ending. */
   const closeAccounting = async (): Promise<void> => {
     if (surroundings.accounting === undefined) await accounting.close()
   }

@@ -4,7 +4,7 @@ import { createCompositions } from './composition.ts'
 import { fourierOf } from './fft.ts'
 import { gaussianDelta, gaussianEpsilon } from './gaussian.ts'
 import { lossGrid } from './loss-grid.ts'
-import { grouped, type NoisySteps, requireNoisySteps } from './mechanism.ts'
+import { asCounted, grouped, type NoisySteps, requireDelta, requireNoisySteps } from './mechanism.ts'
 import { createMoments } from './moments.ts'
 import { MOST_ROUNDS, noiseForEpsilon, roundsLeft } from './planning.ts'
 import { epsilonOfPld } from './pld.ts'
@@ -333,4 +333,18 @@ it('a Fourier transform turns a shifted impulse into a turning phase, and back',
   fourier.inverse(re, im)
   expect([...re].every((x, k) => Math.abs(x - (k === 3 ? 2 : 0)) < 1e-14)).toBe(true)
   expect([...im].every((y) => Math.abs(y) < 1e-14)).toBe(true)
+})
+
+it.each([0, 1, -1, Number.NaN, Number.POSITIVE_INFINITY])('a delta of %d is refused', (delta) => {
+  expect(() => requireDelta(delta)).toThrow('target_delta must be above 0 and below 1.')
+})
+
+it('the ends of every range are taken', () => {
+  for (const delta of [5e-324, 1 - 2 ** -53]) requireDelta(delta)
+  requireNoisySteps(steps(1e-9, 5e-324, 1))
+  requireNoisySteps(steps(Number.MAX_VALUE, 1, Number.MAX_SAFE_INTEGER))
+  expect(() => requireNoisySteps(steps(0.99e-9, 1))).toThrow('noise_multiplier 9.9e-10 is below 1e-9')
+  expect(() => requireNoisySteps(steps(1, 1, Number.MAX_SAFE_INTEGER + 1))).toThrow('num_steps must be a whole number')
+  expect(asCounted(steps(0.01, 1e-9, 7))).toEqual(steps(0.01, 1e-9, 7))
+  expect(asCounted(steps(1e6, 1, 7))).toEqual(steps(1e6, 1, 7))
 })

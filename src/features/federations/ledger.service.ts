@@ -1,7 +1,7 @@
 import type { Accounting, Asker } from '../../accounting/accounting.ts'
 import type { Database, Executor } from '../../db/open.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { PrivacyLoss } from '../../domain/privacy/accountant.ts'
+import { type PrivacyLoss, privacyLoss } from '../../domain/privacy/accountant.ts'
 import { grouped, type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
 import type { LedgerStore } from './ledger.store.ts'
 
@@ -54,6 +54,7 @@ export const createLedger = (parts: {
   ): Promise<PrivacyLoss> => {
     requireDelta(delta)
     for (const steps of more) requireNoisySteps(steps)
+    if (spent.length + more.length === 0) return Promise.resolve(privacyLoss([], delta))
     return accounting.ask<'loss'>(asker, { kind: 'loss', spent: grouped(spent), more: grouped(more), delta, enough })
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { strategySettings } from '../domain/strategy-settings.ts'
-import { noiseShares } from './clipped-mean.ts'
+import { gridOf, noiseShares } from './clipped-mean.ts'
 import { aggregateFiles } from './engine.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
 import type { PrivacyPlan } from './job.ts'
@@ -20,6 +20,7 @@ const plan = (parts: Partial<PrivacyPlan> = {}): PrivacyPlan => ({
   noiseMultiplier: 0,
   denominator: 4,
   noiseSeed: SEED,
+  hardened: false,
   adaptive: null,
   ...parts,
 })
@@ -80,6 +81,34 @@ describe('a private round', () => {
     const first = await bytes(plan({ noiseMultiplier: 1 }))
     expect(await bytes(plan({ noiseMultiplier: 1 }), 77)).toEqual(first)
     expect(await bytes(plan({ noiseMultiplier: 1, noiseSeed: '5a'.repeat(32) }))).not.toEqual(first)
+  })
+
+  it('draws four numbers for one, and rounds the noisy sum to a grid that depends on the noise alone', async () => {
+    await aggregateFiles(job(plan({ noiseMultiplier: 2, hardened: true })))
+    const source = new GaussianNoise(SEED)
+    const half = (place: number, at: number): number =>
+      [NOISE.elements, NOISE.second, NOISE.third, NOISE.fourth].reduce((sum, purpose) => {
+        const target = new Float64Array(2)
+        source.fill(target, purpose, place)
+        return sum + target[at]! / 2
+      }, 0)
+    // The standard deviation is 10: the grid is 2^3 / 2^20.
+    const grid = 2 ** -17
+    expect(gridOf(10)).toBe(grid)
+    const { w, b } = valuesIn(files.path('out'))
+    const sums = [...w!, ...b!].map((value, i) => (Number(value) - (i < 2 ? 1 : 0)) * 4)
+    const clipped = [3, 3, 8]
+    for (const [i, sum] of sums.entries()) {
+      expect(Number.isInteger(sum / grid)).toBe(true)
+      expect(Math.abs(sum - (clipped[i]! + 10 * half(i < 2 ? 0 : 1, i % 2)))).toBeLessThanOrEqual(grid / 2)
+    }
+  })
+
+  it('has a grid for any noise that is a number, and none where a grid would lose the sum', () => {
+    expect(gridOf(1)).toBe(2 ** -20)
+    expect(gridOf(0.99)).toBe(2 ** -21)
+    expect(gridOf(1e9 * 1e6)).toBe(2 ** 29)
+    for (const none of [0, 1e-320, Number.NaN, Number.POSITIVE_INFINITY]) expect(gridOf(none)).toBe(0)
   })
 
   it('hands the noisy mean change to the optimiser on the server', async () => {

@@ -27,23 +27,39 @@ export const noiseShares = (plan: PrivacyPlan): { readonly sum: number; readonly
   return { sum: (noiseMultiplier ** -2 - (2 * count) ** -2) ** -0.5, count }
 }
 
+/** Two to the -20th of the noise's standard deviation, at most. */
+const GRID_BITS = 20
+
+/**
+ * The power of two to multiples of which the noisy sum is rounded; 0 where there is no noise, or it is out of range. It depends
+ * on nothing that a device sent, so that rounding to it is post-processing, and takes away low bits of the sum.
+ */
+export const gridOf = (deviation: number): number => {
+  const grid = 2 ** (Math.floor(Math.log2(deviation)) - GRID_BITS)
+  return deviation > 0 && Number.isFinite(grid) && Number.isFinite(1 / grid) ? grid : 0
+}
+
 /**
  * w_t + (sum of clipped changes + N(0, (z C)^2)) / m, the Gaussian mechanism on the sum of updates with user-level
  * sensitivity C: each change w_k - w_t is scaled to an L2 norm of at most C over all float tensors, all count the same,
  * and the denominator m is fixed (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models",
  * section 2). Integer tensors keep the global model's values. The noise is a function of the plan's seed.
  *
- * Caveat: noise and sum are floating-point numbers, whose gaps an adversary could exploit (Mironov 2012, "On
- * Significance of the Least Significant Bits for Differential Privacy"). Rounding to the model's type afterwards is
- * post-processing and does no harm, but is no proof against that attack either.
+ * Noise and sum are floating-point numbers, whose gaps an adversary could exploit (Mironov 2012, "On Significance of the Least
+ * Significant Bits for Differential Privacy"). Against that every number of the noise is made of four, and the noisy sum is
+ * rounded to a grid. It makes the attack harder and is no proof: that would take noise drawn from a discrete distribution, and
+ * a sum of integers (Canonne, Kamath and Steinke 2020).
  */
 export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, columns: number, row: number): Mean => {
   const shares = noiseShares(plan)
-  const { clipNorm, denominator, adaptive } = plan
+  const { clipNorm, denominator, adaptive, hardened } = plan
+  const deviation = shares.sum * clipNorm
+  const grid = hardened ? gridOf(deviation) : 0
   const noise = new GaussianNoise(plan.noiseSeed)
   const bytes = padded(columns) * 8
   const [global, update, moved] = [kernel.allocate(bytes), kernel.allocate(bytes), kernel.allocate(bytes)]
   const numbers = new Float64Array(columns)
+  const others = new Float64Array(hardened ? columns : 0)
   const squares = new Float64Array(rows)
   const vector = (address: number, length: number): Float64Array =>
     new Float64Array(kernel.bytes(address, 0).buffer, address, length)
@@ -77,10 +93,13 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
         kernel.addDelta(update, global, moved, length, factor(k))
       }
       const draws = numbers.subarray(0, length)
-      noise.fill(draws, NOISE.elements, place, start)
+      if (hardened) noise.fillWithFour(draws, others.subarray(0, length), place, start)
+      else noise.fill(draws, NOISE.elements, place, start)
       const [result, sum] = [vector(global, length), vector(moved, length)]
-      const deviation = shares.sum * clipNorm
-      for (let i = 0; i < length; i++) result[i]! += (sum[i]! + deviation * draws[i]!) / denominator
+      for (let i = 0; i < length; i++) {
+        const noisy = sum[i]! + deviation * draws[i]!
+        result[i]! += (grid === 0 ? noisy : Math.round(noisy / grid) * grid) / denominator
+      }
     },
     integers: (chunk) => {
       chunk.loadGlobal(row)

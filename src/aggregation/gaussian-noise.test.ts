@@ -85,6 +85,21 @@ describe('Gaussian noise from a seed', () => {
       )
   })
 
+  it('has the same moments where each number is made of four', () => {
+    const count = 100_000
+    const numbers = new Float64Array(count)
+    new GaussianNoise(SEED).fillWithFour(numbers, new Float64Array(count), 3)
+    const mean = (power: number): number => numbers.reduce((sum, x) => sum + x ** power, 0) / count
+    for (const [power, expected, variance] of [
+      [1, 0, 1],
+      [2, 1, 2],
+      [3, 0, 15],
+      [4, 3, 96],
+    ] as const)
+      expect(Math.abs(mean(power) - expected)).toBeLessThan(5 * Math.sqrt(variance / count))
+    expect([...numbers.slice(0, 4)]).not.toEqual(draw(4, 3))
+  })
+
   it('follows the normal distribution as closely as Kolmogorov and Smirnov ask', () => {
     const sorted = draw(50_000, 9).sort((a, b) => a - b)
     // Abramowitz and Stegun 26.2.17, absolute error below 7.5e-8.

@@ -3,7 +3,9 @@ import { badRequest } from '../domain/errors.ts'
 import { cosSinTurns, naturalLog } from './elementary.ts'
 
 /** What a stream of noise is for. One seed serves a round; no two purposes and no two tensors share a counter. */
-export const NOISE = { elements: 1, count: 2 } as const
+export const NOISE = { elements: 1, count: 2, second: 3, third: 4, fourth: 5 } as const
+
+const FOUR = [NOISE.elements, NOISE.second, NOISE.third, NOISE.fourth] as const
 
 const BLOCK = 16
 const ZEROS = new Uint8Array(16_384 * BLOCK)
@@ -41,6 +43,19 @@ export class GaussianNoise {
         target[at] = radius * cos
         if (at + 1 < target.length) target[at + 1] = radius * sin
       }
+    }
+  }
+
+  /**
+   * Standard normal numbers that are half the sum of four each: who looks for the gaps between the values that one draw can
+   * take would have to guess all four (Holohan and Braghin 2021, "Secure Random Sampling in Differential Privacy", section 4).
+   * `scratch` is as long as `target`.
+   */
+  fillWithFour(target: Float64Array, scratch: Float64Array, place: number, start = 0): void {
+    target.fill(0)
+    for (const purpose of FOUR) {
+      this.fill(scratch, purpose, place, start)
+      for (let i = 0; i < target.length; i++) target[i]! += scratch[i]! / 2
     }
   }
 

@@ -48,6 +48,8 @@ export interface PrivacyPlan {
   readonly denominator: number
   /** 32 bytes in hex, from the operating system's random source, secret, and never used for a second round. */
   readonly noiseSeed: string
+  /** Rounds of before version 1.1 drew one number for each element, and rounded nothing; their replays still do. */
+  readonly hardened: boolean
   /** Null: the clip norm stays. */
   readonly adaptive: AdaptiveClipping | null
 }

@@ -1,4 +1,4 @@
-/** Private rounds end at a fixed time, and show nothing that their noise does not cover. */
+/** Private rounds end at a fixed time. The loss and accuracy of earlier ones have been shown already: they stay. */
 export const privateRounds = {
   name: '0007-private-rounds',
   statements: [
@@ -6,9 +6,6 @@ export const privateRounds = {
     `alter table rounds add column closes_at timestamptz`,
     // Those that were started before and are still open: no update may bring their end nearer any more.
     `update rounds set closes_at = timeout_at, wanted_updates = null where privacy is not null and status = 'active'`,
-    `update rounds set accuracy = null, loss = null, screening = null where privacy is not null`,
-    `update models m set accuracy = null, loss = null from rounds r
-      where r.aggregated_model_id = m.id and r.privacy is not null`,
     // What an update counts for is one part of the denominator, however many came.
     `update rounds set receipt = jsonb_set(receipt, '{updates}', (
         select jsonb_agg(u || jsonb_build_object('weight', 1 / (privacy->>'denominator')::float8) order by place)

@@ -101,7 +101,9 @@ export const createMembersStore = () => ({
           sum(u.local_loss * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_loss is not null), 0) as loss,
           max(u.created_at) as last_at
         from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
-        where r.federation_id = ${federationId} and r.status = 'completed' and r.privacy is null
+        where r.federation_id = ${federationId} and r.status = 'completed'
+          -- Of private rounds before version 1.1 this has been shown.
+          and coalesce(r.privacy->>'sampling', '') = ''
         group by d.org_id
       )
       select m.org_id, m.role, m.status, m.invited_at, m.joined_at, coalesce(c.rounds, 0) as rounds,

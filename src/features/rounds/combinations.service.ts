@@ -174,8 +174,9 @@ const privacyOf = (round: StoredRound): PrivacyPlan | null => {
   const { privacy, noiseSeed } = round
   if (privacy === null) return null
   if (noiseSeed === null) throw conflict("The seed of this round's noise was deleted with its updates.")
-  const { clipNorm, noiseMultiplier, denominator, adaptiveClip } = privacy
-  return { clipNorm, noiseMultiplier, denominator, noiseSeed, adaptive: adaptiveClip ? {} : null }
+  const { clipNorm, noiseMultiplier, denominator, adaptiveClip, noise } = privacy
+  const hardened = noise === 'sum-of-four'
+  return { clipNorm, noiseMultiplier, denominator, noiseSeed, hardened, adaptive: adaptiveClip ? {} : null }
 }
 
 const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: StagedBlob | null) => ({

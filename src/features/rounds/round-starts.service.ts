@@ -202,7 +202,7 @@ export const createRoundStarts = (parts: {
       // By itself: whoever books nothing in a federation's ledger is told at least that.
       const { epsilon, accountant } = await ledger.lossOf(wanted, { spent: [], more: [steps] }, delta)
       const sampling = { sampling: 'poisson', population, sampleRate, denominator: wanted.targetDevices } as const
-      const privacy = { ...wanted.privacy, ...sampling, delta, epsilon, accountant }
+      const privacy = { ...wanted.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const
       if (wanted.federationId === null) return work({ privacy, population, quote: null })
       return ledger.withQuote(wanted, wanted.federationId, steps, (quote) => work({ privacy, population, quote }))
     },

@@ -86,6 +86,8 @@ export interface RoundPrivacy {
   readonly sampling?: 'poisson'
   readonly population?: number
   readonly adaptiveClip: boolean
+  /** How its noise is made; absent in rounds of before version 1.1: one draw for each element. */
+  readonly noise?: 'sum-of-four'
   /** What the round costs by itself, at `delta`; absent in rounds of before it was written down. */
   readonly delta?: number
   readonly epsilon?: number

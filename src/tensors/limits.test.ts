@@ -1,0 +1,387 @@
+import { deflateRawSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { fixtureBytes } from '../../test/fixtures/weights/open.ts'
+import { ByteCursor } from './byte-cursor.ts'
+import { inflateMember, inflateStart } from './inflate.ts'
+import {
+  DEFAULT_LIMITS,
+  MAX_DEFLATE_RATIO,
+  MAX_DEFLATED_MEMBERS,
+  MAX_DIMENSIONS,
+  MAX_NAME_CHARACTERS,
+  MAX_NESTING,
+  MAX_NPY_HEADER,
+  MAX_PICKLE_BYTES,
+  MAX_PICKLE_DICTS,
+  MAX_PICKLE_OPCODES,
+  MAX_SAFETENSORS_HEADER,
+  MAX_TENSORS,
+  MAX_VIEW_FACTOR,
+  MAX_VIEW_SLACK,
+  MAX_VISITED_VALUES,
+  MAX_ZIP_DIRECTORY,
+  MAX_ZIP_MEMBERS,
+} from './limits.ts'
+import { npyHeaderLength } from './npy.ts'
+import { readNpz } from './npz.ts'
+import { unpickle } from './pickle.ts'
+import type { PickleValue } from './pickle-value.ts'
+import { readWeights } from './read-weights.ts'
+import { requireShape, requireSoundTensors, showName } from './shape.ts'
+import { bytesSource, viewOf } from './sources.ts'
+import { torchHost } from './torch-globals.ts'
+import { findWeights } from './torch-weights.ts'
+import type { ByteSource, Tensor } from './weight-file.ts'
+import { writeNpy } from './write-npz.ts'
+import { findDirectory } from './zip-directory.ts'
+
+/** The message that `work` throws; null where it throws nothing. */
+const complaint = (work: () => unknown): string | null => {
+  try {
+    work()
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+const run = (code: string | Uint8Array): PickleValue => {
+  const source = bytesSource(typeof code === 'string' ? Buffer.from(code, 'latin1') : code)
+  return unpickle(new ByteCursor(source, 0, source.size, 'The pickle'), torchHost())
+}
+
+describe('a pickle', () => {
+  it('may have protocol 5, and not 6', () => {
+    expect(run('\x80\x05N.')).toBeNull()
+    expect(complaint(() => run('\x80\x06N.'))).toBe('The pickle is damaged at byte 2: it uses the unknown protocol 6.')
+  })
+
+  it('may have so many steps', () => {
+    expect(run('N'.repeat(MAX_PICKLE_OPCODES - 1).concat('.'))).toBeNull()
+    expect(complaint(() => run('N'.repeat(MAX_PICKLE_OPCODES).concat('.')))).toContain('is too long to read')
+  })
+
+  it('may have so many bytes', () => {
+    const holding = (length: number) => {
+      const bytes = new Uint8Array(5 + length + 1)
+      bytes[0] = 0x42
+      viewOf(bytes).setUint32(1, length, true)
+      bytes[5 + length] = 0x2e
+      return bytes
+    }
+    expect(run(holding(MAX_PICKLE_BYTES - 5))).toHaveLength(MAX_PICKLE_BYTES - 5)
+    expect(complaint(() => run(holding(MAX_PICKLE_BYTES - 4)))).toContain('is too long to read')
+    expect(complaint(() => run(holding(MAX_PICKLE_BYTES)))).toContain('is too long to read')
+    expect(complaint(() => run(holding(MAX_PICKLE_BYTES + 1)))).toContain(
+      `it holds a value of ${MAX_PICKLE_BYTES + 1} bytes`,
+    )
+  })
+
+  it('may have so many dicts and sets together', () => {
+    expect(run(`${'}0'.repeat(MAX_PICKLE_DICTS - 1)}\x8f.`)).toEqual(new Set())
+    expect(complaint(() => run(`${'}0'.repeat(MAX_PICKLE_DICTS)}\x8f.`))).toContain(
+      `holds more than ${MAX_PICKLE_DICTS} dicts or sets`,
+    )
+    expect(complaint(() => run(`${'\x8f0'.repeat(MAX_PICKLE_DICTS)}(\x91.`))).toContain('dicts or sets')
+  })
+
+  it('may call for so many ordered dicts, of so many pairs together', () => {
+    const callable = { kind: 'callable', name: 'collections.OrderedDict' } as const
+    const pairs = (count: number): PickleValue => Array.from({ length: count }, () => [1, 2])
+    expect(torchHost().call(callable, [pairs(MAX_VISITED_VALUES)])).toEqual(new Map([[1, 2]]))
+    expect(complaint(() => torchHost().call(callable, [pairs(MAX_VISITED_VALUES + 1)]))).toBe(
+      'The pickle copies more than any weight file needs.',
+    )
+    const host = torchHost()
+    for (let n = 0; n < MAX_PICKLE_DICTS; n++) host.call(callable, [])
+    expect(complaint(() => host.call(callable, []))).toBe(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
+  })
+
+  it('may have lines of 1,000 bytes, and whole numbers of 64', () => {
+    const line = (length: number) => {
+      const source = bytesSource(Buffer.from(`${'a'.repeat(length)}\n`))
+      return new ByteCursor(source, 0, source.size, 'It').line()
+    }
+    expect(line(1000)).toHaveLength(1000)
+    expect(complaint(() => line(1001))).toBe('It has a line that never ends, at byte 1001.')
+    expect(run(`\x8a\x40\x01${'\0'.repeat(63)}.`)).toBe(1)
+    expect(complaint(() => run(`\x8a\x41\x01${'\0'.repeat(64)}.`))).toContain('a whole number of more than 64 bytes')
+  })
+})
+
+const TENSOR = {
+  kind: 'tensor',
+  storage: {
+    kind: 'storage',
+    key: '0',
+    type: { kind: 'type', torchName: 'float32', dtype: 'f32', bytes: 4 },
+    elements: 1,
+    offset: 0,
+  },
+  type: { kind: 'type', torchName: 'float32', dtype: 'f32', bytes: 4 },
+  offset: 0,
+  shape: [1],
+  strides: [1],
+} as unknown as PickleValue
+
+describe('a checkpoint', () => {
+  it('may hold so many values', () => {
+    const holding = (plain: number): PickleValue => [...new Array<number>(plain).fill(0), TENSOR]
+    expect(findWeights(holding(MAX_VISITED_VALUES - 2))).toHaveLength(1)
+    expect(complaint(() => findWeights(holding(MAX_VISITED_VALUES - 1)))).toContain('more values than any model needs')
+  })
+
+  it('may nest so deep', () => {
+    const nested = (levels: number): PickleValue => (levels === 0 ? TENSOR : [nested(levels - 1)])
+    expect(findWeights(nested(MAX_NESTING))).toHaveLength(1)
+    expect(complaint(() => findWeights(nested(MAX_NESTING + 1)))).toContain(`nests deeper than ${MAX_NESTING} levels`)
+  })
+
+  it('may spell names of so many characters', () => {
+    const named = (length: number): PickleValue =>
+      new Map<PickleValue, PickleValue>([
+        ['a'.repeat(length), TENSOR],
+        ['b', TENSOR],
+      ])
+    expect(findWeights(named(MAX_NAME_CHARACTERS))).toHaveLength(2)
+    expect(complaint(() => findWeights(named(MAX_NAME_CHARACTERS + 1)))).toContain('more values than any model needs')
+  })
+})
+
+const tensor = (name: string, elements = 1): Tensor => ({
+  name,
+  dtype: 'u8',
+  shape: [elements],
+  strides: [1],
+  byteOffset: 0,
+  bigEndian: false,
+  deflated: null,
+})
+
+describe('a file', () => {
+  it('may have so many tensors', () => {
+    const many = Array.from({ length: MAX_TENSORS }, (_, n) => tensor(String(n), 0))
+    expect(complaint(() => requireSoundTensors(many, 0))).toBeNull()
+    expect(complaint(() => requireSoundTensors([...many, tensor('x', 0)], 0))).toBe(
+      `The file holds ${MAX_TENSORS + 1} tensors; at most ${MAX_TENSORS} are read.`,
+    )
+  })
+
+  it('may name them in so many characters, each once', () => {
+    const half = 'n'.repeat(MAX_NAME_CHARACTERS / 2)
+    expect(complaint(() => requireSoundTensors([tensor(half), tensor(`m${half.slice(1)}`)], 2))).toBeNull()
+    expect(complaint(() => requireSoundTensors([tensor(half), tensor(`m${half}`)], 2))).toBe(
+      'The names of the tensors are longer than any model needs.',
+    )
+    expect(complaint(() => requireSoundTensors([tensor('a'), tensor('a')], 2))).toBe(
+      'The file holds two tensors named "a".',
+    )
+  })
+
+  it('may claim so many bytes by views, deflated ones left out', () => {
+    const most = MAX_VIEW_FACTOR * 10 + MAX_VIEW_SLACK
+    const deflated = { ...tensor('z', 10), deflated: { offset: 0, compressedSize: 1, size: 10 } }
+    expect(complaint(() => requireSoundTensors([tensor('a', most), deflated], 10))).toBeNull()
+    expect(complaint(() => requireSoundTensors([tensor('a', most), tensor('b')], 10))).toBe(
+      `The tensors claim ${most + 1} bytes out of a file of 10: too many views share the same storage. ` +
+        'Call .contiguous() on expanded tensors before saving.',
+    )
+  })
+
+  it('may have tensors of so many dimensions and elements', () => {
+    const ones = (count: number): number[] => Array.from({ length: count }, () => 1)
+    expect(requireShape(ones(MAX_DIMENSIONS), 'w')).toHaveLength(MAX_DIMENSIONS)
+    expect(complaint(() => requireShape(ones(MAX_DIMENSIONS + 1), 'w'))).toContain('at most 64 sizes')
+    expect(requireShape([2 ** 50 - 1, 0], 'w')).toEqual([2 ** 50 - 1, 0])
+    expect(complaint(() => requireShape([2 ** 50, 0], 'w'))).toContain('more elements than can be counted')
+  })
+
+  it('shows names of 120 characters whole, and longer ones cut', () => {
+    expect(showName('n'.repeat(120))).toBe(`"${'n'.repeat(120)}"`)
+    expect(showName('n'.repeat(121))).toBe(`"${'n'.repeat(117)}..."`)
+  })
+})
+
+describe('a safetensors header', () => {
+  it('may have so many bytes', () => {
+    const padded = (length: number): Uint8Array => {
+      const bytes = new Uint8Array(8 + length + 4).fill(0x20)
+      viewOf(bytes).setBigUint64(0, BigInt(length), true)
+      bytes.set(Buffer.from('{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'), 8)
+      return bytes
+    }
+    expect(readWeights(bytesSource(padded(MAX_SAFETENSORS_HEADER))).tensors).toHaveLength(1)
+    expect(complaint(() => readWeights(bytesSource(padded(MAX_SAFETENSORS_HEADER + 1))))).toBe(
+      `The safetensors header has ${MAX_SAFETENSORS_HEADER + 1} bytes; at most ${MAX_SAFETENSORS_HEADER} are read.`,
+    )
+  })
+
+  it('may nest three levels and not four', () => {
+    const file = (json: string): Uint8Array => {
+      const bytes = new Uint8Array(8 + json.length)
+      viewOf(bytes).setBigUint64(0, BigInt(json.length), true)
+      bytes.set(Buffer.from(json), 8)
+      return bytes
+    }
+    expect(complaint(() => readWeights(bytesSource(file('{"__metadata__":{"a":["{[:"]}}'))))).toContain('no tensors')
+    expect(complaint(() => readWeights(bytesSource(file('{"__metadata__":{"a":[[]]}}'))))).toContain('nests or repeats')
+  })
+})
+
+describe('an .npy header', () => {
+  it('may have so many bytes', () => {
+    const head = (length: number): Uint8Array => {
+      const bytes = Uint8Array.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 2, 0, 0, 0, 0, 0])
+      viewOf(bytes).setUint32(8, length, true)
+      return bytes
+    }
+    expect(npyHeaderLength(head(MAX_NPY_HEADER - 12), 'a')).toBe(MAX_NPY_HEADER)
+    expect(complaint(() => npyHeaderLength(head(MAX_NPY_HEADER - 11), 'a'))).toBe(
+      `Array "a" has a header of ${MAX_NPY_HEADER + 1} bytes; that is no weight.`,
+    )
+  })
+})
+
+describe('a deflated member', () => {
+  const content = writeNpy({ name: '', dtype: 'u8', shape: [300], data: new Uint8Array(300).fill(7) })
+  const packed = deflateRawSync(content)
+  const member = (size: number) => ({ offset: 0, compressedSize: packed.length, size })
+  const entry = (n: number, size = content.length, compressedSize = packed.length) =>
+    ({ name: `${n}.npy`, method: 'deflated', dataOffset: 0, compressedSize, size, crc: 0, crcOffsets: [] }) as const
+
+  it('is inflated to its declared size, and not a byte further', () => {
+    expect(inflateMember(bytesSource(packed), member(content.length), 'a')).toEqual(content)
+    for (const size of [content.length - 1, content.length + 1, 0])
+      expect(complaint(() => inflateMember(bytesSource(packed), member(size), 'a'))).toBe(
+        `Array "a" does not inflate to the ${size} bytes that its archive declares.`,
+      )
+  })
+
+  it('gives its first bytes: no more than asked for, than declared, or than there are', () => {
+    const start = (length: number, size: number) => inflateStart(bytesSource(packed), member(size), length, 'a')
+    expect(start(100, content.length)).toEqual(content.subarray(0, 100))
+    expect(start(10_000, 200)).toEqual(content.subarray(0, 200))
+    expect(start(10_000, 10_000)).toEqual(content)
+    expect(start(0, content.length)).toEqual(new Uint8Array(0))
+  })
+
+  it('stops inflating a bomb soon after its declared size', () => {
+    const bomb = deflateRawSync(new Uint8Array(64 * 1024 * 1024))
+    let read = 0
+    const source: ByteSource = {
+      size: bomb.length,
+      read: (offset, length) => {
+        read += length
+        return bomb.subarray(offset, offset + length)
+      },
+    }
+    const claimed = { offset: 0, compressedSize: bomb.length, size: 1000 }
+    expect(complaint(() => inflateMember(source, claimed, 'a'))).toContain('does not inflate to the 1000 bytes')
+    expect(read).toBe(16 * 1024)
+    read = 0
+    expect(inflateStart(source, { ...claimed, size: 2 ** 26 }, 256, 'a')).toHaveLength(256)
+    expect(read).toBe(512)
+  })
+
+  it('may claim so much of what it is packed in', () => {
+    const claiming = (size: number) => () => readNpz(bytesSource(packed), [entry(0, size, 10)], DEFAULT_LIMITS)
+    expect(complaint(claiming(10 * MAX_DEFLATE_RATIO))).not.toContain('no honest compression')
+    expect(complaint(claiming(10 * MAX_DEFLATE_RATIO + 1))).toContain('which no honest compression does')
+  })
+
+  it('may be one of so many, and claim so much with the others', () => {
+    const many = Array.from({ length: MAX_DEFLATED_MEMBERS }, (_, n) => entry(n))
+    expect(readNpz(bytesSource(packed), many, DEFAULT_LIMITS).tensors).toHaveLength(MAX_DEFLATED_MEMBERS)
+    expect(complaint(() => readNpz(bytesSource(packed), [...many, entry(-1)], DEFAULT_LIMITS))).toBe(
+      `The .npz has ${MAX_DEFLATED_MEMBERS + 1} compressed arrays. Save them uncompressed (numpy.savez).`,
+    )
+    const both = 2 * content.length
+    expect(readNpz(bytesSource(packed), many.slice(0, 2), { maxInflatedBytes: both }).tensors).toHaveLength(2)
+    expect(complaint(() => readNpz(bytesSource(packed), many.slice(0, 2), { maxInflatedBytes: both - 1 }))).toContain(
+      `claim to inflate to ${both} bytes; at most ${both - 1} are read`,
+    )
+  })
+})
+
+describe('a zip archive', () => {
+  /** Zeroes, then an end in zip64 that counts `count` members in a directory of `size` bytes from byte 0 on. */
+  const wide = (count: number, size: number): ByteSource => {
+    const tail = new Uint8Array(56 + 20 + 22)
+    const view = viewOf(tail)
+    view.setUint32(0, 0x06064b50, true)
+    view.setBigUint64(32, BigInt(count), true)
+    view.setBigUint64(40, BigInt(size), true)
+    view.setUint32(56, 0x07064b50, true)
+    view.setBigUint64(64, BigInt(size), true)
+    view.setUint32(76, 0x06054b50, true)
+    return {
+      size: size + tail.length,
+      read: (offset, length) => {
+        const bytes = new Uint8Array(length)
+        for (let i = 0; i < length; i++) bytes[i] = tail[offset + i - size] ?? 0
+        return bytes
+      },
+    }
+  }
+
+  it('may have so many members and so large a directory', () => {
+    for (const [count, size] of [
+      [MAX_ZIP_MEMBERS, 100_000],
+      [1, MAX_ZIP_DIRECTORY],
+    ] as const)
+      expect(findDirectory(wide(count, size))).toEqual({ count, size, offset: 0 })
+    expect(complaint(() => findDirectory(wide(MAX_ZIP_MEMBERS + 1, 100_000)))).toContain('at most 200000 are read')
+    expect(complaint(() => findDirectory(wide(1, MAX_ZIP_DIRECTORY + 1)))).toContain('at most 200000 are read')
+  })
+
+  const end = (comment: number, said = comment): Uint8Array => {
+    const bytes = new Uint8Array(22 + comment)
+    viewOf(bytes).setUint32(0, 0x06054b50, true)
+    viewOf(bytes).setUint16(20, said, true)
+    return bytes
+  }
+
+  it('ends with its record and a comment of the length that the record says', () => {
+    const none = { count: 0, size: 0, offset: 0 }
+    for (const comment of [0, 1, 0xffff]) expect(findDirectory(bytesSource(end(comment)))).toEqual(none)
+    for (const bytes of [end(5, 4), end(5, 6), end(0, 1), end(0).subarray(1), new Uint8Array(30), new Uint8Array(3)])
+      expect(complaint(() => findDirectory(bytesSource(bytes)))).toContain(
+        'its directory at the end of the file is missing',
+      )
+    // A comment that looks like the record is none, unless it fits itself.
+    const misleading = end(60)
+    misleading.set(end(0, 3), 30)
+    expect(findDirectory(bytesSource(misleading))).toEqual(none)
+    // Behind more than the longest comment, a record is not looked for.
+    const far = new Uint8Array(22 + 0xffff + 1)
+    far.set(end(0, 0xffff))
+    expect(complaint(() => findDirectory(bytesSource(far)))).toContain('is missing')
+  })
+
+  it('has its wide end where the locator says, or is refused', () => {
+    const source = wide(1, 0)
+    const bytes = source.read(0, source.size)
+    viewOf(bytes).setUint32(0, 1, true)
+    expect(complaint(() => findDirectory(bytesSource(bytes)))).toContain('its zip64 end record is missing')
+    viewOf(bytes).setBigUint64(64, 50n, true)
+    expect(complaint(() => findDirectory(bytesSource(bytes)))).toContain('the zip64 end record needs bytes 50 to 106')
+  })
+})
+
+describe('the old form of PyTorch', () => {
+  it('is refused when the file ends before its last storage does', () => {
+    const bytes = fixtureBytes('cases/tied_legacy.pt')
+    expect(readWeights(bytesSource(bytes)).tensors).not.toHaveLength(0)
+    for (const missing of [1, 4, 24])
+      expect(complaint(() => readWeights(bytesSource(bytes.subarray(0, bytes.length - missing))))).toBe(
+        `Storage "${storageKey(bytes)}" should have 6 elements; it claims 6, and ${24 - missing} bytes follow. ` +
+          'Send the whole file again.',
+      )
+  })
+})
+
+/** The one key in the list of storages, which stands before their counts. */
+const storageKey = (bytes: Uint8Array): string => {
+  const text = new TextDecoder('latin1').decode(bytes.subarray(0, bytes.length - 32))
+  return /(\d+)q.a\.$/.exec(text)![1]!
+}

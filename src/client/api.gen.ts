@@ -12885,7 +12885,7 @@ export interface operations {
                     rounds?: number;
                     /** @description Updates that a round needs, default 2 */
                     min_devices?: number;
-                    /** @description Updates that a round wants; min_devices when absent, or as many as the strategy needs */
+                    /** @description Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works */
                     target_devices?: number;
                     /** @description So many times target_devices are selected; the round closes with the first target_devices updates */
                     over_selection?: number;

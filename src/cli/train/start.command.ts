@@ -78,7 +78,11 @@ export const define = (command: Command, session: Session): void => {
     .option('--rounds <count>', 'how many rounds', whole, 10)
     .option('--min-devices <count>', 'updates that a round needs', whole, 2)
     .option('--group <group>', 'only devices of this group, by name or id')
-    .option('--target-devices <count>', 'updates that a round wants (default: as --min-devices)', whole)
+    .option(
+      '--target-devices <count>',
+      'updates that a round wants (default: as --min-devices; with privacy the least that works)',
+      whole,
+    )
     .option('--over-selection <factor>', 'select so many times the devices that are wanted', numberFrom(1))
     .option('--federation <federation>', 'devices of all active members of a federation, by name or id')
     .option('--name <name>', 'a name for the job')

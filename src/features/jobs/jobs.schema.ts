@@ -33,7 +33,9 @@ export const StartJobBody = Type.Object({
     Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description: `Default ${JOB_ROUNDS.default}` }),
   ),
   min_devices: Devices(`Updates that a round needs, default ${MIN_DEVICES_DEFAULT}`),
-  target_devices: Devices('Updates that a round wants; min_devices when absent, or as many as the strategy needs'),
+  target_devices: Devices(
+    'Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works',
+  ),
   over_selection: Type.Optional(
     Type.Number({
       minimum: OVER_SELECTION.min,

@@ -75,6 +75,46 @@ describe('the start of a private round', () => {
   })
 })
 
+describe('a private job', () => {
+  it('pays for a draw that was too small, and draws again in its next round', async () => {
+    const { world, fleet, send, deliver, setSeed, seedThatDraws } = await openPrivate(10)
+    const privacy = { noise_multiplier: 2, clip_norm: 1 }
+    const target_devices = leastTarget(1, 10)!
+    setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
+    const job = { model: 'zeros', rounds: 1, min_devices: 1, target_devices, timeout_seconds: 60, privacy }
+    const { id } = (await send('POST', '/training/jobs', job)).body
+    const detail = async () => (await send('GET', `/training/jobs/${id}`)).body
+    expect(await detail()).toMatchObject({
+      status: 'running',
+      rounds_failed_in_a_row: 1,
+      privacy_spent: { rounds: 1 },
+      history: [{ status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices/) }],
+    })
+    setSeed(seedThatDraws(2, coinBound(target_devices / 10)!))
+    await world.service.settle()
+    const { round_id } = ((await detail()).history as { round_id: string }[])[1]!
+    for (const device of fleet) await deliver(round_id, device, [1, 0, 0, 0])
+    await world.service.settle()
+    expect(await detail()).toMatchObject({ status: 'completed', rounds_completed: 1, privacy_spent: { rounds: 2 } })
+  })
+
+  it('ends where three draws in a row are too small, and not half', async () => {
+    const { world, send, setSeed, seedThatDraws } = await openPrivate(10)
+    const target_devices = leastTarget(1, 10)!
+    setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
+    const privacy = { noise_multiplier: 2, clip_norm: 1 }
+    const { id } = (await send('POST', '/training/jobs', { model: 'zeros', min_devices: 1, target_devices, privacy }))
+      .body
+    for (let time = 0; time < 4; time++) await world.service.settle()
+    expect((await send('GET', `/training/jobs/${id}`)).body).toMatchObject({
+      status: 'failed',
+      ended_by: 'rounds_failed',
+      ended_at: expect.any(String),
+      privacy_spent: { rounds: 3 },
+    })
+  })
+})
+
 describe('the end of a private round', () => {
   it('is when all have reported, else at a fixed time: the update that makes min_devices moves it nowhere', async () => {
     const { world, fleet, start, deliver, round } = await openPrivate(4)

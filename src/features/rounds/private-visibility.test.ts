@@ -50,6 +50,7 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
     },
   }
   const asked = [
+    ['GET', `/training/rounds/${id}/participants`],
     ['GET', `/training/rounds/${id}/updates`],
     ['GET', `/training/rounds/${id}/selection?device_id=d0`],
     ['GET', `/training/rounds/${id}/receipt`],

@@ -4,6 +4,7 @@ import { composeDelivery } from './compose/delivery.ts'
 import { openFoundation, type Surroundings } from './compose/foundation.ts'
 import { composeTraining } from './compose/training.ts'
 import type { Config } from './config.ts'
+import { watchRoom } from './data-folder.ts'
 import { createHeartbeatsService } from './features/heartbeats/heartbeats.service.ts'
 import { createHeartbeatsStore } from './features/heartbeats/heartbeats.store.ts'
 import { createRateLimitsStore } from './features/rate-limits/rate-limits.store.ts'
@@ -114,9 +115,10 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     },
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
+    closed: enrollment === 'token',
     hostGuard: enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
     version: VERSION,
-    readiness: { database: () => rounds.tick() },
+    readiness: { database: () => rounds.tick(), disk: watchRoom(config.dataDir) },
     now: () => now().getTime(),
   })
   await registerRoutes(app, {

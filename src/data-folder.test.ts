@@ -1,9 +1,9 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../test/databases.ts'
 import { runService } from '../test/e2e/service-process.ts'
-import { requireDataFolder } from './data-folder.ts'
+import { requireDataFolder, watchRoom } from './data-folder.ts'
 
 const ADVICE = 'Set SERVICE_DATA_DIR to a folder that this user may write to.'
 const complaint = (path: string, fault: string) =>
@@ -23,6 +23,30 @@ describe('the data folder', () => {
       'it can be used',
       [],
     ])
+  })
+
+  it.skipIf(process.platform === 'win32')('is closed to others, also one that was open to them', async () => {
+    const folder = await emptyFolder()
+    const [made, found] = [join(folder, 'made'), join(folder, 'found')]
+    await mkdir(found)
+    await chmod(found, 0o775)
+    const modeOf = async (path: string) => {
+      await requireDataFolder(path)
+      return (await stat(path)).mode & 0o777
+    }
+    expect([await modeOf(made), await modeOf(found)]).toEqual([0o700, 0o700])
+  })
+
+  it.skipIf(process.platform !== 'linux')('has no room while a write finds the disk full', async () => {
+    const folder = await emptyFolder()
+    await expect(watchRoom(folder)()).resolves.toBeUndefined()
+    // Whatever is written there finds no space.
+    await symlink('/dev/full', join(folder, `.room-${process.pid}`))
+    const check = watchRoom(folder)
+    await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
+    await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
+    await expect(watchRoom(folder)()).resolves.toBeUndefined()
+    expect(await readdir(folder)).toEqual([])
   })
 
   it('is made once when two processes want it at the same time', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError } from './config.ts'
 
@@ -30,11 +30,48 @@ const isFolder = async (path: string): Promise<boolean> => {
 const makeFolder = async (path: string): Promise<void> => {
   if (await isFolder(path)) return
   await makeFolder(dirname(path))
-  await mkdir(path).catch(async (error: unknown) => {
+  await mkdir(path, { mode: 0o700 }).catch(async (error: unknown) => {
     if (codeOf(error) !== 'EEXIST' || !(await isFolder(path))) {
       throw new Error(`${path} cannot be made (${faultOf(error)})`, { cause: error })
     }
   })
+}
+
+/** Keys and weights are in it. A folder of somebody else's that we may write to stays as it is. */
+const closeToOthers = async (path: string): Promise<void> => {
+  const { mode } = await stat(path)
+  if ((mode & 0o077) === 0) return
+  await chmod(path, mode & 0o700).catch((error: unknown) => {
+    if (codeOf(error) !== 'EPERM')
+      throw new Error(`it cannot be closed to others (${faultOf(error)})`, { cause: error })
+  })
+}
+
+const PROBE = Buffer.alloc(64 * 1024, 1)
+const PROBED_MS = 2000
+
+/**
+ * A check that passes while the folder takes 64 KiB more. Quotas are known to nobody before a write fails, so it writes; at
+ * most once in two seconds, however often it is asked.
+ */
+export const watchRoom = (folder: string): (() => Promise<void>) => {
+  const path = join(folder, `.room-${process.pid}`)
+  let last = { at: Number.NEGATIVE_INFINITY, result: Promise.resolve() }
+  const probe = async (): Promise<void> => {
+    try {
+      await writeFile(path, PROBE, { mode: 0o600 })
+    } finally {
+      await rm(path, { force: true })
+    }
+  }
+  return () => {
+    if (performance.now() - last.at >= PROBED_MS) {
+      const result = probe()
+      result.catch(() => undefined)
+      last = { at: performance.now(), result }
+    }
+    return last.result
+  }
 }
 
 /**
@@ -44,6 +81,7 @@ const makeFolder = async (path: string): Promise<void> => {
 export const requireDataFolder = async (path: string): Promise<void> => {
   try {
     await makeFolder(path)
+    await closeToOthers(path)
     const probe = await mkdtemp(join(path, '.probe-')).catch((error: unknown) => {
       throw new Error(`nothing can be written there (${faultOf(error)})`, { cause: error })
     })

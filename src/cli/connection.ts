@@ -37,8 +37,10 @@ const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   forbidden: 'Use a key that may do this: svc login, or SERVICE_API_KEY.',
   not_found: 'Check the id and the address of the service.',
   conflict: undefined,
+  expectation_failed: undefined,
   rate_limited: undefined,
   internal_error: "The service's log says more.",
+  insufficient_storage: "Make room on the service's disk.",
 }
 
 export interface ConnectionSettings {

@@ -1503,7 +1503,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: keys of people and programs, newest first, without the keys themselves */
+        /** List keys, newest first */
         get: operations["listKeys"];
         put?: never;
         /** Ours: make an API key; it is in this answer and nowhere else */
@@ -1765,7 +1765,7 @@ export interface components {
              * @description Machine code
              * @enum {string}
              */
-            error: "bad_request" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "rate_limited" | "internal_error";
+            error: "bad_request" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "insufficient_storage";
             /** @description Human-readable text */
             message: string;
             /** @description HTTP status */
@@ -1975,6 +1975,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2388,6 +2397,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getGroup: {
@@ -2583,6 +2601,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2871,6 +2898,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     removeGroupDevices: {
@@ -2955,6 +2991,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3274,6 +3319,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     listAssignments: {
@@ -3497,6 +3551,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3851,6 +3914,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     foreseeRollout: {
@@ -3956,6 +4028,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4502,6 +4583,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     pauseRollout: {
@@ -4630,6 +4720,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4772,6 +4871,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     advanceRollout: {
@@ -4907,6 +5015,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     rollbackRollout: {
@@ -5035,6 +5152,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5178,6 +5304,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     prepareDeployment: {
@@ -5261,6 +5396,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5363,6 +5507,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5889,6 +6042,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     promoteDeployment: {
@@ -6003,6 +6165,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6231,6 +6402,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6560,6 +6740,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     resumeExperiment: {
@@ -6673,6 +6862,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6800,6 +6998,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     cancelExperiment: {
@@ -6913,6 +7120,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7119,6 +7335,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7369,6 +7594,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getPairing: {
@@ -7583,6 +7817,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7814,6 +8057,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8259,6 +8511,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getFederation: {
@@ -8449,6 +8710,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     joinFederation: {
@@ -8534,6 +8804,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8939,6 +9218,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     unshareModel: {
@@ -9219,6 +9507,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9762,6 +10059,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     compareTwoGroups: {
@@ -9898,6 +10204,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10052,6 +10367,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     testIndependence: {
@@ -10173,6 +10497,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10704,6 +11037,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11345,6 +11687,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12336,6 +12687,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     dealSecureShares: {
@@ -12460,6 +12820,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12592,6 +12961,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13061,6 +13439,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13550,7 +13937,12 @@ export interface operations {
     };
     listKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The keys of devices, instead of those of people and programs */
+                devices?: boolean;
+                limit?: number;
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13572,6 +13964,7 @@ export interface operations {
                             prefix: string;
                             scopes: string[];
                             org_id: string | null;
+                            device_id: string | null;
                             /**
                              * Format: date-time
                              * @description ISO 8601, UTC
@@ -13583,6 +13976,15 @@ export interface operations {
                             approved_by: string | null;
                         }[];
                     };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Missing or invalid API key */
@@ -13636,7 +14038,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
-                    scopes?: ("devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "admin")[];
+                    scopes?: ("devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin")[];
                     /** @description For keys bound to no org */
                     org_id?: string;
                     expires_in_days?: number;
@@ -13658,6 +14060,7 @@ export interface operations {
                         prefix: string;
                         scopes: string[];
                         org_id: string | null;
+                        device_id: string | null;
                         /**
                          * Format: date-time
                          * @description ISO 8601, UTC
@@ -13719,6 +14122,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getOwnKey: {
@@ -13744,6 +14156,7 @@ export interface operations {
                         prefix: string;
                         scopes: string[];
                         org_id: string | null;
+                        device_id: string | null;
                         /**
                          * Format: date-time
                          * @description ISO 8601, UTC
@@ -13812,6 +14225,7 @@ export interface operations {
                         prefix: string;
                         scopes: string[];
                         org_id: string | null;
+                        device_id: string | null;
                         /**
                          * Format: date-time
                          * @description ISO 8601, UTC
@@ -13970,6 +14384,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14305,6 +14728,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     authorizeLogin: {
@@ -14382,6 +14814,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     exchangeLoginCode: {
@@ -14443,6 +14884,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14604,6 +15054,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14811,6 +15270,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15047,6 +15515,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15373,6 +15850,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     reportFailure: {
@@ -15541,6 +16027,15 @@ export interface operations {
             };
             /** @description Unexpected server error */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };

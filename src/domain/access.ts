@@ -6,6 +6,7 @@ export const SCOPES = [
   'models:write',
   'training:read',
   'training:write',
+  'metrics:read',
   'admin',
 ] as const
 

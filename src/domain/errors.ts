@@ -5,8 +5,10 @@ export const STATUS_OF = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  expectation_failed: 417,
   rate_limited: 429,
   internal_error: 500,
+  insufficient_storage: 507,
 } as const
 
 export type ErrorCode = keyof typeof STATUS_OF

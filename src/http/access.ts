@@ -91,14 +91,22 @@ const assertDeclared = ({ method, url, config }: RouteOptions): void => {
 const isForeign = ({ method, url }: RouteOptions): boolean =>
   method === 'OPTIONS' || url === '/docs' || url.startsWith('/docs/')
 
+interface Rules {
+  readonly admit: Admit
+  /** Who may read the documentation pages. */
+  readonly pages: 'public' | 'any-key'
+}
+
 /** Lets nobody reach a route without the key and the grant that its config asks for. */
-export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { readonly admit: Admit }): void => {
+export const guardAccess = (app: App, { admit, pages, ...doorkeeper }: Doorkeeper & Rules): void => {
   app.decorate(DOORKEEPER, doorkeeper)
   app.decorateRequest(CALLER, null)
 
   app.addHook('onRoute', (route) => {
-    if (isForeign(route)) route.config = { access: 'public', rateLimit: false, ...route.config } as object
-    else assertDeclared(route)
+    if (isForeign(route)) {
+      const access = route.method === 'OPTIONS' ? 'public' : pages
+      route.config = { access, rateLimit: false, ...route.config } as object
+    } else assertDeclared(route)
   })
 
   app.addHook('onRequest', (request, reply, done) => {

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
+import { asDiskFull } from './disk-full.ts'
 import { routeConfigOf } from './route-config.ts'
 import { InvalidRequest } from './validation.ts'
 
@@ -38,11 +39,12 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
 }
 
 const asServiceError = (error: unknown, request: FastifyRequest): ServiceError => {
-  if (error instanceof ServiceError) return error
+  if (error instanceof ServiceError) return (error.code === 'internal_error' ? asDiskFull(error) : undefined) ?? error
   if (error instanceof InvalidRequest) return badRequest(error.message)
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
     known ??
+    asDiskFull(error) ??
     new ServiceError(
       'internal_error',
       `Something went wrong in the service. Its log tells more under request id ${request.id}.`,
@@ -59,7 +61,11 @@ const isBeforeHandler = (error: unknown): boolean =>
   (error instanceof Error && String((error as FastifyError).code).startsWith('FST_ERR_CTP_'))
 
 export const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  if (fault.code === 'internal_error') request.log.error({ err: fault.cause ?? fault }, 'unexpected error')
+  if (fault.code === 'internal_error' || fault.code === 'insufficient_storage')
+    request.log.error(
+      { err: fault.cause ?? fault },
+      fault.code === 'internal_error' ? 'unexpected error' : 'the disk is full',
+    )
   if (fault.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="api"')
   if (fault.retryAfterSeconds !== undefined) reply.header('retry-after', String(fault.retryAfterSeconds))
   // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 const FAULTS: Readonly<Record<string, string>> = {
@@ -28,4 +29,21 @@ export const answerMalformed = (
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
   )
+}
+
+/** `Expect: 100-continue` is the only expectation there is (RFC 9110, section 10.1.1); others are 417. */
+export const refuseExpectations = (server: Server, bodyOf: (message: string) => object): void => {
+  server.on('checkExpectation', (request, reply) => {
+    const expected = `${request.headers.expect}`.slice(0, 100)
+    const body = JSON.stringify(
+      bodyOf(`This server does not meet the expectation '${expected}'. Send no Expect header.`),
+    )
+    reply.writeHead(417, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      // What follows the headers is not read.
+      connection: 'close',
+    })
+    reply.end(body)
+  })
 }

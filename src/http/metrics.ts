@@ -28,8 +28,8 @@ export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean
 }
 
 /** GET /metrics in the Prometheus text form. */
-export const serveMetrics = (app: App, { registry }: Metrics): void => {
-  const config: RouteConfig = { access: 'public', rateLimit: false }
+export const serveMetrics = (app: App, { registry }: Metrics, access: 'public' | 'metrics:read'): void => {
+  const config: RouteConfig = { access, rateLimit: false }
   app.get('/metrics', { config, schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType)
     return registry.metrics()

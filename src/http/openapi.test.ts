@@ -78,10 +78,10 @@ test('security and error answers follow from what a route says about itself', ()
   }
   const bearer = [{ bearer: [] }]
   expect(summary('/open', 'get')).toEqual({ security: [], statuses: ['200', '429', '500'] })
-  expect(summary('/beat', 'put')).toEqual({ security: bearer, statuses: ['200', '400', '401', '429', '500'] })
+  expect(summary('/beat', 'put')).toEqual({ security: bearer, statuses: ['200', '400', '401', '429', '500', '507'] })
   expect(summary('/things/{id}', 'post')).toEqual({
     security: bearer,
-    statuses: ['201', '400', '401', '403', '404', '409', '429', '500'],
+    statuses: ['201', '400', '401', '403', '404', '409', '429', '500', '507'],
   })
   expect(document.paths['/open']!.get!.responses['500']).toEqual({
     description: 'Unexpected server error',

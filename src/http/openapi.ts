@@ -21,8 +21,10 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   forbidden: 'The key may not do this',
   not_found: 'The resource does not exist',
   conflict: 'The resource already exists, or its state does not allow this',
+  expectation_failed: 'The header Expect asks for something else than 100-continue',
   rate_limited: 'Too many requests; the header Retry-After gives seconds',
   internal_error: 'Unexpected server error',
+  insufficient_storage: 'The disk of the service is full; nothing was kept',
 }
 
 const errorSchema = {
@@ -44,6 +46,7 @@ const errorsOf = (schema: FastifySchema, config: RouteConfig): ErrorCode[] => {
   const { access, errors = [], rateLimit } = config
   const codes = new Set<ErrorCode>([...errors, 'internal_error'])
   if (takesInput(schema, config)) codes.add('bad_request')
+  if (config.form !== undefined || schema.body !== undefined) codes.add('insufficient_storage')
   if (access !== 'public') codes.add('unauthorized')
   if (access !== 'public' && access !== 'any-key') codes.add('forbidden')
   if (rateLimit !== false) codes.add('rate_limited')
@@ -122,7 +125,7 @@ const relaxOptionalBodies = (paths: object): void => {
 }
 
 /** Collects the routes registered after it into an OpenAPI 3.1 document: /openapi.json, and /docs to read and try it. */
-export const serveDocumentation = async (app: App, version: string): Promise<void> => {
+export const serveDocumentation = async (app: App, version: string, access: 'public' | 'any-key'): Promise<void> => {
   app.addSchema(errorSchema)
   await app.register(swagger, {
     openapi: {
@@ -146,6 +149,6 @@ export const serveDocumentation = async (app: App, version: string): Promise<voi
     uiConfig: { persistAuthorization: false },
   })
 
-  const config: RouteConfig = { access: 'public', rateLimit: false }
+  const config: RouteConfig = { access, rateLimit: false }
   app.get('/openapi.json', { config, schema: { hide: true } }, async () => app.swagger())
 }

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
-import { badRequest, forbidden } from '../domain/errors.ts'
+import { badRequest, forbidden, ServiceError } from '../domain/errors.ts'
 import { type Authenticate, guardAccess } from './access.ts'
 import type { App } from './app.ts'
 import { answerErrors, sendUnroutable } from './errors.ts'
 import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
-import { answerMalformed } from './malformed-request.ts'
+import { answerMalformed, refuseExpectations } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { serveDocumentation } from './openapi.ts'
 import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly trustProxy?: readonly string[]
   /** Where no key is needed: the names and origins it answers to. Null where keys are. */
   readonly hostGuard?: Omit<HostSettings, 'corsOrigins'> | null
+  /** The documentation needs a key, and /metrics one with metrics:read. */
+  readonly closed?: boolean
   readonly version: string
   readonly readiness: ReadinessChecks
   /** Milliseconds since the epoch. */
@@ -65,11 +67,12 @@ const EXPOSED = [
   WARNING_HEADER,
 ]
 
-const limitRates = (app: App, { rateLimit, authenticate, now }: ServerOptions): void => {
+const limitRates = (app: App, { rateLimit, authenticate, now, closed = false }: ServerOptions): void => {
+  const pages = closed ? 'any-key' : 'public'
   const { perMinute, guessesPerMinute, sync = null } = rateLimit
   if (perMinute === 0) {
     const nothing = () => undefined
-    guardAccess(app, { authenticate, guesses: { assertLeft: nothing, count: nothing }, admit: nothing })
+    guardAccess(app, { authenticate, pages, guesses: { assertLeft: nothing, count: nothing }, admit: nothing })
     return
   }
   const perKey = createRateLimiter({ perMinute, now, sync })
@@ -77,6 +80,7 @@ const limitRates = (app: App, { rateLimit, authenticate, now }: ServerOptions): 
   const guesses = createRateLimiter({ perMinute: guessesPerMinute ?? perMinute * ADDRESS_SHARE, now })
   guardAccess(app, {
     authenticate,
+    pages,
     guesses: {
       assertLeft: (address) => assertMayGuess(guesses.look(address)),
       count: (address) => assertMayGuess(guesses.take(address)),
@@ -118,6 +122,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.server.maxConnections = 10_000
+  refuseExpectations(app.server, (message) => new ServiceError('expectation_failed', message).toJSON())
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
   answerErrors(app)
@@ -138,8 +143,8 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     })
   }
   limitRates(app, options)
-  await serveDocumentation(app, options.version)
+  await serveDocumentation(app, options.version, options.closed ? 'any-key' : 'public')
   serveReadiness(app, options.readiness)
-  serveMetrics(app, options.metrics)
+  serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')
   return app
 }

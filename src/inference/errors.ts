@@ -4,6 +4,7 @@ const KINDS = {
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   unsupported: { status: 400, type: 'invalid_request_error' },
   invalid_model: { status: 400, type: 'invalid_request_error' },
+  expectation_failed: { status: 417, type: 'invalid_request_error' },
   host_not_allowed: { status: 403, type: 'invalid_request_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },

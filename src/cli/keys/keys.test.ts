@@ -55,7 +55,8 @@ it('lists keys, newest first, without the keys themselves', async () => {
     .trimEnd()
     .split('\n')
     .map((line) => line.split(/ {2,}/))
-  const adminScopes = 'devices:read,devices:write,models:read,models:write,training:read,training:write,admin'
+  const adminScopes =
+    'devices:read,devices:write,models:read,models:write,training:read,training:write,metrics:read,admin'
   const { keys } = JSON.parse((await svc('keys', 'list', '--json')).stdout)
   expect(rows).toEqual([
     ['ID', 'NAME', 'KEY', 'STATE', 'ORGANISATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],

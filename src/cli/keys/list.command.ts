@@ -5,6 +5,10 @@ import type { Session } from '../session.ts'
 
 type Key = paths['/api/v1/keys']['get']['responses']['200']['content']['application/json']['keys'][number]
 
+interface ListOptions extends DataOptions {
+  readonly devices?: true
+}
+
 const stateOf = (key: Key, now: Date): string => {
   if (key.revoked_at !== null) return 'revoked'
   return key.expires_at !== null && new Date(key.expires_at) <= now ? 'expired' : 'active'
@@ -14,11 +18,14 @@ const day = (timestamp: string | null, otherwise: string): string => timestamp?.
 
 export const define = (command: Command, session: Session): void => {
   command
+    .option('--devices', 'the keys of devices, instead of those of people and programs')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async ({ json, apiBase }: DataOptions) => {
+    .action(async ({ devices, json, apiBase }: ListOptions) => {
       const connection = await session.signedIn({ apiBase })
-      const answer = await connection.ask((client) => client.GET('/api/v1/keys'))
+      const answer = await connection.ask((client) =>
+        client.GET('/api/v1/keys', { params: { query: { devices: devices === true } } }),
+      )
       if (json) return session.out.json(answer)
       session.out.table(
         ['ID', 'NAME', 'KEY', 'STATE', 'ORGANISATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],

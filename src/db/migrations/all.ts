@@ -9,6 +9,7 @@ import { participation } from './0008-participation.ts'
 import { heartbeatInterval } from './0008b-heartbeat-interval.ts'
 import { rawVectors } from './0009-raw-vectors.ts'
 import { organizations } from './0010-organizations.ts'
+import { metricsScope } from './0010b-metrics-scope.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -23,4 +24,5 @@ export const MIGRATIONS = [
   heartbeatInterval,
   rawVectors,
   organizations,
+  metricsScope,
 ] as const

@@ -186,3 +186,51 @@ describe('a key from a login', () => {
     expect(await approve(world, device.api_key)).toMatchObject({ status: 403, body: { error: 'forbidden' } })
   })
 })
+
+describe('keys of devices', () => {
+  it('are listed and revoked by admins of their organization', async () => {
+    const { world, admin } = await guarded()
+    const [acme, beta] = [
+      await make(world, admin, { org_id: 'acme', scopes: ['admin', 'devices:write'] }),
+      await make(world, admin, { org_id: 'beta', scopes: ['admin', 'devices:write'] }),
+    ]
+    const device = await register(world, acme.api_key, { device_id: 'pump' })
+    const listed = async (key: string) =>
+      (await world.request('GET', '/api/v1/keys?devices=true', { key })).body as { keys: { id: string }[] }
+    const { keys } = await listed(acme.api_key)
+    expect(keys).toMatchObject([{ name: 'pump', device_id: 'pump', org_id: 'acme', revoked_at: null }])
+    expect(await listed(beta.api_key)).toEqual({ keys: [] })
+    expect(await listed(admin)).toEqual({ keys })
+    const path = `/api/v1/keys/${keys[0]?.id}`
+    expect((await world.request('DELETE', path, { key: beta.api_key })).status).toBe(404)
+    expect(await statusOf(world, device.api_key)).toBe(200)
+    expect((await world.request('DELETE', path, { key: acme.api_key })).status).toBe(200)
+    expect(await statusOf(world, device.api_key)).toBe(401)
+  })
+})
+
+describe('metrics and documentation', () => {
+  it('need a key under token enrollment', async () => {
+    const { world, admin } = await guarded()
+    const scraper = await make(world, admin, { scopes: ['metrics:read'] })
+    const reader = await make(world, admin, { scopes: ['models:read'] })
+    const statuses = async (path: string) => {
+      const keys = [undefined, reader.api_key, scraper.api_key, admin]
+      return Promise.all(keys.map(async (key) => (await world.request('GET', path, { key })).status))
+    }
+    expect(await statuses('/metrics')).toEqual([401, 403, 200, 200])
+    for (const path of ['/docs/', '/docs/static/index.html', '/docs/json', '/openapi.json']) {
+      expect([path, await statuses(path)]).toEqual([path, [401, 200, 200, 200]])
+    }
+    for (const path of ['/api/v1/health', '/ready', '/login']) {
+      expect([path, (await world.request('GET', path)).status]).toEqual([path, 200])
+    }
+  })
+
+  it('need none under open enrollment', async () => {
+    const world = await startWorld()
+    for (const path of ['/metrics', '/docs/', '/openapi.json']) {
+      expect([path, (await world.request('GET', path)).status]).toEqual([path, 200])
+    }
+  })
+})

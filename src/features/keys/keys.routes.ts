@@ -3,7 +3,7 @@ import { callerOf } from '../../http/access.ts'
 import type { App } from '../../http/app.ts'
 import type { RouteConfig } from '../../http/route-config.ts'
 import { warn } from '../../http/warnings.ts'
-import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams } from './keys.schema.ts'
+import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams, KeyQuery } from './keys.schema.ts'
 import type { KeysService, StoredKey } from './keys.service.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -42,13 +42,14 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'listKeys',
-        summary: 'Ours: keys of people and programs, newest first, without the keys themselves',
+        summary: 'List keys, newest first',
         tags: ['keys'],
+        querystring: KeyQuery,
         response: { 200: KeyList },
       },
       config: { access: 'admin' } satisfies RouteConfig,
     },
-    async (request) => ({ keys: (await keys.list(callerOf(request))).map(present) }),
+    async (request) => ({ keys: (await keys.list(callerOf(request), request.query)).map(present) }),
   )
 
   app.get(
@@ -91,6 +92,7 @@ const present = (key: StoredKey) => ({
   prefix: key.prefix,
   scopes: [...key.grants],
   org_id: key.orgId,
+  device_id: key.deviceId === null ? null : key.name,
   created_at: key.createdAt.toISOString(),
   expires_at: key.expiresAt?.toISOString() ?? null,
   revoked_at: key.revokedAt?.toISOString() ?? null,

@@ -17,6 +17,7 @@ const keyFields = {
   prefix: Type.String({ description: 'The first characters, to recognise the key by' }),
   scopes: Type.Array(Type.String()),
   org_id: Nullable(Type.String()),
+  device_id: Nullable(Type.String({ description: 'Of the key of a device: its user-chosen id' })),
   created_at: Timestamp,
   expires_at: Nullable(Timestamp),
   revoked_at: Nullable(Timestamp),
@@ -30,4 +31,13 @@ export const CreatedKey = Type.Object({
   api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
 })
 export const KeyList = Type.Object({ keys: Type.Array(Key) })
+
+export const KeyQuery = Type.Object({
+  devices: Type.Boolean({
+    default: false,
+    description: 'The keys of devices, instead of those of people and programs',
+  }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000 }),
+  offset: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 }),
+})
 export const KeyParams = Type.Object({ key_id: Type.String() })

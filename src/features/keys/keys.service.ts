@@ -15,7 +15,7 @@ import {
 import { composeKey, isWellFormedKey, SHOWN_CHARS } from '../../domain/api-key.ts'
 import { forbidden, notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import type { KeysStore, StoredKey } from './keys.store.ts'
+import type { KeyPage, KeysStore, StoredKey } from './keys.store.ts'
 
 export type { StoredKey } from './keys.store.ts'
 
@@ -183,7 +183,7 @@ export const createKeysService = (parts: {
       return key
     },
 
-    list: (caller: Caller): Promise<StoredKey[]> => store.list(database.sql, caller.orgId),
+    list: (caller: Caller, page: KeyPage): Promise<StoredKey[]> => store.list(database.sql, caller.orgId, page),
 
     /** Revokes a key, and with it those of logins that it approved. */
     async revoke(caller: Caller, id: string): Promise<StoredKey> {

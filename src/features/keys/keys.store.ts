@@ -22,6 +22,13 @@ export interface StoredKey {
   readonly rootId: string | null
 }
 
+export interface KeyPage {
+  /** Those of devices, instead of those of people and programs. */
+  readonly devices: boolean
+  readonly limit: number
+  readonly offset: number
+}
+
 const ADMIN_LOCK = 5_820_001
 
 export const createKeysStore = () => ({
@@ -53,9 +60,14 @@ export const createKeysStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** Keys made for people and programs, newest first; those of devices are not listed. */
-  async list(db: Executor, orgId: string | null): Promise<StoredKey[]> {
-    let query = db.selectFrom('keys').selectAll().where('device_id', 'is', null)
+  /** Newest first: keys made for people and programs, or those of devices. */
+  async list(db: Executor, orgId: string | null, { devices, limit, offset }: KeyPage): Promise<StoredKey[]> {
+    let query = db
+      .selectFrom('keys')
+      .selectAll()
+      .where('device_id', devices ? 'is not' : 'is', null)
+      .limit(limit)
+      .offset(offset)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     const rows = await query.orderBy('created_at', 'desc').orderBy('id').execute()
     return rows.map(fromRow)

@@ -28,6 +28,7 @@ describe('keys', () => {
       revoked_at: null,
       last_used_at: null,
       approved_by: null,
+      device_id: null,
       api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
     })
     const models = () => world.request('GET', '/api/v1/models', { key: made.api_key })

@@ -5,7 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } f
 import type { App } from '../../http/app.ts'
 import { refuseForeignHosts } from '../../http/host-guard.ts'
 import { refuseEncodedBodies } from '../../http/input.ts'
-import { answerMalformed } from '../../http/malformed-request.ts'
+import { answerMalformed, refuseExpectations } from '../../http/malformed-request.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import { createLogger, type LogOptions } from '../../http/request-log.ts'
 import { closeGracefully } from '../../http/shutdown.ts'
@@ -92,6 +92,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.server.maxConnections = 4096
+  refuseExpectations(app.server, (message) => new InferenceError('expectation_failed', message).toJSON())
   answerErrors(app)
   // The computing thread may share its core with us.
   const metrics = createMetrics({ monitors: false })

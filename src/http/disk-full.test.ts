@@ -1,0 +1,57 @@
+import { writeFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { asDiskFull } from './disk-full.ts'
+import { buildTestServer, openRaw } from './test-server.fixture.ts'
+
+const FULL = {
+  error: 'insufficient_storage',
+  message: 'The disk of the service is full: nothing was kept. Try again when its operator has made room.',
+  status_code: 507,
+}
+
+it.skipIf(process.platform !== 'linux')('a write that finds the disk full is answered with 507', async () => {
+  const { app } = await buildTestServer((server) => {
+    server.put('/thing', { config: { access: 'public' } }, async () => {
+      await writeFile('/dev/full', 'x')
+      return {}
+    })
+  })
+  const answer = await app.inject({ method: 'PUT', url: '/thing' })
+  expect([answer.statusCode, answer.json()]).toEqual([507, FULL])
+  await app.close()
+})
+
+it.each([
+  Object.assign(new Error('EDQUOT: disk quota exceeded, write'), { code: 'EDQUOT' }),
+  Object.assign(new Error('could not extend file "base/5/16384": No space left on device'), { code: '53100' }),
+  new Error('could not write to file "pg_wal/xlogtemp.7": No space left on device'),
+  new Error('staging failed', { cause: Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }) }),
+])('the disk is full where the error is %s', (error) => {
+  expect(asDiskFull(error)?.toJSON()).toEqual(FULL)
+})
+
+it('other errors are no full disk', () => {
+  expect([asDiskFull(new Error('EACCES')), asDiskFull('ENOSPC'), asDiskFull(null)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+it('an expectation that is not 100-continue is answered with 417 and the error body', async () => {
+  const { app } = await buildTestServer((server) => {
+    server.get('/thing', { config: { access: 'public' } }, async () => ({}))
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const client = await openRaw((app.server.address() as { port: number }).port)
+  client.socket.write('GET /thing HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n')
+  const text = await client.until('}')
+  expect(text).toMatch(/^HTTP\/1\.1 417 /)
+  expect(JSON.parse(text.slice(text.indexOf('{')))).toEqual({
+    error: 'expectation_failed',
+    message: "This server does not meet the expectation 'x'. Send no Expect header.",
+    status_code: 417,
+  })
+  client.socket.destroy()
+  await app.close()
+})

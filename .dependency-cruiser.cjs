@@ -52,14 +52,14 @@ module.exports = {
     {
       name: 'sql-lives-in-stores',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['\\.store\\.ts$', '^src/db/', tests] },
+      from: { path: '^src/', pathNot: ['\\.store\\.ts$', '^src/platform/db/', tests] },
       to: { path: '^node_modules/(kysely|pg|@electric-sql)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'stores-and-services-know-no-http',
       severity: 'error',
       from: { path: '^src/features/.*\\.(store|service)\\.ts$' },
-      to: { path: ['^src/http/', '^node_modules/(fastify|@fastify)/'] },
+      to: { path: ['^src/platform/http/', '^node_modules/(fastify|@fastify)/'] },
     },
     {
       name: 'only-services-call-stores',
@@ -79,7 +79,7 @@ module.exports = {
       comment: 'tensors, client, secure-aggregation and the SDK part of device are used by web pages too',
       severity: 'error',
       from: {
-        path: ['^src/(tensors|client|secure-aggregation)/', '^src/device/sdk/'],
+        path: ['^src/(tensors|client|secure-aggregation)/', '^src/sdk/'],
         // Browsers have no ChaCha20 of their own; programs in Node pass this one in.
         pathNot: [tests, '^src/secure-aggregation/platform-mask\\.ts$'],
       },

@@ -9,7 +9,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism()),
     // The files of a process share modules and idle databases: both take longer to load than most files to run.
     isolate: false,
-    // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/threads). And
+    // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/platform/threads). And
     // compiling the embedded database a second time, for speed, costs more than it saves in the minutes that a run takes.
     execArgv: ['--import', 'tsx', '--liftoff-only'],
     globalSetup: ['test/postgres.setup.ts'],

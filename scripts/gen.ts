@@ -3,9 +3,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { createMetrics } from '../src/http/metrics.ts'
-import { buildServer } from '../src/http/server.ts'
-import { registerRoutes, type Services } from '../src/routes.ts'
+import { registerRoutes, type Services } from '../src/control/routes.ts'
+import { createMetrics } from '../src/platform/http/metrics.ts'
+import { buildServer } from '../src/platform/http/server.ts'
 import { VERSION } from '../src/version.ts'
 import { commandsPage } from './commands-page.ts'
 

@@ -1,6 +1,6 @@
-import { compose } from './compose.ts'
 import { ConfigError, readConfig } from './config.ts'
-import { StartError } from './db/start-error.ts'
+import { compose } from './control/app.ts'
+import { StartError } from './platform/db/start-error.ts'
 
 const IMPATIENCE_MS = 1000
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import type { Database } from '../src/db/open.ts'
+import type { Database } from '../src/platform/db/open.ts'
 import { eachDatabase, shapeOf } from './databases.ts'
 
 /** Which database this is: another one has another cluster or another number in it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
-import { type Database, type Executor, openDatabase } from '../src/db/open.ts'
+import { type Database, type Executor, openDatabase } from '../src/platform/db/open.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 type Kind = Database['kind']

@@ -1,4 +1,4 @@
-import { seededRandom } from '../src/device/sdk/trainers/random.ts'
+import { seededRandom } from '../src/sdk/trainers/random.ts'
 
 /** A JSON schema of the API document, as far as bodies are made from it. */
 export interface Schema {

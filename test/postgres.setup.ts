@@ -8,9 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { migrate } from '../src/db/migrate.ts'
-import { MIGRATIONS } from '../src/db/migrations/all.ts'
-import { openDatabase } from '../src/db/open.ts'
+import { migrate } from '../src/platform/db/migrate.ts'
+import { MIGRATIONS } from '../src/platform/db/migrations/all.ts'
+import { openDatabase } from '../src/platform/db/open.ts'
 import { freePort, postgresBinaries, unprivilegedUser } from './postgres-program.ts'
 
 // Before all tests: a PostgreSQL server of our own (or the one SERVICE_TEST_DATABASE_URL names) with a migrated
@@ -52,7 +52,7 @@ const temporaryFolder = (name: string): string => {
 
 /** Made once and kept, until the migrations or the program's own template change. */
 const prepareEmbedded = async (): Promise<string> => {
-  const program = readFileSync(new URL('../src/db/embedded/template.bin', import.meta.url))
+  const program = readFileSync(new URL('../src/platform/db/embedded/template.bin', import.meta.url))
   const version = createHash('sha256').update(program).update(JSON.stringify(MIGRATIONS)).digest('hex').slice(0, 16)
   const cache = fileURLToPath(new URL('../node_modules/.cache/tributary-tests', import.meta.url))
   const kept = join(cache, `embedded-${version}`)

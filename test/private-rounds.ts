@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
-import { decodeModel, encodeModel } from '../src/device/sdk/trainers/weights-codec.ts'
+import { decodeModel, encodeModel } from '../src/sdk/trainers/weights-codec.ts'
 import { formOf, startWorld, type TestDevice, type WorldOptions } from './world.ts'
 
 /** A weight file whose one tensor holds these numbers, in 64 bits, which a sum loses nothing of. */

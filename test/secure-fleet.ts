@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Device } from '../src/device/sdk/device.ts'
-import { createDevice } from '../src/device/sdk/device-client.ts'
+import type { Device } from '../src/sdk/device.ts'
+import { createDevice } from '../src/sdk/device-client.ts'
 import {
   type Advertised,
   advertise,

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest'
-import { Accounting } from '../src/accounting/accounting.ts'
 import { AggregationWorkers } from '../src/aggregation/worker-pool.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
-import { compose, type Service } from '../src/compose.ts'
 import { type Config, readConfig } from '../src/config.ts'
-import type { Database } from '../src/db/open.ts'
+import { compose, type Service } from '../src/control/app.ts'
+import { Accounting } from '../src/control/federations/accounting/accounting.ts'
+import type { Database } from '../src/platform/db/open.ts'
 import { emptyFolder, freshDataDir, freshPostgresUrl, openTestDatabase } from './databases.ts'
 
 export interface Answer {

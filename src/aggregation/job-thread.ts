@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { type ErrorCode, ServiceError } from '../domain/errors.ts'
-import { startThread } from '../threads/start-thread.ts'
+import { startThread } from '../platform/threads/start-thread.ts'
 import type { Reply, Request } from './job.ts'
 
 interface Job {

@@ -1,10 +1,10 @@
-import type { Device } from '../device/sdk/device.ts'
-import { createDevice } from '../device/sdk/device-client.ts'
-import { takePart } from '../device/sdk/take-part.ts'
-import { trainLocally } from '../device/sdk/trainers/built-in.ts'
-import type { Split } from '../device/sdk/trainers/dataset.ts'
-import { type Evaluation, evaluate } from '../device/sdk/trainers/train.ts'
-import { decodeModel } from '../device/sdk/trainers/weights-codec.ts'
+import type { Device } from '../sdk/device.ts'
+import { createDevice } from '../sdk/device-client.ts'
+import { takePart } from '../sdk/take-part.ts'
+import { trainLocally } from '../sdk/trainers/built-in.ts'
+import type { Split } from '../sdk/trainers/dataset.ts'
+import { type Evaluation, evaluate } from '../sdk/trainers/train.ts'
+import { decodeModel } from '../sdk/trainers/weights-codec.ts'
 
 /** Devices in this process that talk to the service over HTTP, each with data of its own that never leaves it. */
 export interface Fleet {

@@ -35,7 +35,7 @@ export const buildProgram = (): BuiltProgram => {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', FOLDER], { stdio: 'inherit' })
   if (status !== 0) throw new Error('The program does not compile.')
-  for (const asset of ['package.json', 'src/db/embedded/template.bin']) {
+  for (const asset of ['package.json', 'src/platform/db/embedded/template.bin']) {
     copyFileSync(join(ROOT, asset), join(FOLDER, asset))
   }
   built = {

@@ -1,8 +1,8 @@
 import { generate } from '../../src/inference/benchmark/generate.ts'
-import { compress } from '../../src/inference/compression/compress.ts'
-import type { ChatMessage, Engine } from '../../src/inference/engine.ts'
+import type { ChatMessage, Engine } from '../../src/inference/engines/engine.ts'
 import { openLlamaEngine } from '../../src/inference/engines/llama/open-engine.ts'
-import { agreement } from '../../src/inference/routing/agreement.ts'
+import { compress } from '../../src/inference/runtime/compression/compress.ts'
+import { agreement } from '../../src/inference/runtime/routing/agreement.ts'
 import { median, printTable } from './figures.ts'
 
 const NAMES =

@@ -1,13 +1,13 @@
 // The yardstick of the heartbeat benchmark: the very same server, route, validation, rate limit and log, whose service
 // answers from memory. What it is faster by is what the durable write costs.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { heartbeatsRoutes } from '../../src/control/fleet/heartbeats/heartbeats.routes.ts'
+import type { HeartbeatsService } from '../../src/control/fleet/heartbeats/heartbeats.service.ts'
 import type { Caller } from '../../src/domain/access.ts'
 import { SCOPES } from '../../src/domain/access.ts'
 import { composeKey, isWellFormedKey } from '../../src/domain/api-key.ts'
-import { heartbeatsRoutes } from '../../src/features/heartbeats/heartbeats.routes.ts'
-import type { HeartbeatsService } from '../../src/features/heartbeats/heartbeats.service.ts'
-import { createMetrics } from '../../src/http/metrics.ts'
-import { buildServer } from '../../src/http/server.ts'
+import { createMetrics } from '../../src/platform/http/metrics.ts'
+import { buildServer } from '../../src/platform/http/server.ts'
 
 const callers = new Map<string, Caller>()
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')

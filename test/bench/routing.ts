@@ -1,6 +1,6 @@
-import type { ChatMessage } from '../../src/inference/engine.ts'
-import { chooseModel, estimatedTokens } from '../../src/inference/routing/choose-model.ts'
-import { complexity } from '../../src/inference/routing/complexity.ts'
+import type { ChatMessage } from '../../src/inference/engines/engine.ts'
+import { chooseModel, estimatedTokens } from '../../src/inference/runtime/routing/choose-model.ts'
+import { complexity } from '../../src/inference/runtime/routing/complexity.ts'
 import { median, printTable, quantile } from './figures.ts'
 
 const ROUNDS = 40

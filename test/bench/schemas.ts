@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { startThread } from '../../src/threads/start-thread.ts'
+import { startThread } from '../../src/platform/threads/start-thread.ts'
 import { printTable, quantile } from './figures.ts'
 import { type ModelServer, startOurs } from './inference/model-servers.ts'
 import { ATTACKERS, type Attack, type Attacked, chatOf } from './inference/schema-attackers.ts'

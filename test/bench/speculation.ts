@@ -3,7 +3,7 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { ChatRequest, Engine } from '../../src/inference/engine.ts'
+import type { ChatRequest, Engine } from '../../src/inference/engines/engine.ts'
 import { openLlamaEngine } from '../../src/inference/engines/llama/open-engine.ts'
 import type { DraftOptions } from '../../src/inference/engines/llama/settings.ts'
 import { printTable } from './figures.ts'

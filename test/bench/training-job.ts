@@ -1,7 +1,7 @@
 // A training job of 50 rounds with 200 simulated devices: rounds per minute, and what part of it is the devices' own training.
-import { takePart } from '../../src/device/sdk/take-part.ts'
-import { trainLocally } from '../../src/device/sdk/trainers/built-in.ts'
-import { syntheticDevices } from '../../src/device/sdk/trainers/synthetic.ts'
+import { takePart } from '../../src/sdk/take-part.ts'
+import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
+import { syntheticDevices } from '../../src/sdk/trainers/synthetic.ts'
 import { buildProgram } from './built-program.ts'
 import { withCleanUps } from './clean-ups.ts'
 import { printTable } from './figures.ts'

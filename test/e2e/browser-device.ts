@@ -1,9 +1,9 @@
-import type { Device } from '../../src/device/sdk/device.ts'
-import { createDevice } from '../../src/device/sdk/device-client.ts'
-import { memorySink } from '../../src/device/sdk/download.ts'
-import { takePart } from '../../src/device/sdk/take-part.ts'
-import { trainLocally } from '../../src/device/sdk/trainers/built-in.ts'
-import { type SyntheticOptions, syntheticDevices } from '../../src/device/sdk/trainers/synthetic.ts'
+import type { Device } from '../../src/sdk/device.ts'
+import { createDevice } from '../../src/sdk/device-client.ts'
+import { memorySink } from '../../src/sdk/download.ts'
+import { takePart } from '../../src/sdk/take-part.ts'
+import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
+import { type SyntheticOptions, syntheticDevices } from '../../src/sdk/trainers/synthetic.ts'
 
 // A web page's own code: it is bundled for the browser and called from the test. What crosses over is plain JSON.
 

@@ -2,13 +2,13 @@ import { readdirSync } from 'node:fs'
 import type { Page, Request } from 'playwright-core'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { unwrap } from '../../src/client/client.ts'
-import type { Device } from '../../src/device/sdk/device.ts'
-import { createDevice } from '../../src/device/sdk/device-client.ts'
-import { takePart } from '../../src/device/sdk/take-part.ts'
-import { trainLocally } from '../../src/device/sdk/trainers/built-in.ts'
-import { initialModel, type NamedTensor } from '../../src/device/sdk/trainers/dense-network.ts'
-import { syntheticDevices } from '../../src/device/sdk/trainers/synthetic.ts'
-import { decodeModel, encodeModel } from '../../src/device/sdk/trainers/weights-codec.ts'
+import type { Device } from '../../src/sdk/device.ts'
+import { createDevice } from '../../src/sdk/device-client.ts'
+import { takePart } from '../../src/sdk/take-part.ts'
+import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
+import { initialModel, type NamedTensor } from '../../src/sdk/trainers/dense-network.ts'
+import { syntheticDevices } from '../../src/sdk/trainers/synthetic.ts'
+import { decodeModel, encodeModel } from '../../src/sdk/trainers/weights-codec.ts'
 import { formOf, startWorld, type World } from '../world.ts'
 import { hasBrowser, openTab, type Tab } from './browser.ts'
 import { bundleForBrowsers, servePage } from './browser-bundle.ts'
@@ -22,7 +22,7 @@ declare global {
   var tributary: typeof import('./browser-device.ts')
 }
 
-const SDK = 'src/device/sdk'
+const SDK = 'src/sdk'
 const beginning = encodeModel(initialModel({ features: 5, hidden: [4], classes: 3, seed: 3 }), new Map())
 const rows = syntheticDevices(DATA)
 const hyperparameters = { local_epochs: 3, learning_rate: 0.05 }

@@ -16,7 +16,7 @@ import { build, type Plugin } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/tributary-test')
-const ASSETS = ['package.json', 'src/db/embedded/template.bin', 'models/starter.gguf']
+const ASSETS = ['package.json', 'src/platform/db/embedded/template.bin', 'models/starter.gguf']
 const DAY_MS = 24 * 60 * 60 * 1000
 
 // Packages of hundreds of small files, which take a third of a start to find, read and link.

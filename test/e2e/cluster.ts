@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { compose, type Service } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { compose, type Service } from '../../src/control/app.ts'
 import { emptyFolder, freshPostgresUrl } from '../databases.ts'
 
 export interface Member {

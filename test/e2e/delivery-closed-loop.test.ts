@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import type { AgentTrainer } from '../../src/device/agent/agent-trainer.ts'
+import type { AgentTrainer } from '../../src/agent/agent-trainer.ts'
 import { freshDataDir } from '../databases.ts'
 import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { startProxy } from '../../src/device/agent/delivery/proxy.fixture.ts'
+import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'

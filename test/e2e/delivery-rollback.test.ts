@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { startProxy } from '../../src/device/agent/delivery/proxy.fixture.ts'
+import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { freshDataDir } from '../databases.ts'
 import { type Agent, hookProgram, startAgents } from './agents.ts'
 import { type Operator, operatorOf, type Rollout, registered } from './operator.ts'

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { compose } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { unpackFolder } from '../../src/db/embedded/template.ts'
+import { compose } from '../../src/control/app.ts'
+import { unpackFolder } from '../../src/platform/db/embedded/template.ts'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../databases.ts'
 
 // Data written by released versions, as record.ts kept it: everything in it must still be there. Answers may have gained fields.

@@ -1,8 +1,8 @@
 import { cpus, totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { AgentOptions } from '../../agent/agent.ts'
 import { ApiError } from '../../client/client.ts'
-import type { AgentOptions } from '../../device/agent/agent.ts'
 import { PLATFORMS, type Platform } from '../../domain/device.ts'
 import { toFailure } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
@@ -46,11 +46,11 @@ const parseSeconds =
 const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): Promise<AgentOptions['trainer']> => {
   const { data, label, classes, trainer: command } = options
   if (command !== undefined) {
-    const { commandTrainer } = await import('../../device/agent/command-trainer.ts')
+    const { commandTrainer } = await import('../../agent/command-trainer.ts')
     return () => commandTrainer({ command, cwd: io.cwd, onLine: (line) => out.note(`trainer: ${line}`) })
   }
   if (data === undefined && options.onModel !== undefined) {
-    const { noTrainer } = await import('../../device/agent/agent-trainer.ts')
+    const { noTrainer } = await import('../../agent/agent-trainer.ts')
     return () => noTrainer
   }
   if (data === undefined) {
@@ -60,8 +60,8 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
         'to run delivered models only.',
     )
   }
-  const { readCsv } = await import('../../device/agent/csv.ts')
-  const { builtInTrainer } = await import('../../device/agent/built-in-trainer.ts')
+  const { readCsv } = await import('../../agent/csv.ts')
+  const { builtInTrainer } = await import('../../agent/built-in-trainer.ts')
   // Read before anything is registered: a file that cannot be used is told at once.
   const table = await readCsv(resolve(io.cwd, data), label)
   return (deviceId) => builtInTrainer({ table, deviceId, ...(classes && { classes }) })
@@ -69,7 +69,7 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
 
 const makeHook = async ({ onModel }: AgentCommandOptions, { io, out }: Session) => {
   if (onModel === undefined) return null
-  const { commandHook } = await import('../../device/agent/delivery/model-hook.ts')
+  const { commandHook } = await import('../../agent/delivery/model-hook.ts')
   const onLine = (line: string): void => out.note(`on-model: ${line}`)
   return commandHook({ command: onModel, cwd: io.cwd, timeoutSeconds: HOOK_SECONDS, onLine })
 }
@@ -127,7 +127,7 @@ export const define = (command: Command, session: Session): void => {
       const baseUrl = await session.apiBase(options.apiBase)
       // Where the service asks for one, the key of whoever is signed in admits the device.
       const admission = await session.apiKey(baseUrl)
-      const { RoundFailed, runAgent } = await import('../../device/agent/agent.ts')
+      const { RoundFailed, runAgent } = await import('../../agent/agent.ts')
       try {
         await runAgent({
           baseUrl,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { enginesFolder } from '../../inference/parts/part.ts'
+import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import { sizeWords } from '../models/sizes.ts'
 import type { Session } from '../session.ts'
 import { PART_ARGUMENT, requireNamed } from './named-part.ts'
@@ -7,7 +7,7 @@ import { PART_ARGUMENT, requireNamed } from './named-part.ts'
 export const define = (command: Command, { io, out }: Session): void => {
   command.argument('<engine>', PART_ARGUMENT).action(async (name: string) => {
     const part = requireNamed(name)
-    const { installPart } = await import('../../inference/parts/install-part.ts')
+    const { installPart } = await import('../../inference/engines/parts/install-part.ts')
     const { folder, bytes } = await installPart(part, {
       engines: enginesFolder(io.env),
       env: io.env,

@@ -1,4 +1,4 @@
-import { PARTS, type Part, partNamed } from '../../inference/parts/part.ts'
+import { PARTS, type Part, partNamed } from '../../inference/engines/parts/part.ts'
 import { wrongUsage } from '../failure.ts'
 
 const NAMES = PARTS.flatMap(({ names }) => names)

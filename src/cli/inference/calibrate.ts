@@ -1,6 +1,6 @@
 import { type Generated, generate } from '../../inference/benchmark/generate.ts'
-import { readGgufHeader } from '../../inference/gguf/header.ts'
-import { agreement } from '../../inference/routing/agreement.ts'
+import { readGgufHeader } from '../../inference/models/gguf/header.ts'
+import { agreement } from '../../inference/runtime/routing/agreement.ts'
 import {
   choose,
   crossValidated,
@@ -8,10 +8,10 @@ import {
   policies,
   type Trial,
   worthwhile,
-} from '../../inference/routing/calibrate.ts'
-import { bySize } from '../../inference/routing/choose-model.ts'
-import { complexity } from '../../inference/routing/complexity.ts'
-import { writeCalibration } from '../../inference/routing/routing-file.ts'
+} from '../../inference/runtime/routing/calibrate.ts'
+import { bySize } from '../../inference/runtime/routing/choose-model.ts'
+import { complexity } from '../../inference/runtime/routing/complexity.ts'
+import { writeCalibration } from '../../inference/runtime/routing/routing-file.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Engine } from '../../inference/engine.ts'
+import type { Engine } from '../../inference/engines/engine.ts'
 import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'

@@ -1,5 +1,5 @@
-import type { Engine } from '../../inference/engine.ts'
 import { chooseEngine, type EngineChoice, thisPlatform } from '../../inference/engines/choose-engine.ts'
+import type { Engine } from '../../inference/engines/engine.ts'
 import { type OpenOptions, openEngine } from '../../inference/engines/open-engine.ts'
 import type { ModelFile } from '../../inference/models/model-file.ts'
 import { findModel } from '../../inference/models/model-folder.ts'

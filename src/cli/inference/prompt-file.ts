@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { ChatMessage } from '../../inference/engine.ts'
+import type { ChatMessage } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 
 /** One line of a file of prompts. */

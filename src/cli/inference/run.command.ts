@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { ChatRequest, Engine, Finished } from '../../inference/engine.ts'
+import type { ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { jsonOption } from '../options.ts'
 import { harmless } from '../output.ts'

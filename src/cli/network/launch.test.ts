@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import type { Engine } from '../../inference/engine.ts'
+import { openStarter, serveForTest, type TestInference } from '../../inference/api/test-inference.fixture.ts'
+import type { Engine } from '../../inference/engines/engine.ts'
 import { freePort } from '../../inference/engines/proxied/free-port.ts'
-import { openStarter, serveForTest, type TestInference } from '../../inference/server/test-inference.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { type Member, plainResult, secureFleet, tensorsOf } from '../../../test/secure-fleet.ts'
-import { takePart } from '../../device/sdk/take-part.ts'
+import { takePart } from '../../sdk/take-part.ts'
 import { secureSettings } from '../../secure-aggregation/settings.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 

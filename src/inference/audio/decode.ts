@@ -1,4 +1,4 @@
-import { startThread } from '../../threads/start-thread.ts'
+import { startThread } from '../../platform/threads/start-thread.ts'
 import { type Environment, findProgram } from '../engines/find-program.ts'
 import { recognise } from './container.ts'
 import type { DecodeAnswer, DecodeOrder } from './decode.worker.ts'

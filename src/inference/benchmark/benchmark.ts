@@ -1,4 +1,4 @@
-import type { Engine, EngineName } from '../engine.ts'
+import type { Engine, EngineName } from '../engines/engine.ts'
 import { type Generated, generate } from './generate.ts'
 import { type Percentiles, percentilesOf } from './percentiles.ts'
 

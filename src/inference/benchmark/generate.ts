@@ -1,4 +1,4 @@
-import type { ChatMessage, Engine, Finished } from '../engine.ts'
+import type { ChatMessage, Engine, Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 
 /** One answer with what it took, measured where it is asked for. */

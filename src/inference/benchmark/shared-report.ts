@@ -1,5 +1,5 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
-import type { EngineName } from '../engine.ts'
+import type { EngineName } from '../engines/engine.ts'
 import type { BenchmarkResult } from './benchmark.ts'
 
 /** What is sent, field by field. Every one is a number or a word about hardware, a kind of model, or speed. */

@@ -3,9 +3,9 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
 import { InferenceError } from '../errors.ts'
 import type { ModelFile, ModelFormat } from '../models/model-file.ts'
-import { LLAMA_VERSION, llamaBuild } from '../parts/part.ts'
 import { chooseEngine } from './choose-engine.ts'
 import { allEngines } from './installed-engines.ts'
+import { LLAMA_VERSION, llamaBuild } from './parts/part.ts'
 
 const LINUX = { os: 'linux', arch: 'x64' } as const
 const MAC = { os: 'darwin', arch: 'arm64' } as const

@@ -1,6 +1,6 @@
-import { ENGINE_NAMES, type EngineName } from '../engine.ts'
 import { InferenceError } from '../errors.ts'
 import { FORMAT_WORDS, type ModelFile, type ModelFormat } from '../models/model-file.ts'
+import { ENGINE_NAMES, type EngineName } from './engine.ts'
 import type { Environment } from './find-program.ts'
 import { engineStatus } from './installed-engines.ts'
 

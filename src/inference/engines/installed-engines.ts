@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
-import { ENGINE_NAMES, type EngineName } from '../engine.ts'
-import { partState } from '../parts/installed-part.ts'
-import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from '../parts/part.ts'
+import { ENGINE_NAMES, type EngineName } from './engine.ts'
 import { type Environment, findProgram } from './find-program.ts'
+import { partState } from './parts/installed-part.ts'
+import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from './parts/part.ts'
 import { PROGRAMS } from './proxied/programs.ts'
 
 export interface EngineStatus {

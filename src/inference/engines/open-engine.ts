@@ -1,9 +1,9 @@
-import type { Engine, EngineName } from '../engine.ts'
 import type { ModelFile } from '../models/model-file.ts'
-import { llamaGpuModule } from '../parts/installed-part.ts'
-import { enginesFolder } from '../parts/part.ts'
+import type { Engine, EngineName } from './engine.ts'
 import type { Environment } from './find-program.ts'
 import type { LlamaOptions } from './llama/settings.ts'
+import { llamaGpuModule } from './parts/installed-part.ts'
+import { enginesFolder } from './parts/part.ts'
 import { PROGRAMS } from './proxied/programs.ts'
 import { openProxiedEngine } from './proxied/proxied-engine.ts'
 

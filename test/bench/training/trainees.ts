@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { operations } from '../../../src/client/api.gen.ts'
 import { createClient, unwrap } from '../../../src/client/client.ts'
-import type { Device } from '../../../src/device/sdk/device.ts'
-import { createDevice } from '../../../src/device/sdk/device-client.ts'
-import { initialModel } from '../../../src/device/sdk/trainers/dense-network.ts'
-import { decodeModel, encodeModel, type Model } from '../../../src/device/sdk/trainers/weights-codec.ts'
+import type { Device } from '../../../src/sdk/device.ts'
+import { createDevice } from '../../../src/sdk/device-client.ts'
+import { initialModel } from '../../../src/sdk/trainers/dense-network.ts'
+import { decodeModel, encodeModel, type Model } from '../../../src/sdk/trainers/weights-codec.ts'
 
 type JobWish = operations['startTrainingJob']['requestBody']['content']['application/json']
 export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']

@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatRequest } from '../../engine.ts'
+import type { ChatEvent, ChatRequest } from '../engine.ts'
 import { createEventQueue } from './event-queue.ts'
 import { errorOf } from './failure.ts'
 import type { Asked, Said } from './protocol.ts'

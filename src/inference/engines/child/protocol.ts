@@ -1,5 +1,5 @@
-import type { ChatEvent, ChatMessage, ChatRequest, Embeddings } from '../../engine.ts'
 import type { InferenceErrorCode } from '../../errors.ts'
+import type { ChatEvent, ChatMessage, ChatRequest, Embeddings } from '../engine.ts'
 
 /** What a process in which a model runs can be asked for. It answers `failed` to what its model cannot do. */
 export type Asked =

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { threadEntry } from '../../../threads/thread-entry.ts'
+import { threadEntry } from '../../../platform/threads/thread-entry.ts'
 import { InferenceError } from '../../errors.ts'
 import { errorOf } from './failure.ts'
 import type { Asked, News, Order, Said } from './protocol.ts'

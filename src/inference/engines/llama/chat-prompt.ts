@@ -1,6 +1,6 @@
 import { Template } from '@huggingface/jinja'
-import type { ChatMessage } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
+import type { ChatMessage } from '../engine.ts'
 import type { LlamaModel } from './binding/load-model.ts'
 
 /** Most chat models without a template of their own were trained on this one. */

@@ -1,5 +1,5 @@
-import type { ChatRequest, Finished, Speculation } from '../../engine.ts'
-import type { Closing } from '../../json/response-grammar.ts'
+import type { Closing } from '../../structured-output/response-grammar.ts'
+import type { ChatRequest, Finished, Speculation } from '../engine.ts'
 import type { Sampler } from './binding/batch-context.ts'
 import type { Happening } from './protocol.ts'
 import type { TextStream } from './text-stream.ts'

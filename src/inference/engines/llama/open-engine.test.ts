@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ChatEvent, ChatRequest, Engine } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
-import { compileSchema } from '../../json/compile-schema.ts'
+import { compileSchema } from '../../structured-output/compile-schema.ts'
+import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
 import { type LlamaOptions, openLlamaEngine } from './open-engine.ts'
 
 const opened: Engine[] = []

@@ -1,6 +1,6 @@
-import type { Engine, ResponseFormat } from '../../engine.ts'
 import { askOnce, converse } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
+import type { Engine, ResponseFormat } from '../engine.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 export type { DraftOptions, LlamaOptions } from './settings.ts'

@@ -1,7 +1,13 @@
-import type { ResponseFormat } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
-import type { CompiledSchema } from '../../json/compile-schema.ts'
-import { anyText, type Closing, jsonObject, type ResponseGrammar, schemaResponse } from '../../json/response-grammar.ts'
+import type { CompiledSchema } from '../../structured-output/compile-schema.ts'
+import {
+  anyText,
+  type Closing,
+  jsonObject,
+  type ResponseGrammar,
+  schemaResponse,
+} from '../../structured-output/response-grammar.ts'
+import type { ResponseFormat } from '../engine.ts'
 import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
 
 /** What the sampler and the writer of one answer need of its format. */

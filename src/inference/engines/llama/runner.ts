@@ -1,5 +1,5 @@
-import type { ChatMessage, ChatRequest } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
+import type { ChatMessage, ChatRequest } from '../engine.ts'
 import { fasterApart, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'

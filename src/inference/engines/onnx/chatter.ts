@@ -1,5 +1,5 @@
-import type { ChatEvent, ChatMessage, ChatRequest } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
+import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../llama/chat-prompt.ts'
 import { createTextStream } from '../llama/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'

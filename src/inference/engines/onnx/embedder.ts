@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Embeddings } from '../../engine.ts'
 import { InferenceError } from '../../errors.ts'
+import type { Embeddings } from '../engine.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, invalidModel, readObject } from './model-json.ts'
 import { normalised, pool, readPooling } from './pooling.ts'

@@ -1,6 +1,6 @@
-import type { Engine } from '../../engine.ts'
 import { askOnce, converse } from '../child/ask.ts'
 import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
+import type { Engine } from '../engine.ts'
 import { type ModelFacts, type OnnxOptions, type Settings, settingsOf } from './settings.ts'
 import { transcribe } from './transcribe.ts'
 

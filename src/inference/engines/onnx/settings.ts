@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { requirePart } from '../../parts/installed-part.ts'
-import { ONNXRUNTIME } from '../../parts/part.ts'
+import { requirePart } from '../parts/installed-part.ts'
+import { ONNXRUNTIME } from '../parts/part.ts'
 
 export interface OnnxOptions {
   /** As the user named it. */

@@ -1,7 +1,7 @@
 import { SAMPLE_RATE } from '../../audio/sound.ts'
-import type { Transcription } from '../../engine.ts'
 import { askOnce } from '../child/ask.ts'
 import type { Supervisor } from '../child/supervisor.ts'
+import type { Transcription } from '../engine.ts'
 
 /** A segment that ends before this many seconds does not decide where the next window begins: it would never end. */
 const LEAST_STEP = 0.1

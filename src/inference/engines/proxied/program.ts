@@ -1,5 +1,5 @@
-import type { ChatRequest, EngineName } from '../../engine.ts'
 import type { ModelFile } from '../../models/model-file.ts'
+import type { ChatRequest, EngineName } from '../engine.ts'
 
 /** A program that serves a model over an OpenAI-style API, and how ours differs from it. */
 export interface ProxiedProgram {

@@ -1,5 +1,5 @@
 import { InferenceError } from '../../../errors.ts'
-import { readGgufHeader } from '../../../gguf/header.ts'
+import { readGgufHeader } from '../../../models/gguf/header.ts'
 import { tokenBytesOf } from '../token-bytes.ts'
 import type { Addon, AddonModel } from './addon.ts'
 

@@ -1,5 +1,5 @@
-import type { Speculation } from '../../../engine.ts'
 import { InferenceError } from '../../../errors.ts'
+import type { Speculation } from '../../engine.ts'
 import { type BatchContext, openContext, type Sampler } from '../binding/batch-context.ts'
 import { type LlamaModel, loadModel } from '../binding/load-model.ts'
 import type { Proposer } from './proposer.ts'

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeFirstLayers } from '../../../gguf/first-layers.ts'
-import { readGgufHeader } from '../../../gguf/header.ts'
+import { writeFirstLayers } from '../../../models/gguf/first-layers.ts'
+import { readGgufHeader } from '../../../models/gguf/header.ts'
 import { type DraftModelSettings, openDraftModel } from './draft-model.ts'
 import type { Proposer } from './proposer.ts'
 

@@ -1,4 +1,4 @@
-import type { Speculation } from '../../../engine.ts'
+import type { Speculation } from '../../engine.ts'
 
 /**
  * Guesses how a text goes on. The full model checks all guesses in one batch and keeps those that it would have said itself,

@@ -1,0 +1,114 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { World } from '../../test/world.ts'
+import { encodeModel } from '../sdk/trainers/weights-codec.ts'
+import { type AgentOptions, runAgent } from './agent.ts'
+import { type AgentTrainer, noTrainer } from './agent-trainer.ts'
+import { builtInTrainer } from './built-in-trainer.ts'
+import { readCsv } from './csv.ts'
+import { emptyFolder, eventually, post, startFleet } from './delivery/delivery.fixture.ts'
+
+// Each test starts a service; on a busy machine that alone takes many seconds.
+vi.setConfig({ testTimeout: 120_000 })
+
+/** An agent of the device; it is stopped when the test ends. */
+const startAgent = async (world: World, device: { deviceId: string; key: string }, options: Partial<AgentOptions>) => {
+  const said: string[] = []
+  const stop = new AbortController()
+  const ended = runAgent({
+    baseUrl: world.baseUrl,
+    stateDir: await emptyFolder(),
+    deviceId: device.deviceId,
+    apiKey: device.key,
+    trainer: () => noTrainer,
+    intervalSeconds: 0.3,
+    signal: stop.signal,
+    now: () => world.now().getTime(),
+    log: (message) => said.push(message),
+    ...options,
+  })
+  onTestFinished(async () => {
+    stop.abort(new Error('the test is over'))
+    await ended
+  })
+  const line = (text: string) => eventually(() => said.find((one) => one.includes(text)) ?? null)
+  return { said, line }
+}
+
+/** A linear classifier of points in the plane: its sign decides whether it is always right or always wrong. */
+const classifier = (sign: number): Uint8Array =>
+  encodeModel(
+    [
+      { name: 'weight', shape: [2, 2], data: Float64Array.of(-sign, 0, sign, 0) },
+      { name: 'bias', shape: [2], data: new Float64Array(2) },
+    ],
+    new Map(),
+  )
+
+test('a delivered model that the built-in trainer can read is measured on the rows that it holds out', async () => {
+  const path = join(await emptyFolder(), 'data.csv')
+  const rows = Array.from(
+    { length: 40 },
+    (_, row) => `${row % 2 === 0 ? -1 : 1},${row % 5},${row % 2 === 0 ? 'l' : 'r'}`,
+  )
+  await writeFile(path, `x,y2,label\n${rows.join('\n')}\n`)
+  const table = await readCsv(path)
+  const { world, device, rollOut } = await startFleet(classifier(1), classifier(-1), 'no weights')
+  const agent = await startAgent(world, device, {
+    trainer: (deviceId) => builtInTrainer({ table, deviceId, classes: ['l', 'r'] }),
+  })
+  await rollOut('1.0.0')
+  // Scores of 1 and -1: the loss is ln(1 + e^-2) where it is right, ln(1 + e^2) where it is wrong.
+  await agent.line('Model m: version 1.0.0 is active (accuracy 1, loss 0.1269).')
+  await rollOut('2.0.0')
+  await agent.line('Model m: version 2.0.0 is active (accuracy 0, loss 2.127).')
+  await rollOut('3.0.0')
+  await agent.line('Model m: version 3.0.0 is active.')
+})
+
+test('versions are delivered while a round is trained in, and the round goes on', async () => {
+  const { world, device, key, rollOut } = await startFleet('first', 'second')
+  let finish = (): void => undefined
+  const mayEnd = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const trainer: AgentTrainer = {
+    train: async ({ folder }) => {
+      await mayEnd
+      const weights = join(folder, 'update.bin')
+      await writeFile(weights, new Float32Array([1]))
+      return { weights, report: { numSamples: 1 }, globalModel: null }
+    },
+  }
+  const agent = await startAgent(world, device, { trainer: () => trainer })
+  await post(world, key, '/training/rounds/start', { target_devices: 1, min_devices: 1 })
+  await agent.line('awaits this device.')
+  await rollOut('1.0.0')
+  await agent.line('Model m: version 1.0.0 is active.')
+  await rollOut('2.0.0')
+  await agent.line('Model m: version 2.0.0 is active.')
+  finish()
+  await agent.line('Round 1: submitted an update from 1 samples.')
+})
+
+test('a device without data tells a round that draws it that it must do without', async () => {
+  const { world, device, key } = await startFleet()
+  const agent = await startAgent(world, device, {})
+  const { id } = await post(world, key, '/training/rounds/start', { target_devices: 1, min_devices: 1 })
+  await agent.line('takes no part in rounds')
+  const path = `/api/v1/training/rounds/${id}/selection`
+  expect((await world.request('GET', path, { key })).body).toMatchObject({
+    state: 'failed',
+    reason: 'This device takes no part in rounds: it was started without data and without a trainer.',
+  })
+})
+
+test('models are kept where the agent is told to keep them', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  const modelsFolder = join(await emptyFolder(), 'kept', 'here')
+  const agent = await startAgent(world, device, { modelsFolder })
+  await rollOut('1.0.0')
+  await agent.line('Model m: version 1.0.0 is active.')
+  expect((await readdir(modelsFolder)).includes(model)).toBe(true)
+})

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { startWorld, type TestDevice, type World } from '../../test/world.ts'
+import { unwrap } from '../client/client.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
+
+interface AgentProcess {
+  readonly child: ChildProcess
+  /** Resolves with the first line that contains the text. */
+  readonly line: (text: string) => Promise<string>
+}
+
+/** A real agent in a process of its own; its trainer says "training", and ends only when the file `go` is there. */
+const startProcess = async (world: World, device: TestDevice, folder: string): Promise<AgentProcess> => {
+  const program = join(folder, 'agent.mts')
+  await writeFile(
+    program,
+    `import { existsSync } from 'node:fs'
+    import { writeFile } from 'node:fs/promises'
+    import { join } from 'node:path'
+    import { runAgent } from ${moduleUrl('./agent.ts')}
+    import { stopOnSignals } from ${moduleUrl('./stop-signals.fixture.ts')}
+    const folder = ${JSON.stringify(folder)}
+    const trainer = {
+      train: async (task) => {
+        console.log('training')
+        while (!existsSync(join(folder, 'go'))) {
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          task.signal.throwIfAborted()
+        }
+        const weights = join(task.folder, 'update.bin')
+        await writeFile(weights, new Float32Array([1, 2]))
+        return { weights, report: { numSamples: 2 }, globalModel: null }
+      },
+    }
+    await runAgent({
+      baseUrl: ${JSON.stringify(world.baseUrl)}, deviceId: ${JSON.stringify(device.deviceId)}, apiKey: ${JSON.stringify(device.key)},
+      stateDir: folder, intervalSeconds: 0.3, rounds: 1, trainer: () => trainer, signal: stopOnSignals(), log: console.log,
+    })
+    console.log('ended')`,
+  )
+  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const lines: string[] = []
+  const output = createInterface({ input: child.stdout! })
+  output.on('line', (text) => lines.push(text))
+  const line = async (text: string): Promise<string> => {
+    for (;;) {
+      const found = lines.find((candidate) => candidate.includes(text))
+      if (found !== undefined) return found
+      await once(output, 'line')
+    }
+  }
+  return { child, line }
+}
+
+const begin = async () => {
+  const world = await startWorld()
+  const folder = await mkdtemp(join(tmpdir(), 'agent-process-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const device = await world.register('edge-1')
+  const body = { target_devices: 1, min_devices: 1 }
+  const { id } = await unwrap(world.client(device.key).POST('/api/v1/training/rounds/start', { body }))
+  const explain = async () =>
+    (await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: device.key })).body
+  return { world, folder, device, explain }
+}
+
+test('SIGTERM ends the process with code 0 after the round was reported as failed', async () => {
+  const { world, folder, device, explain } = await begin()
+  const { child, line } = await startProcess(world, device, folder)
+  await line('training')
+  child.kill('SIGTERM')
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(await line('ended')).toBe('ended')
+  expect(await explain()).toMatchObject({ state: 'failed', reason: 'The agent was stopped (SIGTERM).' })
+})
+
+test('an agent that was killed takes up its round again when it is started again', async () => {
+  const { world, folder, device, explain } = await begin()
+  const killed = await startProcess(world, device, folder)
+  await killed.line('training')
+  killed.child.kill('SIGKILL')
+  await once(killed.child, 'exit')
+  expect(await explain()).toMatchObject({ state: 'selected' })
+  await writeFile(join(folder, 'go'), '')
+  const { child } = await startProcess(world, device, folder)
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(await explain()).toMatchObject({ state: 'delivered' })
+})

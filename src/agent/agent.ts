@@ -1,0 +1,242 @@
+import { ApiError } from '../client/client.ts'
+import type { Platform } from '../domain/device.ts'
+import type { Device } from '../sdk/device.ts'
+import { createDevice } from '../sdk/device-client.ts'
+import { isPassing, sleep } from '../sdk/retry.ts'
+import { openAgentState } from './agent-state.ts'
+import type { AgentTrainer } from './agent-trainer.ts'
+import { TrainerFailed } from './command-trainer.ts'
+import type { Measure } from './delivery/activation.ts'
+import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
+import type { ModelHook } from './delivery/model-hook.ts'
+import { beatWhile } from './heartbeats.ts'
+import { signIn } from './registration.ts'
+import { type RoundResult, workOnRound } from './round-work.ts'
+import { systemMetrics } from './system-metrics.ts'
+
+export interface AgentOptions {
+  /** Such as http://127.0.0.1:8000, without /api/v1. */
+  readonly baseUrl: string
+  /** Where the device's key and its work in progress are kept. */
+  readonly stateDir: string
+  /** One is invented, and remembered for this service, when absent. */
+  readonly deviceId?: string
+  readonly platform?: Platform
+  readonly capabilities?: Readonly<Record<string, unknown>>
+  readonly enrollmentToken?: string
+  /** A device's key from an earlier registration elsewhere; with it the agent does not register. Needs `deviceId`. */
+  readonly apiKey?: string
+  /** Made once the device has its name, because the built-in trainer holds rows out by it. */
+  readonly trainer: (deviceId: string) => AgentTrainer
+  /** False for a device that only runs what is delivered: no round selects it. Default: true. */
+  readonly trains?: boolean
+  /** Told of every version that is to run. */
+  readonly hook?: ModelHook
+  /** Where delivered versions are kept, for this device alone. Default: a folder beside the device's key. */
+  readonly modelsFolder?: string
+  /** How often what runs is measured and said again. Default 1800. */
+  readonly restateSeconds?: number
+  /** Between heartbeats; as the service says when absent. The service may answer earlier, when a round begins. */
+  readonly intervalSeconds?: number
+  /** Stops after so many rounds taken part in, and at once after one that failed; runs until aborted when absent. */
+  readonly rounds?: number
+  /** Ends the agent: the round in work is reported as failed, with the reason of the abort, and the device as inactive. */
+  readonly signal: AbortSignal
+  readonly log: (message: string) => void
+  readonly onRound?: (result: RoundResult) => void
+  readonly now?: () => number
+}
+
+/** An agent that was to take part in a number of rounds could not do its part in one. The message says in which, and why. */
+export class RoundFailed extends Error {
+  override readonly name = 'RoundFailed'
+}
+
+/** The service holds a heartbeat's answer at most 55 s; proxies often cut at 30. */
+const MAX_WAIT_SECONDS = 25
+const GOODBYE_MS = 3000
+const RESTATE_SECONDS = 1800
+/** After news the next heartbeat comes soon, because more may follow; never at once, whatever the service answers. */
+const AFTER_NEWS_MS = 500
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+const describe = ({ plan, report, globalModel }: RoundResult): string => {
+  const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`
+  const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
+  const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
+  const received = globalModel === null ? '' : ` The received model had ${percent(globalModel.accuracy)}.`
+  return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
+}
+
+const metricsOf = (latest: RoundResult | null) => ({
+  ...systemMetrics(),
+  ...(latest?.globalModel && {
+    round_number: latest.plan.roundNumber,
+    global_model_loss: latest.globalModel.loss,
+    global_model_accuracy: latest.globalModel.accuracy,
+  }),
+})
+
+/** What a trainer can tell of a delivered version; nothing where it cannot read it. */
+const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
+  evaluate === undefined
+    ? null
+    : async (path) => {
+        const found = await evaluate(path).catch(() => null)
+        if (found === null) return null
+        return { accuracy: found.accuracy, ...(Number.isFinite(found.loss) && { loss: found.loss }) }
+      }
+
+/**
+ * Runs a device until it is told to stop: registers once, sends heartbeats, takes part in the rounds that await it, and
+ * beside all that runs the model versions that it is given.
+ * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
+ * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a key that is
+ * refused, and, where `rounds` are counted, RoundFailed.
+ */
+export const runAgent = async (options: AgentOptions): Promise<void> => {
+  const { baseUrl, signal, log, rounds, intervalSeconds = 20, now = Date.now } = options
+  const { platform, capabilities, enrollmentToken } = options
+  const state = await openAgentState(options.stateDir, baseUrl, options.deviceId ?? null)
+  const modelsFolder = options.modelsFolder ?? state.modelsFolder
+  const connect = (deviceId: string, apiKey?: string): Device =>
+    createDevice({
+      baseUrl,
+      deviceId,
+      log,
+      now,
+      ...(platform && { platform }),
+      ...(capabilities && { capabilities }),
+      ...(enrollmentToken !== undefined && { enrollmentToken }),
+      trains: options.trains ?? true,
+      ...(apiKey !== undefined && { apiKey }),
+    })
+
+  let latest: RoundResult | null = null
+  let done = 0
+
+  /** The round that awaits us, if any, and whether there was something new to run. */
+  const beat = async (device: Device, deliveries: Deliveries) => {
+    const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
+    const asked = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
+    const answer = await device.heartbeat(metricsOf(latest), asked)
+    return { answer, roundId: answer.pendingRoundId, isNews: deliveries.take(answer) }
+  }
+
+  /** False when the round may be worth another try, or when whoever asks next for a round learns what is wrong. */
+  const takePart = async (parts: Parts, roundId: string): Promise<boolean> => {
+    const { device, trainer, deliveries } = parts
+    log(`Round ${roundId} awaits this device.`)
+    const context = { device, trainer, roundsFolder: state.roundsFolder, now, log }
+    try {
+      latest = await beatWhile({ device, deliveries, roundId, intervalSeconds, signal, log }, (stop) =>
+        workOnRound(roundId, { ...context, signal: stop }),
+      )
+    } catch (error) {
+      signal.throwIfAborted()
+      const mayPass = isPassing(error) || (error instanceof ApiError && error.status === 401)
+      if (rounds !== undefined && !mayPass) {
+        throw new RoundFailed(`Round ${roundId} failed: ${summaryOf(error)}`, { cause: error })
+      }
+      log(`Round ${roundId}: ${summaryOf(error)}`)
+      return false
+    }
+    log(describe(latest))
+    options.onRound?.(latest)
+    return true
+  }
+
+  /** A device that stays away for a while: half an interval to a whole one, left to chance. */
+  const pause = (): Promise<void> => sleep(intervalSeconds * 1000 * (0.5 + Math.random() / 2), signal)
+
+  const serve = async (parts: Parts): Promise<'done' | 'unknown'> => {
+    const { device, deliveries } = parts
+    log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
+    while (rounds === undefined || done < rounds) {
+      // Not by the date, which may jump.
+      const began = performance.now()
+      try {
+        const { answer, roundId, isNews } = await beat(device, deliveries)
+        const paced = options.intervalSeconds === undefined ? answer.nextHeartbeatSeconds : null
+        const rest = paced === null ? Math.max(0, intervalSeconds * 1000 - (performance.now() - began)) : paced * 1000
+        if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
+        else if (await takePart(parts, roundId)) done++
+        else await pause()
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof ApiError && error.status === 401 && options.apiKey === undefined) return 'unknown'
+        if (!isPassing(error)) throw error
+        log(messageOf(error))
+        await pause()
+      }
+    }
+    return 'done'
+  }
+
+  const serveWithDeliveries = async (device: Device): Promise<'done' | 'unknown'> => {
+    const trainer = options.trainer(device.deviceId)
+    const over = new AbortController()
+    const deliveries = await startDeliveries({
+      modelsFolder,
+      device,
+      hook: options.hook ?? null,
+      measure: measureWith(trainer),
+      restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
+      signal: AbortSignal.any([signal, over.signal]),
+      log,
+    })
+    try {
+      return await serve({ device, trainer, deliveries })
+    } finally {
+      over.abort(new Error('The agent stops.'))
+      await deliveries.ended
+    }
+  }
+
+  const signInWhenPossible = async (): Promise<Device> => {
+    for (;;) {
+      try {
+        return await signIn({ ...options, state, connect })
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!isPassing(error)) throw error
+        log(messageOf(error))
+        await pause()
+      }
+    }
+  }
+
+  let device: Device | null = null
+  const goodbye = () =>
+    device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
+  try {
+    device = await signInWhenPossible()
+    while ((await serveWithDeliveries(device)) === 'unknown') {
+      // A service that was set up anew knows neither key nor device and lets us register; else the name is taken there.
+      log(
+        `The service refuses the key of ${device.deviceId}: it was revoked, or the service is a new one. Registering.`,
+      )
+      await state.forget()
+      await keepWithoutPlans(modelsFolder)
+      device = await signInWhenPossible()
+    }
+  } catch (error) {
+    if (error instanceof RoundFailed) await goodbye()
+    if (!signal.aborted) throw error
+    log('Stopping.')
+  }
+  await goodbye()
+}
+
+/** One connection to the service, and what works through it. */
+interface Parts {
+  readonly device: Device
+  readonly trainer: AgentTrainer
+  readonly deliveries: Deliveries
+}
+
+/** What a trainer printed is not printed again where it was shown as it came. */
+const summaryOf = (error: unknown): string => (error instanceof TrainerFailed ? error.summary : messageOf(error))
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,152 @@
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { badRequest, ServiceError } from '../domain/errors.ts'
+import type { TrainingReport } from '../sdk/device.ts'
+import type { AgentTrainer, TrainingTask } from './agent-trainer.ts'
+import { unlessRepeated } from './repeated-lines.ts'
+import { type CommandRun, runCommand } from './run-command.ts'
+
+export interface CommandTrainerOptions {
+  /** A command line of the user's own, run in the shell. Nothing that the service sends becomes part of it. */
+  readonly command: string
+  /** Where it runs; the agent's own working directory when absent. */
+  readonly cwd?: string
+  /** Told every line that it prints. */
+  readonly onLine?: (line: string) => void
+}
+
+const optional = (metrics: Readonly<Record<string, unknown>>, name: string, max: number): number | undefined => {
+  const value = metrics[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && Number.isFinite(value) && !(max === 1 && (value < 0 || value > 1))) return value
+  const expected = max === 1 ? 'a number from 0 to 1' : 'a finite number'
+  throw badRequest(`The trainer's metrics say ${name} is ${JSON.stringify(value)}; it must be ${expected}, or absent.`)
+}
+
+/** `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9 }`; the last two may be absent. */
+const readMetrics = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) throw badRequest('The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.')
+  let metrics: unknown
+  try {
+    metrics = JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`The trainer's metrics are not JSON (NaN is not): ${(error as Error).message}`)
+  }
+  if (typeof metrics !== 'object' || metrics === null || Array.isArray(metrics)) {
+    throw badRequest(`The trainer's metrics must be an object such as {"num_samples": 120}, got ${text.slice(0, 80)}.`)
+  }
+  const fields = metrics as Readonly<Record<string, unknown>>
+  const samples = fields.num_samples
+  if (typeof samples !== 'number' || !Number.isSafeInteger(samples) || samples < 1) {
+    throw badRequest(
+      `The trainer's metrics say num_samples is ${JSON.stringify(samples)}; it must be a whole number of at least 1.`,
+    )
+  }
+  return {
+    numSamples: samples,
+    localLoss: optional(fields, 'loss', Number.POSITIVE_INFINITY),
+    localAccuracy: optional(fields, 'accuracy', 1),
+  }
+}
+
+/** The command failed. `message` has the last lines that it printed, for the service. */
+export class TrainerFailed extends ServiceError {
+  /** The same without those lines, where they were shown as they came. */
+  readonly summary: string
+
+  constructor(what: string, lastLines: readonly string[], wereShown: boolean) {
+    super('bad_request', lastLines.length === 0 ? what : `${what} It said:\n${lastLines.join('\n')}`)
+    this.summary = wereShown ? what : this.message
+  }
+}
+
+/** Why the run is no success; null when it is one. */
+const faultOf = ({ stopped, signal, exitCode }: CommandRun, seconds: number): string | null => {
+  if (stopped === 'timeout') return `The trainer was stopped after ${seconds} s: the round ends.`
+  return exitCode === 0 ? null : `The trainer ended with ${signal ?? `exit code ${exitCode}`}.`
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+const requireWeights = async (path: string, folder: string): Promise<void> => {
+  const size = await stat(path).then(
+    (entry) => entry.size,
+    () => null,
+  )
+  if (size === 0) throw badRequest('The trainer wrote an empty file to the path named by SERVICE_OUTPUT_WEIGHTS.')
+  if (size !== null) return
+  const beside = (await readdir(folder)).filter((name) => name.startsWith('update'))
+  const hint = beside.length > 0 ? ` It wrote ${beside.join(', ')} instead of ${basename(path)}.` : ''
+  throw badRequest(`The trainer wrote no weights to the file named by SERVICE_OUTPUT_WEIGHTS.${hint}`)
+}
+
+/**
+ * Trains by running a command: a program in whatever language, which reads its task from files and writes its result to
+ * files. It finds their paths in the environment:
+ *
+ * - SERVICE_ROUND_ID: the round's id
+ * - SERVICE_PLAN: the round's plan, JSON (strategy, hyperparameters, timeout_at)
+ * - SERVICE_GLOBAL_WEIGHTS: the global model, in the format it was uploaded in; unset when the round has none, then the
+ *   command makes its own beginning, the same on every device
+ * - SERVICE_OUTPUT_WEIGHTS: where to write the new weights, with the same tensors as the global model
+ * - SERVICE_CONTROL: SCAFFOLD's control variate c, laid out as the model; unset while it is zero
+ * - SERVICE_OUTPUT_CONTROL: where to write the change of this device's own, c_i+ - c_i, laid out as the model
+ * - SERVICE_MEMORY: what an earlier run left for this job (its c_i, a personal model); unset when nothing was
+ * - SERVICE_OUTPUT_MEMORY: where to leave it for the next round; kept once the update has been taken
+ * - SERVICE_OUTPUT_METRICS: where to write {"num_samples": 120, "loss": 0.4, "accuracy": 0.9}
+ *
+ * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
+ */
+export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions): AgentTrainer => {
+  // A trainer that fails in every round prints the same traceback every time.
+  const output = unlessRepeated(onLine ?? (() => undefined))
+
+  const train = async ({ plan, globalWeights, control, memory, folder, timeoutMs, signal }: TrainingTask) => {
+    const planPath = join(folder, 'plan.json')
+    const metricsPath = join(folder, 'metrics.json')
+    // Some frameworks look at the ending: the update's is the global model's.
+    const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
+    const weights = join(folder, `update${ending}`)
+    const controlChange = join(folder, `control-change${ending}`)
+    const newMemory = join(folder, 'memory')
+    await Promise.all([weights, metricsPath, controlChange, newMemory].map((path) => rm(path, { force: true })))
+    await writeFile(planPath, `${JSON.stringify(plan.raw, null, 2)}\n`)
+    const began = Date.now()
+    const run = await runCommand(command, {
+      env: {
+        SERVICE_ROUND_ID: plan.roundId,
+        SERVICE_PLAN: planPath,
+        SERVICE_GLOBAL_WEIGHTS: globalWeights ?? undefined,
+        SERVICE_CONTROL: control ?? undefined,
+        SERVICE_MEMORY: memory ?? undefined,
+        SERVICE_OUTPUT_WEIGHTS: weights,
+        SERVICE_OUTPUT_CONTROL: controlChange,
+        SERVICE_OUTPUT_MEMORY: newMemory,
+        SERVICE_OUTPUT_METRICS: metricsPath,
+      },
+      cwd,
+      timeoutMs,
+      signal,
+      onLine: output.line,
+    })
+    signal.throwIfAborted()
+    const seconds = Math.round((Date.now() - began) / 1000)
+    const fault = faultOf(run, seconds)
+    output.end({ isToBeRemembered: fault !== null })
+    if (fault !== null) throw new TrainerFailed(fault, run.lastLines, onLine !== undefined)
+    await requireWeights(weights, folder)
+    return {
+      weights,
+      report: { ...(await readMetrics(metricsPath)), trainingTimeSeconds: seconds },
+      globalModel: null,
+      ...((await isThere(controlChange)) && { control: controlChange }),
+      ...((await isThere(newMemory)) && { memory: newMemory }),
+    }
+  }
+  return { train }
+}

@@ -1,0 +1,314 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { formOf } from '../../../test/world.ts'
+import { keepWithoutPlans } from './deliveries.ts'
+import { emptyFolder, eventually, post, startFleet, startUnit } from './delivery.fixture.ts'
+import { commandHook } from './model-hook.ts'
+
+// Each test starts a service; on a busy machine that alone takes many seconds.
+vi.setConfig({ testTimeout: 120_000 })
+
+test('a version that a rollout gives is fetched, checked, made to run and reported', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  const plan = await rollOut('1.0.0')
+  const unit = await startUnit(world, device)
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  expect(await unit.running(model)).toBe('first')
+  await expect
+    .poll(() => unit.reports)
+    .toEqual([
+      { planId: plan, state: 'downloading', version: '1.0.0' },
+      { planId: plan, state: 'verifying', version: '1.0.0' },
+      { planId: plan, state: 'active', version: '1.0.0' },
+    ])
+  const sha256 = 'a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e'
+  expect((await readdir(join(unit.folder, model))).sort()).toEqual([`${sha256}.txt`, 'current.json'])
+  expect(await unit.pointer(model)).toEqual({
+    modelId: model,
+    modelName: 'm',
+    current: {
+      planId: plan,
+      version: '1.0.0',
+      format: 'pytorch',
+      file: { sha256, sizeBytes: 5, fileName: `${sha256}.txt` },
+      metrics: null,
+    },
+    previous: null,
+    trying: null,
+    refused: null,
+    path: join(unit.folder, model, `${sha256}.txt`),
+  })
+  expect(unit.said).toEqual(['Model m: downloading version 1.0.0, 0.0 MB.', 'Model m: version 1.0.0 is active.'])
+})
+
+test('a rollback makes the version before run again at once, without a download, and older files go', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second', 'third')
+  const unit = await startUnit(world, device)
+  await rollOut('1.0.0')
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  await rollOut('2.0.0')
+  await unit.pull()
+  await unit.line('version 2.0.0 is active.')
+  const bad = await rollOut('3.0.0')
+  await unit.pull()
+  await unit.line('version 3.0.0 is active.')
+  const files = async () => (await readdir(join(unit.folder, model))).length
+  // The pointer, what runs, and what ran before.
+  await expect.poll(files).toBe(3)
+  await rollBack(bad)
+  await unit.pull()
+  await eventually(() =>
+    unit.said.filter((line) => line.includes('version 2.0.0 is active.')).length === 2 ? true : null,
+  )
+  expect(await unit.running(model)).toBe('second')
+  expect(unit.downloads).toEqual(['1.0.0', '2.0.0', '3.0.0'])
+  expect((await unit.pointer(model))?.previous?.version).toBe('3.0.0')
+  await expect
+    .poll(() => unit.reports.slice(-2).map(({ state, version }) => [state, version]))
+    .toEqual([
+      ['active', '3.0.0'],
+      ['active', '2.0.0'],
+    ])
+})
+
+test('what no plan gives any more is left for what ran before it, or for nothing', async () => {
+  const { world, device, key, model, rollOut, rollBack } = await startFleet('first', 'second')
+  const first = await rollOut('1.0.0')
+  const unit = await startUnit(world, device)
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  // The plan of the first is gone from the service, but not before the second one covers the device.
+  const second = await rollOut('2.0.0')
+  await unit.pull()
+  await unit.line('version 2.0.0 is active.')
+  await rollBack(first)
+  await rollBack(second)
+  await unit.pull()
+  await unit.line('back on version 1.0.0.')
+  expect(await unit.running(model)).toBe('first')
+  // Nothing gives it, so nothing takes it away either.
+  await unit.stop()
+  const again = await startUnit(world, device, { folder: unit.folder })
+  await again.pull()
+  await post(world, key, '/models', { name: 'other' })
+  await post(world, key, '/models/other/versions/upload', formOf('else'))
+  const other = await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
+  await again.pull()
+  await again.line('Model other: version 1.0.0 is active.')
+  expect(await again.running(model)).toBe('first')
+  await post(world, key, `/models/other/rollouts/${other.rollout_id}/rollback`, {})
+  await again.pull()
+  await again.line('Model other: withdrawn, with none to go back to.')
+  expect(await again.running(String(other.model_id))).toBe(null)
+})
+
+test('a blue_green version is made ready, and runs as soon as all are, without another download', async () => {
+  const { world, device, key, model, rollOut } = await startFleet('first', 'second')
+  await rollOut('1.0.0')
+  const other = await world.register('edge-2')
+  const [unit, late] = await Promise.all([startUnit(world, device), startUnit(world, other)])
+  await Promise.all([unit.pull(), late.pull()])
+  await Promise.all([unit.line('version 1.0.0 is active.'), late.line('version 1.0.0 is active.')])
+  const wanted = { model_name: 'm', model_version: '2.0.0', strategy: 'blue_green', devices: ['edge-1', 'edge-2'] }
+  const { deployment_id: id } = await post(world, key, '/deploy/execute', wanted)
+  await unit.pull()
+  await unit.line('version 2.0.0 is ready, and waits for the switch.')
+  expect(await unit.running(model)).toBe('first')
+  await late.pull()
+  await late.line('version 2.0.0 is ready, and waits for the switch.')
+  const deployment = async () => (await world.request('GET', `/api/v1/deployments/${id}`, { key })).body
+  await expect.poll(deployment).toMatchObject({ switched_at: expect.any(String) })
+  // The switch is in the database a moment before the service's memory knows of it.
+  const beat = async () => {
+    await Promise.all([unit.pull(), late.pull()])
+    return [unit, late].every(({ said }) => said.at(-1) === 'Model m: version 2.0.0 is active.')
+  }
+  await expect.poll(beat).toBe(true)
+  expect(await unit.running(model)).toBe('second')
+  await expect.poll(deployment).toMatchObject({ status: 'completed' })
+  expect(unit.downloads).toEqual(['1.0.0', '2.0.0'])
+  // The service knows of the last one a moment before the device knows that it does.
+  await expect
+    .poll(() => unit.reports.map(({ state }) => state))
+    .toEqual([...['downloading', 'verifying', 'active'], ...['downloading', 'verifying', 'ready', 'active']])
+})
+
+/** Notes what it is told in a file, refuses the versions that are named, and measures. */
+const notingHook = (folder: string, refused: string, extra = '') =>
+  commandHook({
+    command: `"${process.execPath}" -e '
+      const { MODEL_PATH, MODEL_NAME, MODEL_VERSION, MODEL_PREVIOUS_PATH } = process.env
+      const read = (path) => path === "" ? "-" : require("fs").readFileSync(path, "utf8")
+      require("fs").appendFileSync("notes", [MODEL_NAME, MODEL_VERSION || "-", read(MODEL_PATH), read(MODEL_PREVIOUS_PATH)].join(" ") + "\\n")
+      if ("${refused}".split(" ").includes(MODEL_VERSION)) { console.error("loading"); console.error("does not fit here"); process.exit(3) }
+      console.log(JSON.stringify({ accuracy: 0.5, name: "x" }))${extra}'`,
+    cwd: folder,
+    timeoutSeconds: 60,
+    onLine: () => undefined,
+  })
+
+test('a hook is told what runs; one that fails is a failed activation, and what ran before is put back', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second')
+  const folder = await emptyFolder()
+  const hook = notingHook(folder, '2.0.0')
+  const unit = await startUnit(world, device, { hook })
+  await rollOut('1.0.0')
+  await unit.pull()
+  await unit.line('version 1.0.0 is active (accuracy 0.5).')
+  const bad = await rollOut('2.0.0')
+  await unit.pull()
+  await unit.line('version 2.0.0 failed: does not fit here. Version 1.0.0 stays.')
+  const notes = async () => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n')
+  expect(await notes()).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first second'])
+  expect(await unit.running(model)).toBe('first')
+  await expect
+    .poll(() => unit.reports.slice(2))
+    .toEqual([
+      { planId: expect.any(String), state: 'active', version: '1.0.0', metrics: { accuracy: 0.5 } },
+      { planId: bad, state: 'downloading', version: '2.0.0' },
+      { planId: bad, state: 'verifying', version: '2.0.0' },
+      { planId: bad, state: 'failed', version: '2.0.0', reason: 'does not fit here' },
+    ])
+  await unit.stop()
+
+  // Started again it says so once more, but tries only with another hook.
+  const again = await startUnit(world, device, { folder: unit.folder, hook })
+  await again.pull()
+  await expect.poll(() => again.reports.map(({ state }) => state)).toEqual(['failed'])
+  expect(await notes()).toHaveLength(3)
+  await again.stop()
+  const mended = await startUnit(world, device, { folder: unit.folder, hook: notingHook(folder, '', ';') })
+  await mended.pull()
+  await mended.line('version 2.0.0 is active (accuracy 0.5).')
+  expect(await mended.running(model)).toBe('second')
+  await rollBack(bad)
+  await mended.pull()
+  await mended.line('version 1.0.0 is active (accuracy 0.5).')
+  expect((await notes()).slice(3)).toEqual(['m 2.0.0 second first', 'm 1.0.0 first second'])
+})
+
+test('a rollback ends a hook that still runs, and the hook is told of the version before', async () => {
+  const { world, device, rollOut, rollBack } = await startFleet('first', 'second')
+  const folder = await emptyFolder()
+  const hook = notingHook(folder, '', '; if (MODEL_VERSION === "2.0.0") setTimeout(() => {}, 60_000)')
+  const unit = await startUnit(world, device, { hook })
+  await rollOut('1.0.0')
+  await unit.pull()
+  await unit.line('version 1.0.0 is active')
+  const slow = await rollOut('2.0.0')
+  await unit.pull()
+  const notes = async () => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n')
+  await expect.poll(notes).toHaveLength(2)
+  await rollBack(slow)
+  await unit.pull()
+  await expect.poll(notes).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first first'])
+})
+
+test('an activation that was cut off is begun again after a start, but not for ever', async () => {
+  const { world, device, model, rollOut } = await startFleet('first', 'second')
+  const folder = await emptyFolder()
+  const hook = notingHook(folder, '')
+  const first = await startUnit(world, device, { hook })
+  await rollOut('1.0.0')
+  await first.pull()
+  await first.line('version 1.0.0 is active')
+  await first.stop()
+  await rollOut('2.0.0')
+  // As it is on the disk while the hook runs.
+  const cutOff = async (attempts: number): Promise<void> => {
+    const unit = await startUnit(world, device, { folder: await emptyFolder() })
+    await unit.pull()
+    await unit.line('version 2.0.0 is active')
+    const { current: version } = (await unit.pointer(model))!
+    await unit.stop()
+    const pointer = join(first.folder, model, 'current.json')
+    const state = JSON.parse(await readFile(pointer, 'utf8'))
+    await writeFile(pointer, JSON.stringify({ ...state, trying: { version, attempts } }))
+  }
+  const notes = async () => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n').slice(1)
+  await cutOff(3)
+  const tired = await startUnit(world, device, { folder: first.folder, hook })
+  await tired.pull()
+  await tired.line('version 2.0.0 failed: Its activation was begun 3 times and never came to an end')
+  expect(await notes()).toEqual(['m 1.0.0 first second'])
+  await tired.stop()
+  await writeFile(
+    join(first.folder, model, 'current.json'),
+    JSON.stringify({ ...(await tired.pointer(model)), refused: null }),
+  )
+  await cutOff(1)
+  const unit = await startUnit(world, device, { folder: first.folder, hook })
+  await unit.pull()
+  await unit.line('version 2.0.0 is active')
+  expect((await notes()).slice(1)).toEqual(['m 2.0.0 second first'])
+})
+
+test('a name that the catalog does not know is for the hook to resolve, and fails without one', async () => {
+  const { world, device, key } = await startFleet()
+  // With another device to come, one failure does not end the deployment yet.
+  await world.register('edge-2')
+  const folder = await emptyFolder()
+  await post(world, key, '/deploy/execute', {
+    model_name: 'hf:org/tiny',
+    model_version: 'main',
+    devices: ['edge-1', 'edge-2'],
+  })
+  const plain = await startUnit(world, device)
+  await plain.pull()
+  await plain.line(
+    "Model hf:org/tiny: version main failed: The catalog has no model 'hf:org/tiny', and this device has no --on-model command that could resolve the name. Nothing runs.",
+  )
+  await plain.stop()
+  const unit = await startUnit(world, device, { folder: plain.folder, hook: notingHook(folder, '') })
+  await unit.pull()
+  await unit.line('Model hf:org/tiny: version main is active')
+  expect(await readFile(join(folder, 'notes'), 'utf8')).toBe('hf:org/tiny main - -\n')
+  await expect.poll(() => unit.reports.at(-1)?.state).toBe('active')
+})
+
+test('another plan for what runs already is adopted without doing anything', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'first')
+  const unit = await startUnit(world, device)
+  const first = await rollOut('1.0.0')
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  const second = await rollOut('2.0.0')
+  await unit.pull()
+  await expect.poll(() => unit.reports.slice(3)).toEqual([{ planId: second, state: 'active', version: '2.0.0' }])
+  expect(unit.downloads).toEqual(['1.0.0'])
+  expect((await unit.pointer(model))?.previous).toBe(null)
+  await rollBack(first)
+  await unit.pull()
+  expect(unit.said).toHaveLength(2)
+})
+
+test('what runs is measured, and said again from time to time with new figures', async () => {
+  const { world, device, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  let measured = 0
+  const measure = async () => ({ accuracy: ++measured / 100 })
+  const unit = await startUnit(world, device, { measure, restateSeconds: 0.1 })
+  await unit.pull()
+  await unit.line('version 1.0.0 is active (accuracy 0.01).')
+  const accuracies = () => unit.reports.flatMap(({ metrics }) => (metrics ? [metrics.accuracy] : []))
+  await eventually(() => (accuracies().length >= 3 ? true : null))
+  expect(accuracies().slice(0, 3)).toEqual([0.01, 0.02, 0.03])
+})
+
+test('a device that begins anew with another service keeps what runs', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first')
+  const plan = await rollOut('1.0.0')
+  const unit = await startUnit(world, device)
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  await unit.stop()
+  await keepWithoutPlans(unit.folder)
+  await rollBack(plan)
+  const again = await startUnit(world, device, { folder: unit.folder })
+  await again.pull()
+  await again.stop()
+  expect(await again.running(model)).toBe('first')
+})

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import type { DeliveryReport } from '../../sdk/assignment.ts'
+import { createDevice } from '../../sdk/device-client.ts'
+import { type DeliveriesOptions, startDeliveries } from './deliveries.ts'
+import type { ModelState } from './model-state.ts'
+
+export const emptyFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'delivery-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+/** Asks again until there is an answer; the test's own time limit ends the asking. */
+export const eventually = async <T>(ask: () => Promise<T | null> | T | null): Promise<T> => {
+  for (;;) {
+    const answer = await ask()
+    if (answer !== null) return answer
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export const post = async (
+  world: World,
+  key: string,
+  path: string,
+  body: unknown,
+): Promise<Record<string, unknown>> => {
+  const answer = await world.request('POST', `/api/v1${path}`, { key, body })
+  if (answer.status >= 300)
+    throw new Error(`${path} was answered with ${answer.status}: ${JSON.stringify(answer.body)}`)
+  return answer.body as Record<string, unknown>
+}
+
+export interface Unit {
+  readonly folder: string
+  readonly said: string[]
+  /** What was told to the service, in order. */
+  readonly reports: (DeliveryReport & { readonly planId: string })[]
+  /** Versions whose download was begun. */
+  readonly downloads: string[]
+  /** A heartbeat, and what it brings. */
+  pull(): Promise<void>
+  /** As a power cut, as far as a test can: nothing is finished. */
+  stop(): Promise<void>
+  /** Waits until it has said this. */
+  line(text: string): Promise<string>
+  pointer(model: string): Promise<(ModelState & { readonly path: string | null }) | null>
+  /** The bytes that run. */
+  running(model: string): Promise<string | null>
+}
+
+export interface UnitOptions extends Partial<DeliveriesOptions> {
+  readonly baseUrl?: string
+  readonly folder?: string
+}
+
+/** The delivering part of an agent, with the real service and real files. Stopped when the test ends. */
+export const startUnit = async (world: World, device: TestDevice, options: UnitOptions = {}): Promise<Unit> => {
+  const folder = options.folder ?? (await emptyFolder())
+  const said: string[] = []
+  const reports: (DeliveryReport & { readonly planId: string })[] = []
+  const downloads: string[] = []
+  const stop = new AbortController()
+  const client = createDevice({
+    baseUrl: options.baseUrl ?? world.baseUrl,
+    deviceId: device.deviceId,
+    apiKey: device.key,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        signal?.throwIfAborted()
+        setTimeout(resolve, ms / 50)
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+      }),
+  })
+  const deliveries = await startDeliveries({
+    modelsFolder: folder,
+    hook: null,
+    measure: null,
+    restateSeconds: 3600,
+    ...options,
+    device: {
+      downloadVersion: (assignment, ...rest) => {
+        downloads.push(assignment.version)
+        return client.downloadVersion(assignment, ...rest)
+      },
+      reportAssignment: async (planId, report, ...rest) => {
+        const answer = await client.reportAssignment(planId, report, ...rest)
+        reports.push({ planId, ...report })
+        return answer
+      },
+    },
+    signal: stop.signal,
+    log: (message) => said.push(message),
+  })
+  const end = async (): Promise<void> => {
+    stop.abort(new Error('The test is over.'))
+    await deliveries.ended
+  }
+  onTestFinished(end)
+  const pointer: Unit['pointer'] = async (model) => {
+    const text = await readFile(join(folder, model, 'current.json'), 'utf8').catch(() => null)
+    return text === null ? null : JSON.parse(text)
+  }
+  return {
+    folder,
+    said,
+    reports,
+    downloads,
+    pull: async () => {
+      deliveries.take(await client.heartbeat(undefined, { knownAssignments: deliveries.known() }))
+    },
+    stop: end,
+    line: (text) => eventually(() => said.find((line) => line.includes(text)) ?? null),
+    pointer,
+    running: async (model) => {
+      const path = (await pointer(model))?.path ?? null
+      return path === null ? null : readFileSync(path, 'utf8')
+    },
+  }
+}
+
+/** A service with one device and a model 'm' of these versions: 1.0.0, 2.0.0, ... */
+export const startFleet = async (...versions: readonly (string | Uint8Array)[]) => {
+  const world = await startWorld()
+  const device = await world.register('edge-1')
+  const { key } = device
+  const { id } = await post(world, key, '/models', { name: 'm' })
+  for (const content of versions) await post(world, key, '/models/m/versions/upload', formOf(content))
+  const rollOut = async (version: string): Promise<string> =>
+    String(
+      (await post(world, key, '/models/m/rollouts', { version, rollout_percentage: 100, target_percentage: 100 }))
+        .rollout_id,
+    )
+  const rollBack = (rolloutId: string) => post(world, key, `/models/m/rollouts/${rolloutId}/rollback`, {})
+  return { world, device, key, model: String(id), rollOut, rollBack }
+}

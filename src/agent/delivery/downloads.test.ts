@@ -1,0 +1,111 @@
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { formOf } from '../../../test/world.ts'
+import { emptyFolder, post, startFleet, startUnit } from './delivery.fixture.ts'
+import { startProxy } from './proxy.fixture.ts'
+
+// Each test starts a service; on a busy machine that alone takes many seconds.
+vi.setConfig({ testTimeout: 120_000 })
+
+test('bytes that keep arriving wrong are reported as such; nothing of them is kept, and what runs stays', async () => {
+  const { world, device, model, rollOut } = await startFleet('first', 'second')
+  const proxy = await startProxy(world.baseUrl)
+  const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl })
+  await rollOut('1.0.0')
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  proxy.onBody = (chunk) => Buffer.from(chunk.toString().replace('second', 'SECOND'))
+  await rollOut('2.0.0')
+  await unit.pull()
+  await unit.line('That was try 3, and the last. Version 1.0.0 stays.')
+  expect(proxy.downloads()).toHaveLength(4)
+  await expect
+    .poll(() => unit.reports.at(-1))
+    .toMatchObject({
+      state: 'failed',
+      reason: expect.stringMatching(/^The file arrived with sha256 \w{64} instead of \w{64}\. That was try 3/),
+    })
+  expect(await unit.running(model)).toBe('first')
+  await unit.stop()
+  // The way is clear again: the next start tries once more.
+  proxy.onBody = null
+  const again = await startUnit(world, device, { folder: unit.folder, baseUrl: proxy.baseUrl })
+  await again.pull()
+  await again.line('version 2.0.0 is active.')
+  expect(await again.running(model)).toBe('second')
+})
+
+test('a download goes on where it stopped, over cuts and restarts', async () => {
+  const bytes = new Uint8Array(700_000).map((_, n) => (n * n) % 251)
+  const { world, device, model, rollOut } = await startFleet(bytes)
+  const proxy = await startProxy(world.baseUrl)
+  let left = 2
+  proxy.onBody = (chunk, at) => (at > 0 && left-- > 0 ? null : chunk)
+  await rollOut('1.0.0')
+  const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl })
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  const froms = proxy.downloads().map(({ from }) => from)
+  expect(froms).toHaveLength(3)
+  expect(froms[0]).toBe(0)
+  expect(froms[1]).toBeGreaterThan(0)
+  expect(froms[2]).toBeGreaterThanOrEqual(froms[1]!)
+  await unit.stop()
+
+  const folder = await emptyFolder()
+  const [name] = (await readdir(join(unit.folder, model))).filter((file) => file !== 'current.json')
+  await mkdir(join(folder, model))
+  await writeFile(join(folder, model, `${name!.split('.')[0]}.part`), bytes.subarray(0, 300_000))
+  const again = await startUnit(world, device, { folder, baseUrl: proxy.baseUrl })
+  await again.pull()
+  await again.line('downloading version 1.0.0, 0.7 MB, from 0.3 MB on.')
+  await again.line('version 1.0.0 is active.')
+  expect(proxy.downloads().at(-1)?.from).toBe(300_000)
+})
+
+test.runIf(process.platform === 'linux')('a disk that is full is a failure with that reason', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const folder = await emptyFolder()
+  const first = await startUnit(world, device, { folder })
+  await first.pull()
+  await first.line('version 1.0.0 is active.')
+  const { file } = (await first.pointer(model))!.current!
+  await first.stop()
+  await rm(join(folder, model), { recursive: true })
+  await mkdir(join(folder, model))
+  // Every write to it answers that there is no space left.
+  await symlink('/dev/full', join(folder, model, `${file!.sha256}.part`))
+  const unit = await startUnit(world, device, { folder })
+  await unit.pull()
+  await unit.line('version 1.0.0 failed: The disk is full: the version could not be written. Nothing runs.')
+  await expect.poll(() => unit.reports.at(-1)?.state).toBe('failed')
+})
+
+test('two models share the line: a long download gives way to the other and goes on', async () => {
+  const { world, device, key, rollOut } = await startFleet(new Uint8Array(1_500_000).fill(7))
+  await post(world, key, '/models', { name: 'other' })
+  await post(world, key, '/models/other/versions/upload', formOf(new Uint8Array(1_500_000).fill(8)))
+  await rollOut('1.0.0')
+  await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
+  const proxy = await startProxy(world.baseUrl)
+  proxy.onBody = async (chunk) => {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return chunk
+  }
+  const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl, turnSeconds: 0.1 })
+  await unit.pull()
+  await Promise.all([
+    unit.line('Model m: version 1.0.0 is active.'),
+    unit.line('Model other: version 1.0.0 is active.'),
+  ])
+  const froms = new Map<string, number[]>()
+  for (const { path, from } of proxy.downloads()) froms.set(path, [...(froms.get(path) ?? []), from])
+  // Both were interrupted, and each went on behind what it had.
+  for (const own of froms.values()) {
+    expect(own.length).toBeGreaterThan(1)
+    expect(own).toEqual([...own].sort((a, b) => a - b))
+  }
+  expect(froms.size).toBe(2)
+})

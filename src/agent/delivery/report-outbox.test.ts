@@ -1,0 +1,84 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ApiError } from '../../client/client.ts'
+import { NetworkError } from '../../sdk/api-error.ts'
+import type { DeliveryReport } from '../../sdk/assignment.ts'
+import { emptyFolder } from './delivery.fixture.ts'
+import { openOutbox } from './report-outbox.ts'
+
+/** An outbox whose service answers as `answer` says. It sends until the test ends. */
+const start = async (path: string, answer: (report: DeliveryReport) => void = () => undefined) => {
+  const sent: string[] = []
+  const said: string[] = []
+  const stop = new AbortController()
+  const outbox = await openOutbox({
+    path,
+    send: async (planId, report) => {
+      answer(report)
+      sent.push(`${planId} ${report.state} ${report.version} ${JSON.stringify(report.metrics ?? null)}`)
+    },
+    log: (message) => said.push(message),
+  })
+  const running = outbox.run(stop.signal)
+  const end = async (): Promise<void> => {
+    stop.abort(new Error('over'))
+    await running
+  }
+  onTestFinished(end)
+  return { outbox, sent, said, end }
+}
+
+const away = (): never => {
+  throw new NetworkError('nobody there')
+}
+
+test('reports are sent in the order they were made', async () => {
+  const path = join(await emptyFolder(), 'reports.json')
+  const { outbox, sent } = await start(path)
+  await outbox.add('p', { state: 'downloading', version: '2' })
+  await outbox.add('p', { state: 'verifying', version: '2' })
+  await outbox.add('p', { state: 'active', version: '2', metrics: { loss: 0.5 } })
+  await expect.poll(() => sent).toEqual(['p downloading 2 null', 'p verifying 2 null', 'p active 2 {"loss":0.5}'])
+  await expect.poll(() => readFile(path, 'utf8')).toBe('[]')
+})
+
+test('what could not be sent is sent by the next start: the newest of each plan, with what was measured', async () => {
+  const path = join(await emptyFolder(), 'reports.json')
+  const first = await start(path, away)
+  await first.outbox.add('p', { state: 'downloading', version: '2' })
+  await first.outbox.add('p', { state: 'active', version: '2', metrics: { loss: 0.5 } })
+  await first.outbox.add('q', { state: 'failed', version: '7', reason: 'no' })
+  await first.outbox.add('p', { state: 'active', version: '2' })
+  await first.end()
+  const second = await start(path)
+  await expect.poll(() => second.sent).toEqual(['q failed 7 null', 'p active 2 {"loss":0.5}'])
+})
+
+test('what the service will never take is told and dropped; a refused key is waited out', async () => {
+  const path = join(await emptyFolder(), 'reports.json')
+  const gone = { error: 'not_found', message: "Plan 'p' does not exist.", status_code: 404 }
+  const { outbox, sent, said } = await start(path, ({ version }) => {
+    if (version === '1') throw new ApiError(404, gone)
+  })
+  await outbox.add('p', { state: 'active', version: '1' })
+  await outbox.add('q', { state: 'active', version: '2' })
+  await expect.poll(() => sent).toEqual(['q active 2 null'])
+  expect(said).toEqual([
+    "The service does not take the report that version 1 is active: ApiError: Plan 'p' does not exist.",
+  ])
+  const refused = await start(join(await emptyFolder(), 'reports.json'), () => {
+    throw new ApiError(401, null)
+  })
+  await refused.outbox.add('p', { state: 'active', version: '1' })
+  await refused.end()
+  expect(refused.said).toEqual([])
+})
+
+test('a file that is damaged is as good as none', async () => {
+  const path = join(await emptyFolder(), 'reports.json')
+  await writeFile(path, '{"half')
+  const { outbox, sent } = await start(path)
+  await outbox.add('p', { state: 'ready', version: '1' })
+  await expect.poll(() => sent).toEqual(['p ready 1 null'])
+})

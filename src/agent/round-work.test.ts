@@ -1,0 +1,162 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { formOf, startWorld, type TestDevice, type World } from '../../test/world.ts'
+import { unwrap } from '../client/client.ts'
+import { createDevice } from '../sdk/device-client.ts'
+import { initialModel } from '../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../sdk/trainers/weights-codec.ts'
+import type { AgentTrainer } from './agent-trainer.ts'
+import { workOnRound } from './round-work.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const model = encodeModel(initialModel({ features: 500, hidden: [200], classes: 10, seed: 1 }), new Map())
+
+let world: World
+let owner: TestDevice
+let roundId: string
+let roundsFolder: string
+beforeEach(async () => {
+  world = await startWorld()
+  owner = await world.register('edge-1')
+  const client = world.client(owner.key)
+  const { id } = await unwrap(client.POST('/api/v1/models', { body: { framework: 'pytorch' } }))
+  const path = `/api/v1/models/${id}/versions/upload`
+  const uploaded = await world.request('POST', path, { key: owner.key, body: formOf(model) })
+  expect(uploaded.status).toBe(201)
+  const body = { target_devices: 1, min_devices: 1, global_model_id: id }
+  roundId = (await unwrap(client.POST('/api/v1/training/rounds/start', { body }))).id
+  roundsFolder = await mkdtemp(join(tmpdir(), 'rounds-'))
+  onTestFinished(() => rm(roundsFolder, { recursive: true }))
+})
+
+/** Sends the model back as it came. */
+const echo: AgentTrainer = {
+  train: async ({ globalWeights, folder }) => {
+    const weights = join(folder, 'update.safetensors')
+    await writeFile(weights, await readFile(globalWeights!))
+    return { weights, report: { numSamples: 3 }, globalModel: null }
+  },
+}
+
+const neverAgain: AgentTrainer = {
+  train: async () => {
+    throw new Error('was trained again')
+  },
+}
+
+/** Works on the round over a network that may interfere with requests. */
+const work = (trainer: AgentTrainer, network: typeof fetch = fetch, signal = new AbortController().signal) =>
+  workOnRound(roundId, {
+    device: createDevice({
+      baseUrl: world.baseUrl,
+      deviceId: owner.deviceId,
+      apiKey: owner.key,
+      fetch: network,
+      now: () => world.now().getTime(),
+      sleep: async () => undefined,
+    }),
+    trainer,
+    roundsFolder,
+    signal,
+    now: () => world.now().getTime(),
+    log: () => undefined,
+  })
+
+const explain = async () =>
+  (await world.request('GET', `/api/v1/training/rounds/${roundId}/selection`, { key: owner.key })).body
+
+test('a round is worked on and nothing of it is left behind, nor of earlier rounds', async () => {
+  await mkdir(join(roundsFolder, 'an-earlier-round'))
+  const { plan, report } = await work(echo)
+  expect([plan.roundId, report]).toEqual([roundId, { numSamples: 3 }])
+  expect(await explain()).toMatchObject({ state: 'delivered' })
+  expect(await readdir(roundsFolder)).toEqual([])
+})
+
+test('a model that an earlier run had fetched in part is fetched only for the rest', async () => {
+  await mkdir(join(roundsFolder, roundId))
+  await writeFile(join(roundsFolder, roundId, 'global.partial'), model.subarray(0, 100_000))
+  const ranges: (string | null)[] = []
+  await work(echo, (input, init) => {
+    const request = input as Request
+    if (request.url.endsWith('/model')) ranges.push(request.headers.get('range'))
+    return fetch(request, init)
+  })
+  expect(ranges).toEqual(['bytes=100000-'])
+  expect(await explain()).toMatchObject({ state: 'delivered' })
+})
+
+test('a model that an earlier run had fetched whole is not fetched again', async () => {
+  await mkdir(join(roundsFolder, roundId))
+  await writeFile(join(roundsFolder, roundId, 'global.safetensors'), model)
+  const paths: string[] = []
+  await work(echo, (input, init) => {
+    paths.push(new URL((input as Request).url).pathname.split('/').at(-1)!)
+    return fetch(input, init)
+  })
+  expect(paths).toEqual(['plan', 'updates'])
+})
+
+test('training that could not be submitted is kept and submitted by the next try, without training again', async () => {
+  const cutUploads: typeof fetch = async (input, init) => {
+    if ((input as Request).url.endsWith('/updates')) throw new TypeError('fetch failed')
+    return fetch(input, init)
+  }
+  await expect(work(echo, cutUploads)).rejects.toThrow('No answer from')
+  expect(await readdir(roundsFolder)).toEqual([roundId])
+  expect(await explain()).toMatchObject({ state: 'selected' })
+  expect((await work(neverAgain)).report).toEqual({ numSamples: 3 })
+  expect(await explain()).toMatchObject({ state: 'delivered' })
+  expect(await readdir(roundsFolder)).toEqual([])
+})
+
+test('an update that arrived although its answer was lost is done with', async () => {
+  const loseAnswers: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    if ((input as Request).url.endsWith('/updates') && response.status === 201) throw new TypeError('fetch failed')
+    return response
+  }
+  expect((await work(echo, loseAnswers)).report).toEqual({ numSamples: 3 })
+  expect(await explain()).toMatchObject({ state: 'delivered' })
+})
+
+test('what a trainer cannot do is told to the service', async () => {
+  await expect(work(neverAgain)).rejects.toThrow('was trained again')
+  expect(await explain()).toMatchObject({ state: 'failed', reason: 'was trained again' })
+  expect(await readdir(roundsFolder)).toEqual([])
+})
+
+test('an update that does not fit the model is told as a failure, in the words of the service', async () => {
+  const misfit: AgentTrainer = {
+    train: async ({ folder }) => {
+      const weights = join(folder, 'update.bin')
+      await writeFile(weights, new Uint8Array(8))
+      return { weights, report: { numSamples: 3 }, globalModel: null }
+    },
+  }
+  const error: unknown = await work(misfit).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ status: 400, code: 'bad_request' })
+  expect(await explain()).toMatchObject({ state: 'failed', reason: (error as Error).message })
+})
+
+test('a round that is over is left without a word', async () => {
+  await world.advance(301)
+  await expect(work(echo)).rejects.toMatchObject({ status: 409 })
+  expect(await readdir(roundsFolder)).toEqual([])
+})
+
+test('aborting is told to the service with its reason', async () => {
+  const stop = new AbortController()
+  const trainer: AgentTrainer = {
+    train: async ({ signal }) => {
+      stop.abort(new Error('The agent was stopped (SIGTERM).'))
+      signal.throwIfAborted()
+      throw new Error('went on')
+    },
+  }
+  await expect(work(trainer, fetch, stop.signal)).rejects.toThrow('The agent was stopped (SIGTERM).')
+  expect(await explain()).toMatchObject({ state: 'failed', reason: 'The agent was stopped (SIGTERM).' })
+})

@@ -1,0 +1,172 @@
+import { openAsBlob } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { ApiError } from '../client/client.ts'
+import { NetworkError } from '../sdk/api-error.ts'
+import type { Device, TrainingReport } from '../sdk/device.ts'
+import { isPassing } from '../sdk/retry.ts'
+import { takeSecurePart } from '../sdk/secure-part.ts'
+import type { Evaluation } from '../sdk/trainers/train.ts'
+import type { Plan } from '../sdk/wire.ts'
+import { platformExpandMask } from '../secure-aggregation/platform-mask.ts'
+import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
+import { openFileSink } from './file-sink.ts'
+import { openJobMemory } from './job-memory.ts'
+import { openSecureMemory } from './secure-memory.ts'
+import { endingByContent } from './weights-ending.ts'
+
+export interface RoundContext {
+  readonly device: Device
+  readonly trainer: AgentTrainer
+  /** Holds one folder per round that was begun. */
+  readonly roundsFolder: string
+  readonly signal: AbortSignal
+  readonly now: () => number
+  readonly log: (message: string) => void
+}
+
+export interface RoundResult {
+  readonly plan: Plan
+  readonly report: TrainingReport
+  /** How the received model does on held-out data, where the trainer could tell. */
+  readonly globalModel: Evaluation | null
+}
+
+/** In a round's folder once training is done: with it, an agent that was killed only has to submit. */
+const FINISHED = 'finished.json'
+const PARTIAL = 'global.partial'
+const CONTROL = 'control'
+
+/** Rounds that are over need nothing any more. */
+const removeOthers = async (roundsFolder: string, roundId: string): Promise<void> => {
+  const others = (await readdir(roundsFolder)).filter((name) => name !== roundId)
+  await Promise.all(others.map((name) => rm(join(roundsFolder, name), { recursive: true, force: true })))
+}
+
+/** Downloads the round's model into its folder, going on where an earlier run stopped. Null when the round has none. */
+const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
+  if (plan.model === null) return null
+  const partial = join(folder, PARTIAL)
+  const earlier = (await readdir(folder)).find((name) => name.startsWith('global.'))
+  if (earlier !== undefined && earlier !== PARTIAL) await rename(join(folder, earlier), partial)
+  const sink = await openFileSink(partial)
+  try {
+    await device.download(plan, sink, { signal })
+  } finally {
+    await sink.close()
+  }
+  const path = join(folder, `global${endingByContent(partial)}`)
+  await rename(partial, path)
+  return path
+}
+
+/** The service's control variate, where the strategy has one. */
+const fetchControl = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
+  const bytes = await device.control(plan, { signal })
+  if (bytes === null) return null
+  const path = join(folder, CONTROL)
+  await writeFile(path, bytes)
+  return path
+}
+
+const readFinished = async (folder: string): Promise<TrainingOutcome | null> => {
+  try {
+    return JSON.parse(await readFile(join(folder, FINISHED), 'utf8')) as TrainingOutcome
+  } catch {
+    // Not there, or not whole after a power cut: then it is trained again.
+    return null
+  }
+}
+
+const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<void> => {
+  const temporary = join(folder, `${FINISHED}.tmp`)
+  await writeFile(temporary, JSON.stringify(outcome))
+  await rename(temporary, join(folder, FINISHED))
+}
+
+/** The update is masked, so that only the sum of all is learnt. The secrets of it lie in the round's folder, and go with it. */
+const deliverUnseen = async (
+  plan: Plan,
+  folder: string,
+  context: RoundContext,
+  train: () => Promise<TrainingOutcome>,
+): Promise<TrainingOutcome> => {
+  const { device, signal, log } = context
+  const update = async () => {
+    const { weights, report } = await train()
+    const global = await fetchGlobal(plan, folder, context)
+    return { global: await readFile(global!), weights: await readFile(weights), report }
+  }
+  const memory = openSecureMemory(folder)
+  await takeSecurePart(device, plan.roundId, update, {
+    signal,
+    until: plan.timeoutAt,
+    memory,
+    expand: platformExpandMask,
+    log,
+  })
+  // Trained by now, in this run or in an earlier one.
+  return (await readFinished(folder)) ?? train()
+}
+
+const trainAndSubmit = async (roundId: string, folder: string, context: RoundContext): Promise<RoundResult> => {
+  const { device, trainer, signal, now, log } = context
+  const plan = await device.plan(roundId, { signal })
+  const finished = await readFinished(folder)
+  if (finished !== null)
+    log(`Round ${plan.roundNumber}: submitting what was trained before this agent was interrupted.`)
+  const memory = openJobMemory(join(context.roundsFolder, '../device', 'jobs'))
+  const { jobId } = plan
+  const train = async (): Promise<TrainingOutcome> => {
+    if (finished !== null) return finished
+    const globalWeights = await fetchGlobal(plan, folder, context)
+    const control = await fetchControl(plan, folder, context)
+    const kept = jobId === null ? null : await memory.find(jobId)
+    const timeoutMs = Math.max(0, plan.timeoutAt - now())
+    const outcome = await trainer.train({ plan, globalWeights, control, memory: kept, folder, timeoutMs, signal })
+    await writeFinished(folder, outcome)
+    return outcome
+  }
+  const outcome = plan.secure ? await deliverUnseen(plan, folder, context, train) : await train()
+  const { weights, report, globalModel, control, memory: toKeep } = outcome
+  if (!plan.secure) {
+    await device.submit(roundId, await openAsBlob(weights), report, {
+      fileName: basename(weights),
+      until: plan.timeoutAt,
+      signal,
+      ...(control === undefined ? {} : { control: await openAsBlob(control) }),
+    })
+  }
+  if (jobId !== null && toKeep !== undefined) await memory.keep(jobId, toKeep)
+  return { plan, report, globalModel }
+}
+
+/**
+ * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted,
+ * so that calling this again after a crash or a long silence of the service goes on where it stopped. What this device cannot
+ * do is told to the service, so that the round does not wait for it. Throws what went wrong; with a passing error
+ * (`isPassing`) the round may still be worth another try.
+ */
+export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
+  const { device, roundsFolder } = context
+  // It becomes the name of a folder.
+  if (!/^[\w-]{1,64}$/.test(roundId)) throw new NetworkError(`The service named a round '${roundId}', which is no id.`)
+  const folder = join(roundsFolder, roundId)
+  await removeOthers(roundsFolder, roundId)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  try {
+    const result = await trainAndSubmit(roundId, folder, context)
+    await rm(folder, { recursive: true, force: true })
+    return result
+  } catch (error) {
+    if (isPassing(error) && !context.signal.aborted) throw error
+    await rm(folder, { recursive: true, force: true })
+    const roundIsOver = error instanceof ApiError && (error.status === 404 || error.status === 409)
+    if (!roundIsOver) {
+      const reason = error instanceof Error ? error.message : String(error)
+      // The error itself matters more than whether it could be told.
+      await device.reportFailure(roundId, reason, { until: context.now() + 5000 }).catch(() => false)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SecureMemory } from '../sdk/secure-part.ts'
+import type { DevicePart } from '../secure-aggregation/device-part.ts'
+import { writeDurably } from './durable-file.ts'
+
+const FILE = 'secure.json'
+
+/** A device's part in a secure round, in the round's own folder; its owner's eyes only. */
+export const openSecureMemory = (folder: string): SecureMemory => ({
+  load: async () => {
+    try {
+      return JSON.parse(await readFile(join(folder, FILE), 'utf8')) as DevicePart
+    } catch {
+      return null
+    }
+  },
+  save: (part) => writeDurably(join(folder, FILE), JSON.stringify(part)),
+})

@@ -1,0 +1,25 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { endingByContent } from './weights-ending.ts'
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../../test/fixtures/weights/${name}`, import.meta.url))
+
+test.each([
+  ['net_a.pt', '.pt'],
+  ['net_legacy.pt', '.pt'],
+  ['net_a.safetensors', '.safetensors'],
+  ['net_a.npz', '.npz'],
+  ['evil.pkl', '.pkl'],
+])('%s ends in %s', (name, ending) => {
+  expect(endingByContent(fixture(name))).toBe(ending)
+})
+
+test('content that is no known container ends in .bin', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ending-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'x.pt'), new Float32Array([1, 2]))
+  expect(endingByContent(join(folder, 'x.pt'))).toBe('.bin')
+})

@@ -1,0 +1,26 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { badRequest } from '../domain/errors.ts'
+import { detectFormat } from '../tensors/detect.ts'
+import { formatOf } from '../tensors/formats.ts'
+
+const readAt = (descriptor: number, offset: number, length: number): Uint8Array => {
+  const bytes = new Uint8Array(length)
+  for (let done = 0; done < length; ) {
+    const count = readSync(descriptor, bytes, done, length - done, offset + done)
+    if (count === 0) throw badRequest('The file ends before its announced length.')
+    done += count
+  }
+  return bytes
+}
+
+/** The ending that a weight file's content asks for, since training scripts often go by it; `.bin` for unknown content. */
+export const endingByContent = (path: string): string => {
+  const descriptor = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(descriptor)
+    const format = detectFormat({ size, read: (offset, length) => readAt(descriptor, offset, length) })
+    return format === null ? '.bin' : `.${formatOf(format).extensions[0]}`
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,101 @@
+import { SCOPES } from '../../../domain/access.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams, KeyQuery } from './keys.schema.ts'
+import type { KeysService, StoredKey } from './keys.service.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void => {
+  app.post(
+    '/api/v1/keys',
+    {
+      schema: {
+        operationId: 'createKey',
+        summary: 'Ours: make an API key; it is in this answer and nowhere else',
+        tags: ['keys'],
+        body: CreateKeyBody,
+        response: { 201: CreatedKey },
+      },
+      config: { access: 'admin' } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { name, scopes, org_id, expires_in_days } = request.body
+      const expiresAt = expires_in_days === undefined ? null : new Date(now().getTime() + expires_in_days * DAY_MS)
+      const { key, token } = await keys.create(callerOf(request), {
+        name,
+        scopes: scopes ?? SCOPES.filter((scope) => scope !== 'admin'),
+        orgId: org_id ?? null,
+        expiresAt,
+      })
+      if (key.expiresAt?.getTime() !== expiresAt?.getTime()) {
+        warn(request, `The new key expires with the key that made it, at ${key.expiresAt?.toISOString()}.`)
+      }
+      return reply.code(201).send({ ...present(key), api_key: token })
+    },
+  )
+
+  app.get(
+    '/api/v1/keys',
+    {
+      schema: {
+        operationId: 'listKeys',
+        summary: 'List keys, newest first',
+        tags: ['keys'],
+        querystring: KeyQuery,
+        response: { 200: KeyList },
+      },
+      config: { access: 'admin' } satisfies RouteConfig,
+    },
+    async (request) => ({ keys: (await keys.list(callerOf(request), request.query)).map(present) }),
+  )
+
+  app.get(
+    '/api/v1/keys/self',
+    {
+      schema: {
+        operationId: 'getOwnKey',
+        summary: 'Ours: what the key of this request is and may do',
+        tags: ['keys'],
+        response: { 200: Key },
+      },
+      config: { access: 'any-key' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const caller = callerOf(request)
+      const own = await keys.own(caller)
+      return { ...present(own), org_id: caller.orgId ?? own.orgId, scopes: [...caller.grants] }
+    },
+  )
+
+  app.delete(
+    '/api/v1/keys/:key_id',
+    {
+      schema: {
+        operationId: 'revokeKey',
+        summary: 'Revoke a key and those it approved',
+        tags: ['keys'],
+        params: KeyParams,
+        response: { 200: Key },
+      },
+      config: { access: 'admin', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await keys.revoke(callerOf(request), request.params.key_id)),
+  )
+}
+
+const present = (key: StoredKey) => ({
+  id: key.id,
+  name: key.name,
+  prefix: key.prefix,
+  scopes: [...key.grants],
+  org_id: key.orgId,
+  device_id: key.deviceId === null ? null : key.name,
+  created_at: key.createdAt.toISOString(),
+  expires_at: key.expiresAt?.toISOString() ?? null,
+  revoked_at: key.revokedAt?.toISOString() ?? null,
+  last_used_at: key.lastUsedAt?.toISOString() ?? null,
+  approved_by: key.approvedBy,
+})

@@ -1,0 +1,142 @@
+import { type Selectable, sql } from 'kysely'
+import type { Grant } from '../../../domain/access.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { KeyRow } from '../../../platform/db/rows.ts'
+
+/** An API key as it is kept: never the key itself, only its SHA-256. */
+export interface StoredKey {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly hash: string
+  readonly grants: readonly Grant[]
+  readonly orgId: string | null
+  readonly deviceId: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
+  /** Of a key from a login: the key that approved it, with which it is revoked. */
+  readonly approvedBy: string | null
+  /** The first key of that chain, whose rate limit all of it shares. */
+  readonly rootId: string | null
+}
+
+export interface KeyPage {
+  /** Those of devices, instead of those of people and programs. */
+  readonly devices: boolean
+  readonly limit: number
+  readonly offset: number
+}
+
+const ADMIN_LOCK = 5_820_001
+
+export const createKeysStore = () => ({
+  async insert(db: Executor, key: StoredKey): Promise<void> {
+    await db.insertInto('keys').values(toRow(key)).execute()
+  },
+
+  /** Inserts unless a key that can make other keys exists already; true when it was inserted. */
+  async insertFirstAdmin(db: Executor, key: StoredKey): Promise<boolean> {
+    await sql`select pg_advisory_xact_lock(${ADMIN_LOCK})`.execute(db)
+    const admin = await db
+      .selectFrom('keys')
+      .select('id')
+      .where(sql<boolean>`'admin' = any(grants)`)
+      .where('revoked_at', 'is', null)
+      .limit(1)
+      .executeTakeFirst()
+    if (admin !== undefined) return false
+    await db.insertInto('keys').values(toRow(key)).execute()
+    return true
+  },
+
+  async findByHashes(db: Executor, hashes: readonly string[]): Promise<StoredKey[]> {
+    const rows = await db
+      .selectFrom('keys')
+      .selectAll()
+      .where('hash', '=', sql<string>`any(${hashes}::text[])`)
+      .execute()
+    return rows.map(fromRow)
+  },
+
+  /** Newest first: keys made for people and programs, or those of devices. */
+  async list(db: Executor, orgId: string | null, { devices, limit, offset }: KeyPage): Promise<StoredKey[]> {
+    let query = db
+      .selectFrom('keys')
+      .selectAll()
+      .where('device_id', devices ? 'is not' : 'is', null)
+      .limit(limit)
+      .offset(offset)
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    const rows = await query.orderBy('created_at', 'desc').orderBy('id').execute()
+    return rows.map(fromRow)
+  },
+
+  async find(db: Executor, id: string): Promise<StoredKey | null> {
+    const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /**
+   * Waits until nobody else approves with or revokes a key of this chain, and keeps them waiting until the transaction
+   * ends. Then whoever reads the chain reads all of it.
+   */
+  async lockChain(tx: Executor, key: Pick<StoredKey, 'id' | 'rootId'>): Promise<void> {
+    await sql`select from keys where id = ${key.rootId ?? key.id} for update`.execute(tx)
+  },
+
+  /** Revokes a key and all that it approved, directly or not; returns the hashes of those it ended now. */
+  async revoke(tx: Executor, id: string, now: Date): Promise<string[]> {
+    const { rows } = await sql<{ hash: string }>`
+      with recursive ended as (
+        select id from keys where id = ${id}
+        union all select k.id from keys k join ended on k.approved_by = ended.id
+      )
+      update keys set revoked_at = ${now} where id in (select id from ended) and revoked_at is null
+      returning hash`.execute(tx)
+    return rows.map((row) => row.hash)
+  },
+
+  async markUsed(db: Executor, uses: readonly { readonly id: string; readonly at: Date }[]): Promise<void> {
+    const sorted = [...uses].sort((a, b) => (a.id < b.id ? -1 : 1))
+    await sql`
+      update keys set last_used_at = used.at
+      from unnest(${sorted.map((use) => use.id)}::uuid[], ${sorted.map((use) => use.at)}::timestamptz[]) as used (id, at)
+      where keys.id = used.id`.execute(db)
+  },
+})
+
+const toRow = (key: StoredKey) => ({
+  id: key.id,
+  name: key.name,
+  prefix: key.prefix,
+  hash: key.hash,
+  grants: [...key.grants],
+  org_id: key.orgId,
+  device_id: key.deviceId,
+  created_at: key.createdAt,
+  expires_at: key.expiresAt,
+  revoked_at: key.revokedAt,
+  last_used_at: key.lastUsedAt,
+  approved_by: key.approvedBy,
+  root_id: key.rootId,
+})
+
+const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  hash: row.hash,
+  grants: row.grants as Grant[],
+  orgId: row.org_id,
+  deviceId: row.device_id,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
+  lastUsedAt: row.last_used_at,
+  approvedBy: row.approved_by,
+  rootId: row.root_id,
+})
+
+export type KeysStore = ReturnType<typeof createKeysStore>

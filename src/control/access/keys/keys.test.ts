@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { startWorld, type World } from '../../../../test/world.ts'
+import { composeKey } from '../../../domain/api-key.ts'
+
+const guarded = async (): Promise<{ world: World; admin: string }> => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  return { world, admin: world.service.firstAdminKey ?? '' }
+}
+
+const make = async (world: World, key: string, body: object): Promise<{ id: string; api_key: string }> => {
+  const answer = await world.request('POST', '/api/v1/keys', { key, body })
+  expect(answer.status).toBe(201)
+  return answer.body as { id: string; api_key: string }
+}
+
+describe('keys', () => {
+  it('are shown once, listed without themselves, and stop working when revoked', async () => {
+    const { world, admin } = await guarded()
+    const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], expires_in_days: 30 })
+    expect(made).toEqual({
+      id: expect.any(String),
+      name: 'ci',
+      prefix: made.api_key.slice(0, 14),
+      scopes: ['models:read'],
+      org_id: null,
+      created_at: '2026-01-01T00:00:00.000Z',
+      expires_at: '2026-01-31T00:00:00.000Z',
+      revoked_at: null,
+      last_used_at: null,
+      approved_by: null,
+      device_id: null,
+      api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
+    })
+    const models = () => world.request('GET', '/api/v1/models', { key: made.api_key })
+    expect((await models()).status).toBe(200)
+    const listed = await world.request('GET', '/api/v1/keys', { key: admin })
+    expect(JSON.stringify(listed.body)).not.toContain(made.api_key)
+    expect((listed.body as { keys: { name: string }[] }).keys.map((key) => key.name).sort()).toEqual([
+      'ci',
+      'first admin key',
+    ])
+    expect((await world.request('DELETE', `/api/v1/keys/${made.id}`, { key: admin })).status).toBe(200)
+    expect(await models()).toMatchObject({ status: 401, body: { error: 'unauthorized' } })
+    expect((await world.request('DELETE', '/api/v1/keys/nothing', { key: admin })).status).toBe(404)
+  })
+
+  it('can ask what they are', async () => {
+    const { world, admin } = await guarded()
+    const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], org_id: 'acme' })
+    const own = await world.request('GET', '/api/v1/keys/self', { key: made.api_key })
+    expect(own).toMatchObject({ status: 200, body: { id: made.id, scopes: ['models:read'], org_id: 'acme' } })
+  })
+
+  it('expire', async () => {
+    const { world, admin } = await guarded()
+    const { api_key } = await make(world, admin, { name: 'short', scopes: ['models:read'], expires_in_days: 1 })
+    await world.advance(24 * 3600 - 1)
+    expect((await world.request('GET', '/api/v1/models', { key: api_key })).status).toBe(200)
+    await world.advance(1)
+    expect((await world.request('GET', '/api/v1/models', { key: api_key })).status).toBe(401)
+  })
+
+  it.each([
+    ['devices:read', 'GET', '/api/v1/status'],
+    ['devices:read', 'GET', '/api/v1/devices?org_id=a'],
+    ['models:read', 'GET', '/api/v1/models'],
+    ['models:write', 'POST', '/api/v1/models'],
+    ['training:read', 'GET', '/api/v1/training/rounds'],
+    ['training:write', 'POST', '/api/v1/training/rounds/start'],
+    ['admin', 'GET', '/api/v1/keys'],
+  ])('without %s may not %s %s, and are told so', async (scope, method, path) => {
+    const { world, admin } = await guarded()
+    const scopes = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
+    const others = await make(world, admin, { name: 'others', scopes: scopes.filter((other) => other !== scope) })
+    const body = method === 'POST' ? { target_devices: 1, min_devices: 1 } : undefined
+    const refused = await world.request(method, path, { key: others.api_key, body })
+    expect(refused).toMatchObject({ status: 403, body: { error: 'forbidden', status_code: 403 } })
+    expect((refused.body as { message: string }).message).toContain(scope)
+    if (scope === 'admin') return
+    const just = await make(world, admin, { name: 'just', scopes: [scope] })
+    expect((await world.request(method, path, { key: just.api_key, body })).status).toBeLessThan(300)
+  })
+
+  it('are handed out only as far as one holds them, and inside one organisation', async () => {
+    const { world, admin } = await guarded()
+    const acme = await make(world, admin, { name: 'acme', scopes: ['admin', 'models:read'], org_id: 'acme' })
+    const more = await world.request('POST', '/api/v1/keys', {
+      key: acme.api_key,
+      body: { name: 'more', scopes: ['models:write'] },
+    })
+    expect(more.status).toBe(403)
+    const elsewhere = await world.request('POST', '/api/v1/keys', {
+      key: acme.api_key,
+      body: { name: 'elsewhere', scopes: ['models:read'], org_id: 'umbrella' },
+    })
+    expect(elsewhere.status).toBe(403)
+    expect(await make(world, acme.api_key, { name: 'mine', scopes: ['models:read'] })).toMatchObject({ org_id: 'acme' })
+  })
+
+  it.each(['', 'sk_live_short', `sk_live_${'x'.repeat(32)}`, 'Basic abc'])('like %j are 401', async (text) => {
+    const world = await startWorld()
+    expect((await world.request('GET', '/api/v1/status', { key: text })).status).toBe(401)
+  })
+
+  it('cannot be guessed by volume, and one that is in use goes on meanwhile', async () => {
+    const world = await startWorld({ config: { rateLimitPerMinute: 2 } })
+    const { key } = await world.register('in-use')
+    const { key: unused } = await world.register('not-in-use')
+    const status = async (text: string) => (await world.request('GET', '/api/v1/status', { key: text })).status
+    expect(await status(key)).toBe(200)
+    const guesses = []
+    for (let n = 0; n < 22; n++) guesses.push(await status(composeKey((count) => new Uint8Array(count).fill(n))))
+    expect(guesses).toEqual([...Array(20).fill(401), 429, 429])
+    // Longer than a key is remembered without asking the database again.
+    await world.advance(10)
+    expect([await status(key), await status(unused)]).toEqual([200, 429])
+    await world.advance(120)
+    expect(await status(unused)).toBe(200)
+  })
+
+  it('of devices follow the enrolment mode of today', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey ?? ''
+    const registered = await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: 'd' } })
+    const { api_key } = registered.body as { api_key: string }
+    expect((await world.request('GET', '/api/v1/training/rounds', { key: api_key })).status).toBe(200)
+    expect((await world.request('GET', '/api/v1/models', { key: api_key })).status).toBe(200)
+    expect((await world.request('POST', '/api/v1/models', { key: api_key, body: {} })).status).toBe(403)
+    expect((await world.request('GET', '/api/v1/status', { key: api_key })).status).toBe(403)
+  })
+})
+
+describe('the first admin key', () => {
+  it('is made once, under token enrolment only', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' }, durable: true })
+    expect(world.service.firstAdminKey).toMatch(/^sk_live_/)
+    await world.restart()
+    expect(world.service.firstAdminKey).toBeNull()
+    const open = await startWorld()
+    expect(open.service.firstAdminKey).toBeNull()
+  })
+})

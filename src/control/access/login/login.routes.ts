@@ -1,0 +1,59 @@
+import type { EnrollmentMode } from '../../../domain/access.ts'
+import { optionalCallerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { loginPage } from './login.page.ts'
+import { Authorization, AuthorizeBody, Token, TokenBody } from './login.schema.ts'
+import type { LoginService } from './login.service.ts'
+
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'"
+
+export const loginRoutes = (app: App, login: LoginService, enrollment: EnrollmentMode): void => {
+  app.get(
+    '/login',
+    { schema: { hide: true }, config: { access: 'public' } satisfies RouteConfig },
+    async (_request, reply) =>
+      reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', PAGE_POLICY)
+        .send(loginPage(enrollment === 'token')),
+  )
+
+  app.post(
+    '/api/v1/login/authorize',
+    {
+      schema: {
+        operationId: 'authorizeLogin',
+        summary: 'Ours: approve a browser login of the command line',
+        tags: ['login'],
+        body: AuthorizeBody,
+        response: { 200: Authorization },
+      },
+      config: { access: 'public', errors: ['unauthorized', 'forbidden'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { code_challenge, redirect_uri, state } = request.body
+      const wanted = { challenge: code_challenge, redirectUri: redirect_uri, state }
+      return { redirect_to: await login.authorize(await optionalCallerOf(request), wanted) }
+    },
+  )
+
+  app.post(
+    '/api/v1/login/token',
+    {
+      schema: {
+        operationId: 'exchangeLoginCode',
+        summary: 'Ours: exchange a login code for a key',
+        tags: ['login'],
+        body: TokenBody,
+        response: { 200: Token },
+      },
+      config: { access: 'public', errors: ['unauthorized'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { token, orgId } = await login.exchange(request.body.code, request.body.code_verifier)
+      return { api_key: token, org_id: orgId }
+    },
+  )
+}

@@ -1,0 +1,51 @@
+import type { Grant } from '../../../domain/access.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+export interface LoginCode {
+  readonly hash: string
+  readonly challenge: string
+  readonly redirectUri: string
+  readonly grants: readonly Grant[]
+  readonly orgId: string | null
+  /** The key that approved it; null where none was needed. */
+  readonly approvedBy: string | null
+  readonly expiresAt: Date
+}
+
+export const createLoginStore = () => ({
+  async insert(db: Executor, code: LoginCode): Promise<void> {
+    await db
+      .insertInto('login_codes')
+      .values({
+        hash: code.hash,
+        challenge: code.challenge,
+        redirect_uri: code.redirectUri,
+        grants: [...code.grants],
+        org_id: code.orgId,
+        expires_at: code.expiresAt,
+        approved_by: code.approvedBy,
+      })
+      .execute()
+  },
+
+  /** Takes the code out: it works once, whatever comes of it. */
+  async take(db: Executor, hash: string): Promise<LoginCode | null> {
+    const row = await db.deleteFrom('login_codes').where('hash', '=', hash).returningAll().executeTakeFirst()
+    if (row === undefined) return null
+    return {
+      hash: row.hash,
+      challenge: row.challenge,
+      redirectUri: row.redirect_uri,
+      grants: row.grants as Grant[],
+      orgId: row.org_id,
+      expiresAt: row.expires_at,
+      approvedBy: row.approved_by,
+    }
+  },
+
+  async deleteExpired(db: Executor, now: Date): Promise<void> {
+    await db.deleteFrom('login_codes').where('expires_at', '<=', now).execute()
+  },
+})
+
+export type LoginStore = ReturnType<typeof createLoginStore>

@@ -1,0 +1,68 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { startWorld, type World } from '../../../../test/world.ts'
+
+const verifier = randomBytes(32).toString('base64url')
+const challenge = createHash('sha256').update(verifier).digest('base64url')
+const state = randomBytes(16).toString('base64url')
+const asked = { code_challenge: challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state }
+
+const authorize = (world: World, key?: string, body: object = asked) =>
+  world.request('POST', '/api/v1/login/authorize', { key, body })
+const codeIn = (answer: { body: unknown }) =>
+  new URL((answer.body as { redirect_to: string }).redirect_to).searchParams.get('code')
+const exchange = (world: World, code: string | null, code_verifier = verifier) =>
+  world.request('POST', '/api/v1/login/token', { body: { code, code_verifier } })
+
+describe('browser login', () => {
+  it('sends the browser back with a code and the state, and gives the key to who holds the verifier', async () => {
+    const world = await startWorld()
+    const approved = await authorize(world)
+    expect(approved.status).toBe(200)
+    const back = new URL((approved.body as { redirect_to: string }).redirect_to)
+    expect(`${back.origin}${back.pathname}`).toBe('http://127.0.0.1:49152/callback')
+    expect(back.searchParams.get('state')).toBe(state)
+    const given = await exchange(world, codeIn(approved))
+    expect(given).toMatchObject({ status: 200, body: { org_id: null } })
+    const { api_key } = given.body as { api_key: string }
+    expect((await world.request('GET', '/api/v1/status', { key: api_key })).status).toBe(200)
+  })
+
+  it('takes a code once, for five minutes, and with its own verifier only', async () => {
+    const world = await startWorld()
+    const once = codeIn(await authorize(world))
+    expect((await exchange(world, once)).status).toBe(200)
+    expect((await exchange(world, once)).status).toBe(401)
+    const stolen = codeIn(await authorize(world))
+    expect((await exchange(world, stolen, randomBytes(32).toString('base64url'))).status).toBe(401)
+    expect((await exchange(world, stolen)).status).toBe(401)
+    const late = codeIn(await authorize(world))
+    await world.advance(300)
+    expect((await exchange(world, late)).status).toBe(401)
+  })
+
+  it('under token enrolment needs a key, and gives no more than that key holds', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    expect((await authorize(world)).status).toBe(401)
+    const made = await world.request('POST', '/api/v1/keys', {
+      key: world.service.firstAdminKey ?? '',
+      body: { name: 'reader', scopes: ['models:read'], org_id: 'acme' },
+    })
+    const reader = (made.body as { api_key: string }).api_key
+    const given = (await exchange(world, codeIn(await authorize(world, reader)))).body as {
+      api_key: string
+      org_id: string
+    }
+    expect(given.org_id).toBe('acme')
+    expect((await world.request('GET', '/api/v1/models', { key: given.api_key })).status).toBe(200)
+    expect((await world.request('POST', '/api/v1/models', { key: given.api_key, body: {} })).status).toBe(403)
+  })
+
+  it.each(['https://127.0.0.1/x', 'http://example.org/x', 'http://127.0.0.1.example.org/', 'javascript:alert(1)', 'x'])(
+    'never sends a code to %s',
+    async (redirect_uri) => {
+      const world = await startWorld()
+      expect((await authorize(world, undefined, { ...asked, redirect_uri })).status).toBe(400)
+    },
+  )
+})

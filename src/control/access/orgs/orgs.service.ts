@@ -1,0 +1,50 @@
+import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
+import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { OrgsStore, StoredOrg } from './orgs.store.ts'
+
+export type { StoredOrg } from './orgs.store.ts'
+
+export const createOrgsService = (parts: {
+  readonly database: Database
+  readonly store: OrgsStore
+  readonly now: () => Date
+}) => ({
+  /** Creates an organisation whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
+  async create(caller: Caller, wanted: Pick<StoredOrg, 'name' | 'compliance' | 'region'>): Promise<StoredOrg> {
+    if (caller.orgId !== null) throw forbidden(`This key is bound to the organisation '${caller.orgId}'.`)
+    const id = slugOf(wanted.name)
+    if (id === '') throw badRequest('name must contain at least one letter or digit.')
+    const org = { ...wanted, id, createdAt: parts.now() }
+    if (!(await parts.store.insert(parts.database.sql, org))) {
+      throw conflict(`An organisation '${id}' exists already. Choose another name.`)
+    }
+    return org
+  },
+
+  async get(caller: Caller, id: string): Promise<StoredOrg> {
+    const org = sees(caller, id) ? await parts.store.find(parts.database.sql, id) : null
+    if (org === null) throw notFound('Organisation', id)
+    return org
+  },
+
+  /**
+   * The start under token enrollment: the organization `default` exists, and has whatever belongs to none, such as
+   * what was made under open enrollment.
+   */
+  ensureDefault: (): Promise<void> =>
+    parts.database.transaction(async (tx) => {
+      const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: 'us' as const }
+      await parts.store.insert(tx, { ...org, createdAt: parts.now() })
+      await parts.store.adoptUnbound(tx, DEFAULT_ORG)
+    }),
+})
+
+const slugOf = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '')
+
+export type OrgsService = ReturnType<typeof createOrgsService>

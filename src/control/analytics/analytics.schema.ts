@@ -1,0 +1,174 @@
+import { Type } from 'typebox'
+import { PLATFORMS } from '../../domain/device.ts'
+import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../../platform/http/wire.schema.ts'
+import { QUERY_TYPES } from './query-type.ts'
+
+const MOST_GROUPS = 1000
+
+export const AnalyticsParams = Type.Object({ federation_id: Type.String() })
+export const QueryParams = Type.Object({ federation_id: Type.String(), query_id: Type.String() })
+export const ListQueriesQuery = Type.Object(Page({ max: 100, default: 20 }))
+
+const Variable = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description:
+    'A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), ' +
+    'of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, ' +
+    '`federation_member`',
+})
+const GroupName = Type.String({ minLength: 1, maxLength: 255 })
+const GroupByOptional = Type.Optional(OneOf(['device_group', 'federation_member']))
+const GroupIds = Type.Optional(
+  Type.Array(GroupName, {
+    maxItems: MOST_GROUPS,
+    description: 'Ids or names of device groups, or ids of member organisations; all of them when absent',
+  }),
+)
+const Level = Type.Optional(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: '0.95 when absent' }))
+const Platform = OneOf(PLATFORMS)
+const Moment = Type.Optional(Type.String({ format: 'date-time' }))
+
+const Filters = Type.Optional(
+  Type.Object(
+    {
+      start_time: Moment,
+      end_time: Moment,
+      time_range: Type.Optional(
+        Type.Object({ start: Moment, end: Moment }, { description: 'The same as start_time and end_time' }),
+      ),
+      platform: Type.Optional(Type.Union([Platform, Type.Array(Platform, { minItems: 1 })])),
+      min_sample_count: Type.Optional(
+        Type.Integer({ minimum: 1, description: 'Withholds groups of fewer devices; 5 at least' }),
+      ),
+    },
+    { description: 'By the time of the heartbeat or update, and by platform. Unknown filters are warned of' },
+  ),
+)
+
+export const DescriptiveBody = Type.Object({
+  variable: Variable,
+  group_by: GroupByOptional,
+  group_ids: GroupIds,
+  include_percentiles: Type.Optional(Type.Boolean({ description: 'true when absent' })),
+  filters: Filters,
+})
+export const TTestBody = Type.Object({
+  variable: Variable,
+  group_a: GroupName,
+  group_b: GroupName,
+  group_by: Type.Optional(
+    OneOf(['device_group', 'federation_member'], {
+      description: 'Ours. When absent: members if both groups are ids of members, else device groups',
+    }),
+  ),
+  confidence_level: Level,
+  filters: Filters,
+})
+export const AnovaBody = Type.Object({
+  variable: Variable,
+  group_by: GroupByOptional,
+  group_ids: GroupIds,
+  confidence_level: Level,
+  post_hoc: Type.Optional(
+    Type.Boolean({ description: "Tukey's test of every pair, of at most 50 groups; true when absent" }),
+  ),
+  filters: Filters,
+})
+export const ChiSquareBody = Type.Object({
+  variable_1: Variable,
+  variable_2: Variable,
+  confidence_level: Level,
+  filters: Filters,
+})
+
+const Nothing = 'Null when there is too little data'
+const NullableNumber = Nullable(Type.Number({ description: Nothing }))
+const NullableCount = Nullable(Count)
+const Warnings = Type.Array(Type.String())
+const summary = { group_id: Type.String(), count: Count, mean: Type.Number(), std_dev: NullableNumber }
+const Groups = Type.Array(Type.Object(summary))
+
+/** What every answer begins with. */
+const heading = {
+  query_id: Uuid,
+  federation_id: Uuid,
+  query_type: OneOf(QUERY_TYPES),
+  variable: Type.String(),
+  status: OneOf(['completed', 'failed']),
+  created_at: Timestamp,
+}
+
+export const DescriptiveResult = Type.Object({
+  ...heading,
+  groups: Type.Array(
+    Type.Object({
+      ...summary,
+      median: NullableNumber,
+      min: Type.Number(),
+      max: Type.Number(),
+      percentiles: Nullable(Type.Object({ p25: NullableNumber, p50: NullableNumber, p75: NullableNumber })),
+    }),
+  ),
+  warnings: Warnings,
+})
+export const TTestResult = Type.Object({
+  ...heading,
+  t_statistic: NullableNumber,
+  p_value: NullableNumber,
+  degrees_of_freedom: Nullable(Type.Number({ description: 'Of Welch and Satterthwaite' })),
+  confidence_interval: Nullable(
+    Type.Object(
+      { lower: Type.Number(), upper: Type.Number(), level: Type.Number() },
+      { description: "Of group_a's mean minus group_b's" },
+    ),
+  ),
+  significant: Type.Boolean(),
+  effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
+  groups: Groups,
+  warnings: Warnings,
+})
+export const AnovaResult = Type.Object({
+  ...heading,
+  f_statistic: NullableNumber,
+  p_value: NullableNumber,
+  degrees_of_freedom_between: NullableCount,
+  degrees_of_freedom_within: NullableCount,
+  significant: Type.Boolean(),
+  effect_size: Nullable(Type.Number({ description: 'Eta squared' })),
+  post_hoc_pairs: Type.Array(
+    Type.Object({
+      group_a: Type.String(),
+      group_b: Type.String(),
+      mean_difference: Type.Number({ description: "group_a's mean minus group_b's" }),
+      p_value: Type.Number({ description: 'Of Tukey and Kramer: adjusted for the number of pairs' }),
+      significant: Type.Boolean(),
+    }),
+  ),
+  groups: Groups,
+  warnings: Warnings,
+})
+export const ChiSquareResult = Type.Object({
+  ...heading,
+  chi_square_statistic: NullableNumber,
+  p_value: NullableNumber,
+  degrees_of_freedom: NullableCount,
+  cramers_v: NullableNumber,
+  significant: Type.Boolean(),
+  sample_size: NullableCount,
+  warnings: Warnings,
+})
+
+export const Query = Type.Object({
+  id: Uuid,
+  federation_id: Uuid,
+  org_id: Nullable(Type.String({ description: 'Who asked' })),
+  query_type: OneOf(QUERY_TYPES),
+  variable: Type.String(),
+  request: FreeObject,
+  status: OneOf(['completed', 'failed']),
+  result: Nullable(FreeObject),
+  reason: Nullable(Type.String({ description: 'Why it failed' })),
+  created_at: Timestamp,
+})
+export const QueryList = Type.Object({ queries: Type.Array(Query), ...Envelope })

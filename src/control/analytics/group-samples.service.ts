@@ -1,0 +1,108 @@
+import { activeSince } from '../../domain/device.ts'
+import { badRequest } from '../../domain/errors.ts'
+import type { Database } from '../../platform/db/open.ts'
+import type { Group } from './analyses.ts'
+import type { Filters, ReadingsStore } from './readings.store.ts'
+import { collectSamples } from './samples.ts'
+import { withheldAgainstSubtraction } from './subtraction.ts'
+import { variableOf } from './variable.ts'
+
+export type GroupBy = 'device_group' | 'federation_member'
+
+export interface Conditions extends Filters {
+  /** Raises the least number of devices that a group must have; it cannot lower it. */
+  readonly minSampleCount: number | undefined
+  /** What of the request was not understood. */
+  readonly warnings: readonly string[]
+}
+
+/** Groups of fewer devices are not shown: their figures would say too much of each. */
+const SMALLEST_GROUP = 5
+const MOST_GROUPS = 1000
+
+export const smallestShown = ({ minSampleCount }: Conditions): number => Math.max(SMALLEST_GROUP, minSampleCount ?? 0)
+
+/** The groups of a federation's devices, and what they report. */
+export const createGroupSamples = (parts: {
+  readonly database: Database
+  readonly readings: ReadingsStore
+  readonly now: () => Date
+}) => {
+  const { database, readings, now } = parts
+
+  /** The ids of the groups that a query is about: those named, else all there are. */
+  const idsOf = async (
+    orgIds: readonly string[],
+    groupBy: GroupBy,
+    named: readonly string[],
+    warnings: string[],
+  ): Promise<string[]> => {
+    if (groupBy === 'federation_member') {
+      const stranger = named.find((name) => !orgIds.includes(name))
+      if (stranger !== undefined) throw badRequest(`'${stranger}' is no active member of this federation.`)
+      return [...new Set(named.length > 0 ? named : orgIds)]
+    }
+    if (named.length === 0) {
+      const all = await readings.deviceGroups(database.sql, orgIds, MOST_GROUPS)
+      if (all.length === 0) warnings.push('The members have no device groups.')
+      return all.map(({ id }) => id)
+    }
+    const found = await readings.deviceGroupsNamed(database.sql, orgIds, named)
+    const ids = named.map((name) => {
+      const matches = found.filter((group) => group.id === name || group.name === name)
+      if (matches.length === 0) throw badRequest(`Device group '${name}' does not exist among those of the members.`)
+      if (matches.length > 1) throw badRequest(`Several members have a device group '${name}': name it by its id.`)
+      return matches[0]!.id
+    })
+    return [...new Set(ids)]
+  }
+
+  /** Reads a numeric variable group by group; groups that are too small are left out, with a warning. */
+  const read = async (
+    orgIds: readonly string[],
+    wanted: {
+      readonly variable: string
+      readonly groupBy: GroupBy
+      readonly groupIds: readonly string[]
+      readonly conditions: Conditions
+      /** For percentiles, and where nothing is tested. */
+      readonly keepValues: boolean
+    },
+    warnings: string[],
+  ): Promise<Group[]> => {
+    const { groupBy, groupIds, conditions } = wanted
+    if (groupIds.length === 0) return []
+    const ofMembers = groupBy === 'federation_member'
+    const minDevices = smallestShown(conditions)
+    const samples = await collectSamples(
+      readings.readings(database.sql, {
+        variables: [variableOf(wanted.variable, 'variable')],
+        orgIds: ofMembers ? groupIds : orgIds,
+        deviceGroupIds: ofMembers ? null : groupIds,
+        filters: conditions,
+        activeSince: activeSince(now()),
+      }),
+      { minDevices, keepValues: wanted.keepValues },
+    )
+    if (samples.skipped > 0) warnings.push(`Some devices report '${wanted.variable}' as something other than a number.`)
+    if (samples.overlap && !wanted.keepValues) {
+      warnings.push('Some devices are in more than one of the groups; the test takes groups as independent.')
+    }
+    const large = groupIds.flatMap((id) => {
+      const sample = samples.of(id)
+      if (sample?.isLargeEnough) return [{ id, sample }]
+      warnings.push(`Group '${id}' is withheld: fewer than ${minDevices} devices report '${wanted.variable}'.`)
+      return []
+    })
+    const ids = large.map(({ id }) => id)
+    const telling = withheldAgainstSubtraction(samples.cells, ids, minDevices)
+    for (const { id, of } of telling) {
+      warnings.push(
+        `Group '${id}' is withheld: with it, the figures of fewer than ${minDevices} devices of '${of}' could be computed.`,
+      )
+    }
+    return large.filter(({ id }) => !telling.some((withheld) => withheld.id === id))
+  }
+
+  return { idsOf, read }
+}

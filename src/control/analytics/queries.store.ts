@@ -1,0 +1,77 @@
+import type { Selectable } from 'kysely'
+import type { Executor } from '../../platform/db/open.ts'
+import type { AnalyticsQueryRow } from '../../platform/db/training-rows.ts'
+import type { QueryType } from './query-type.ts'
+
+/** A query that was made, and what came of it. */
+export interface StoredQuery {
+  readonly id: string
+  readonly federationId: string
+  /** Who asked; null for a key that is bound to no organisation. */
+  readonly orgId: string | null
+  readonly queryType: QueryType
+  readonly variable: string
+  /** The request's body. */
+  readonly request: Readonly<Record<string, unknown>>
+  readonly status: 'completed' | 'failed'
+  readonly result: Readonly<Record<string, unknown>> | null
+  readonly reason: string | null
+  readonly createdAt: Date
+}
+
+export const createQueriesStore = () => ({
+  async insert(db: Executor, query: StoredQuery): Promise<void> {
+    await db
+      .insertInto('analytics_queries')
+      .values({
+        id: query.id,
+        federation_id: query.federationId,
+        org_id: query.orgId,
+        query_type: query.queryType,
+        variable: query.variable,
+        request: JSON.stringify(query.request),
+        status: query.status,
+        result: query.result === null ? null : JSON.stringify(query.result),
+        reason: query.reason,
+        created_at: query.createdAt,
+      })
+      .execute()
+  },
+
+  async find(db: Executor, federationId: string, id: string): Promise<StoredQuery | null> {
+    const row = await db
+      .selectFrom('analytics_queries')
+      .selectAll()
+      .where('federation_id', '=', federationId)
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Newest first. */
+  async list(
+    db: Executor,
+    federationId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ queries: StoredQuery[]; total: number }> {
+    const wanted = db.selectFrom('analytics_queries').where('federation_id', '=', federationId)
+    const rows = await wanted.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const { total } = await wanted.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    return { queries: rows.map(fromRow), total }
+  },
+})
+
+const fromRow = (row: Selectable<AnalyticsQueryRow>): StoredQuery => ({
+  id: row.id,
+  federationId: row.federation_id,
+  orgId: row.org_id,
+  queryType: row.query_type as QueryType,
+  variable: row.variable,
+  request: row.request,
+  status: row.status as StoredQuery['status'],
+  result: row.result,
+  reason: row.reason,
+  createdAt: row.created_at,
+})
+
+export type QueriesStore = ReturnType<typeof createQueriesStore>

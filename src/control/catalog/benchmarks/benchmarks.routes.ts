@@ -1,0 +1,46 @@
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { Benchmark, BenchmarkList, ListBenchmarksQuery, ShareBenchmarkBody } from './benchmarks.schema.ts'
+import type { BenchmarkReport, BenchmarksService } from './benchmarks.service.ts'
+
+export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void => {
+  app.post(
+    '/api/v1/benchmarks',
+    {
+      schema: {
+        operationId: 'shareBenchmark',
+        summary: 'Ours: share what a model reached on some machine; kept without saying whose it was',
+        tags: ['benchmarks'],
+        body: ShareBenchmarkBody,
+        response: { 201: Benchmark },
+      },
+      config: { access: 'any-key' } satisfies RouteConfig,
+    },
+    async (request, reply) => reply.code(201).send(present(await benchmarks.share(request.body))),
+  )
+
+  app.get(
+    '/api/v1/benchmarks',
+    {
+      schema: {
+        operationId: 'listBenchmarks',
+        summary: 'Ours: what was shared, newest first',
+        tags: ['benchmarks'],
+        querystring: ListBenchmarksQuery,
+        response: { 200: BenchmarkList },
+      },
+      config: { access: 'models:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { engine = null, limit, offset } = request.query
+      const { total, benchmarks: found } = await benchmarks.list({ engine, limit, offset })
+      return { benchmarks: found.map(present), total, limit, offset }
+    },
+  )
+}
+
+const present = ({ id, report, reportedOn }: { id: string; report: BenchmarkReport; reportedOn: string }) => ({
+  id,
+  ...report,
+  reported_on: reportedOn,
+})

@@ -1,0 +1,51 @@
+import { Type } from 'typebox'
+import { LARGEST_REPORTED } from '../../../domain/reported-number.ts'
+import { Envelope, Nullable, OneOf, Page, Uuid } from '../../../platform/http/wire.schema.ts'
+
+const Engine = OneOf(['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'])
+const Amount = Type.Number({ minimum: 0, maximum: LARGEST_REPORTED })
+const Whole = (minimum: 0 | 1, description?: string) =>
+  Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER, ...(description !== undefined && { description }) })
+const Word = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
+
+const Report = {
+  svc_version: Word('of the program that measured'),
+  os: Word('such as linux'),
+  arch: Word('such as arm64'),
+  cpu_model: Word('as the processor calls itself'),
+  cpu_cores: Whole(1),
+  memory_gb: Whole(0, 'of the machine'),
+  engine: Engine,
+  model_architecture: Nullable(Word('such as llama')),
+  model_parameters: Nullable(Whole(0)),
+  model_quantization: Nullable(Word('such as q4_0')),
+  model_megabytes: Whole(0),
+  iterations: Whole(1),
+  max_tokens: Whole(1),
+  first_token_ms_p50: Amount,
+  first_token_ms_p90: Amount,
+  first_token_ms_p99: Amount,
+  tokens_per_second_p50: Amount,
+  tokens_per_second_p90: Type.Number({ ...Amount, description: 'reached by 90 % of the runs' }),
+  tokens_per_second_p99: Amount,
+  total_ms_p50: Amount,
+  total_ms_p90: Amount,
+  total_ms_p99: Amount,
+  memory_megabytes: Whole(0, 'that the loaded model takes'),
+}
+
+/** Other fields are refused rather than ignored: nothing that was not announced is to be sent. */
+export const ShareBenchmarkBody = Type.Object(Report, { additionalProperties: false })
+
+export const Benchmark = Type.Object({
+  id: Uuid,
+  ...Report,
+  reported_on: Type.String({ format: 'date', description: 'the day, in UTC' }),
+})
+
+export const ListBenchmarksQuery = Type.Object({
+  engine: Type.Optional(Engine),
+  ...Page({ max: 100, default: 20 }),
+})
+
+export const BenchmarkList = Type.Object({ benchmarks: Type.Array(Benchmark), ...Envelope })

@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+
+export interface StoredBenchmark<Report> {
+  readonly id: string
+  readonly report: Report
+  /** A day as 2026-01-31. */
+  readonly reportedOn: string
+}
+
+export const createBenchmarksStore = <Report extends { readonly engine: string }>() => ({
+  async insert(db: Executor, { id, report, reportedOn }: StoredBenchmark<Report>): Promise<void> {
+    await db
+      .insertInto('benchmarks')
+      .values({
+        id,
+        engine: report.engine,
+        report: JSON.stringify(report),
+        reported_on: reportedOn,
+      })
+      .execute()
+  },
+
+  /** Newest first. */
+  async list(
+    db: Executor,
+    page: { readonly engine: string | null; readonly limit: number; readonly offset: number },
+  ): Promise<{ readonly total: number; readonly benchmarks: readonly StoredBenchmark<Report>[] }> {
+    const { engine, limit, offset } = page
+    const wanted = db.selectFrom('benchmarks').$if(engine !== null, (query) => query.where('engine', '=', engine!))
+    const { total } = await wanted.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    const rows = await wanted
+      .select(['id', 'report', sql<string>`to_char(reported_on, 'YYYY-MM-DD')`.as('day')])
+      .orderBy('ordinal', 'desc')
+      .limit(limit)
+      .offset(offset)
+      .execute()
+    return { total, benchmarks: rows.map(({ id, report, day }) => ({ id, report: report as Report, reportedOn: day })) }
+  },
+})
+
+export type BenchmarksStore<Report extends { readonly engine: string }> = ReturnType<
+  typeof createBenchmarksStore<Report>
+>

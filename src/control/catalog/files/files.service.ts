@@ -1,0 +1,54 @@
+import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { FilesStore } from './files.store.ts'
+
+const UNWANTED_AFTER_MS = 60 * 60 * 1000
+const COLLECTED_AT_ONCE = 100
+
+/** Keeps weight files, and removes those that no version, update or round refers to any more. */
+export const createFilesService = (parts: {
+  readonly database: Database
+  readonly store: FilesStore
+  readonly blobs: BlobStore
+  readonly now: () => Date
+}) => {
+  const { database, store, blobs, now } = parts
+
+  const touch = createBatcher<{ readonly sha256: string; readonly size: number }, void>({
+    maxBatch: 1000,
+    run: async (wanted) => {
+      await store.touch(database.sql, wanted, now())
+      return wanted.map(() => undefined)
+    },
+  })
+
+  return {
+    /**
+     * Keeps a staged file. The record is touched before the bytes move into place: a collector that is about to
+     * remove the same bytes either sees the touch and leaves them, or is done before the rename brings them back.
+     */
+    async keep(staged: StagedBlob): Promise<void> {
+      await touch(staged)
+      await staged.keep()
+    },
+
+    /** Removes bytes that nobody has wanted for an hour; returns how many files went. */
+    async collectGarbage(): Promise<number> {
+      const before = new Date(now().getTime() - UNWANTED_AFTER_MS)
+      await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
+      for (let removed = 0; ; ) {
+        const gone = await database.transaction(async (tx) => {
+          const unwanted = await store.forgetUnreferenced(tx, before, COLLECTED_AT_ONCE)
+          // Before the records are gone for others: whoever brings the same bytes waits for that, and puts them back.
+          for (const sha256 of unwanted) await blobs.remove(sha256)
+          return unwanted.length
+        })
+        removed += gone
+        if (gone < COLLECTED_AT_ONCE) return removed
+      }
+    },
+  }
+}
+
+export type FilesService = ReturnType<typeof createFilesService>

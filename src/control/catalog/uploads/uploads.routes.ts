@@ -1,0 +1,73 @@
+import type { Readable } from 'node:stream'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { Bytes } from '../../../platform/http/wire.schema.ts'
+import { AppendHeaders, Offset, OffsetQuery, UploadParams } from './uploads.schema.ts'
+import type { UploadsService } from './uploads.service.ts'
+
+const BYTES = 'application/octet-stream'
+
+/** Bodies of this scope arrive as streams, so it must be one of its own. */
+export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+
+  app.head(
+    '/api/v1/uploads/:sha256',
+    {
+      schema: {
+        operationId: 'getUploadOffset',
+        summary: 'Ours: how much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece',
+        tags: ['models'],
+        params: UploadParams,
+        querystring: OffsetQuery,
+        response: { 200: Offset },
+      },
+      // Documented although it is a HEAD: no GET stands for it.
+      config: { access: 'models:write', swagger: { exposeHeadRoute: true } },
+    },
+    async (request, reply) => {
+      const { sha256 } = request.params
+      const offset = await uploads.offset(callerOf(request), { sha256, size: request.query.size })
+      return reply.header('upload-offset', String(offset)).send(null)
+    },
+  )
+
+  app.patch(
+    '/api/v1/uploads/:sha256',
+    {
+      schema: {
+        operationId: 'appendToUpload',
+        summary: 'Ours: send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256',
+        tags: ['models'],
+        consumes: [BYTES],
+        params: UploadParams,
+        headers: AppendHeaders,
+        body: Bytes,
+        response: { 204: Offset },
+      },
+      config: { access: 'models:write', errors: ['conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const { headers, body } = request
+      const type = headers['content-type'] ?? 'none'
+      if (type.split(';', 1)[0]!.trim().toLowerCase() !== BYTES) {
+        throw badRequest(`The Content-Type must be ${BYTES}, got ${type.slice(0, 100)}.`)
+      }
+      const file = { sha256: request.params.sha256, size: Number(headers['upload-length']) }
+      // The rest of a body that is refused half-way is read all the same: its sender gets to see why.
+      const source = (body as Readable).iterator({ destroyOnReturn: false })
+      try {
+        const offset = await uploads.append(caller, file, Number(headers['upload-offset']), source)
+        return reply.code(204).header('upload-offset', String(offset)).send(null)
+      } catch (error) {
+        const isConflict = error instanceof ServiceError && error.code === 'conflict'
+        if (isConflict) reply.header('upload-offset', String(await uploads.offset(caller, file)))
+        throw error
+      }
+    },
+  )
+}

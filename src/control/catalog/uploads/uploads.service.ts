@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import type { Caller } from '../../../domain/access.ts'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { PartialFiles } from '../../../platform/blobs/partial-files.ts'
+
+const KEPT_MS = 24 * 60 * 60 * 1000
+const BUSY_SECONDS = 2
+
+/** A file as whoever uploads it describes it. */
+export interface Announced {
+  readonly sha256: string
+  readonly size: number
+}
+
+/** Retry-After tells these from conflicts that asking again does not solve. */
+const tryAgain = (afterSeconds: number, message: string): ServiceError =>
+  new ServiceError('conflict', message, { retryAfterSeconds: afterSeconds })
+
+/** Uploads in pieces: what has arrived before a connection broke is there for a day, to be gone on with. */
+export const createUploadsService = (parts: {
+  readonly partials: PartialFiles
+  readonly blobs: Pick<BlobStore, 'stage'>
+  readonly maxBytes: number
+  readonly now: () => Date
+}) => {
+  const { partials, blobs, maxBytes, now } = parts
+
+  /** Organisations stay apart: nobody learns, or can spoil, what another one has begun. */
+  const nameOf = ({ orgId }: Caller, { sha256, size }: Announced): string =>
+    createHash('sha256')
+      .update(JSON.stringify([orgId, sha256, size]))
+      .digest('hex')
+
+  const offset = (caller: Caller, file: Announced): Promise<number> => partials.size(nameOf(caller, file))
+
+  const assertFits = ({ size }: Announced): void => {
+    if (size <= maxBytes) return
+    throw badRequest(
+      `The upload of ${size} bytes is larger than the ${maxBytes} bytes that this server accepts. ` +
+        'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
+    )
+  }
+
+  return {
+    offset,
+
+    /** Appends what the source brings behind `from`; returns how much is there then. */
+    async append(caller: Caller, file: Announced, from: number, source: AsyncIterable<Uint8Array>): Promise<number> {
+      assertFits(file)
+      if (from > file.size) throw badRequest(`Upload-Offset ${from} lies behind Upload-Length ${file.size}.`)
+      const { outcome, size } = await partials.append(nameOf(caller, file), { offset: from, total: file.size }, source)
+      switch (outcome) {
+        case 'appended':
+          return size
+        case 'busy':
+          throw tryAgain(
+            BUSY_SECONDS,
+            'This file is being uploaded over another connection. Try again when that is over.',
+          )
+        case 'elsewhere':
+          throw tryAgain(0, `${size} bytes of this file are here, not ${from}. Go on with Upload-Offset: ${size}.`)
+        case 'too-much':
+          throw badRequest(`The body goes on after the ${file.size} bytes that Upload-Length names.`)
+      }
+    },
+
+    /**
+     * A complete upload as a staged file. It is copied on the way: what is hashed is then out of every writer's reach, and
+     * the upload is still there if the file cannot be used after all. `forget` ends it.
+     */
+    async stage(caller: Caller, file: Announced): Promise<StagedBlob> {
+      assertFits(file)
+      const there = await offset(caller, file)
+      if (there < file.size || file.size === 0) {
+        throw tryAgain(
+          0,
+          `${there} of ${file.size} bytes of the upload sha256:${file.sha256} are here. Send the rest first, with ` +
+            `PATCH /api/v1/uploads/${file.sha256} and Upload-Offset: ${there}.`,
+        )
+      }
+      const name = nameOf(caller, file)
+      const staged = await blobs.stage(partials.read(name), { maxBytes })
+      if (staged.sha256 === file.sha256) return staged
+      await staged.discard()
+      await partials.remove(name)
+      throw badRequest(
+        `The uploaded bytes have the hash sha256:${staged.sha256}, not sha256:${file.sha256}. They are deleted: ` +
+          'upload the file again from the start.',
+      )
+    },
+
+    forget: (caller: Caller, file: Announced): Promise<void> => partials.remove(nameOf(caller, file)),
+
+    /** Removes uploads that nobody has gone on with for a day. */
+    expire: (): Promise<number> => partials.expire(new Date(now().getTime() - KEPT_MS)),
+  }
+}
+
+export type UploadsService = ReturnType<typeof createUploadsService>

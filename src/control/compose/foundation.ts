@@ -1,0 +1,80 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { AggregationWorkers } from '../../aggregation/worker-pool.ts'
+import type { Config } from '../../config.ts'
+import { openFolderStore } from '../../platform/blobs/folder-store.ts'
+import { openPartialFiles } from '../../platform/blobs/partial-files.ts'
+import { requireDataFolder } from '../../platform/data-folder.ts'
+import { migrate } from '../../platform/db/migrate.ts'
+import { MIGRATIONS } from '../../platform/db/migrations/all.ts'
+import { type Database, openDatabase } from '../../platform/db/open.ts'
+import { createLogger } from '../../platform/http/request-log.ts'
+import { Accounting } from '../federations/accounting/accounting.ts'
+
+/** What differs between a real start and a test: the clock, chance, and what is opened already. */
+export interface Surroundings {
+  readonly now?: () => Date
+  readonly newId?: () => string
+  readonly random?: () => number
+  /** 32 bytes, from which the coins of a private round's draw come. */
+  readonly drawSeed?: () => Uint8Array
+  /** Called when the service cannot go on: its database has died. */
+  readonly onFatal?: (error: Error) => void
+  /** An open database to work on, instead of the one that the settings name. */
+  readonly database?: Database
+  /** Threads to work with, instead of its own; `close` leaves them running. */
+  readonly workers?: AggregationWorkers
+  readonly accounting?: Accounting
+}
+
+/** What every feature stands on: the log, the database, the files, the threads, time and chance. */
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>
+
+/** Opens the data folder and the database, and brings the database up to date. */
+export const openFoundation = async (config: Config, surroundings: Surroundings) => {
+  const now = surroundings.now ?? (() => new Date())
+  const newId = surroundings.newId ?? randomUUID
+  const random = surroundings.random ?? Math.random
+  const drawSeed = surroundings.drawSeed ?? (() => randomBytes(32))
+  const log = createLogger({ level: config.logLevel })
+
+  const blobsFolder = join(config.dataDir, 'blobs')
+  await requireDataFolder(config.dataDir)
+  await requireDataFolder(blobsFolder)
+  const database =
+    surroundings.database ??
+    (await openDatabase({
+      url: config.databaseUrl,
+      dataDir: config.dataDir,
+      log,
+      ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
+    }))
+  await migrate(database, MIGRATIONS)
+  const blobs = await openFolderStore(blobsFolder)
+  const partials = await openPartialFiles(blobsFolder)
+  const workers = surroundings.workers ?? new AggregationWorkers()
+  const accounting = surroundings.accounting ?? new Accounting()
+  /** Whoever waits for an answer is told to try again: a queue of questions would keep the service from ending. */
+  const closeAccounting = async (): Promise<void> => {
+    if (surroundings.accounting === undefined) await accounting.close()
+  }
+  const close = async (): Promise<void> => {
+    if (surroundings.workers === undefined) await workers.close()
+    await database.close()
+  }
+  return {
+    config,
+    database,
+    blobs,
+    partials,
+    workers,
+    accounting,
+    log,
+    now,
+    newId,
+    random,
+    drawSeed,
+    closeAccounting,
+    close,
+  }
+}

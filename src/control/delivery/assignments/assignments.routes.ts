@@ -1,0 +1,95 @@
+import type { FastifyReply } from 'fastify'
+import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { matchesTag } from '../../../platform/http/download.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { OrgQuery } from '../../fleet/devices/devices.schema.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
+import {
+  AssignmentList,
+  DeviceParams,
+  presentAssignment,
+  Report,
+  ReportBody,
+  ReportParams,
+} from './assignments.schema.ts'
+import type { AssignmentsService } from './assignments.service.ts'
+
+export const assignmentsRoutes = (app: App, assignments: AssignmentsService, devices: DevicesService): void => {
+  app.get(
+    '/api/v1/devices/:device_id/assignments',
+    {
+      schema: {
+        operationId: 'listAssignments',
+        summary: 'Ours: what a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304',
+        tags: ['devices'],
+        params: DeviceParams,
+        querystring: OrgQuery,
+        response: { 200: AssignmentList },
+      },
+      config: { access: ['devices:read', 'self'], errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { device_id } = request.params
+      const found = await assignments.ofDevice(callerOf(request), { deviceId: device_id, orgId: request.query.org_id })
+      const etag = `"${found.tag}"`
+      const known = request.headers['if-none-match']
+      reply.headers({ etag, 'cache-control': 'private, no-cache' })
+      if (known !== undefined && matchesTag(known, etag)) return (reply as FastifyReply).code(304).send()
+      return { device_id: found.device.deviceId, assignments: found.assignments.map(presentAssignment) }
+    },
+  )
+
+  app.post(
+    '/api/v1/devices/:device_id/assignments/:plan_id/report',
+    {
+      schema: {
+        operationId: 'reportAssignment',
+        summary: 'Ours: how far a device has come with what a plan gave it. Saying it twice is saying it once',
+        tags: ['devices'],
+        params: ReportParams,
+        querystring: OrgQuery,
+        body: ReportBody,
+        response: { 200: Report },
+      },
+      config: {
+        access: ['devices:write', 'self'],
+        errors: ['not_found', 'conflict'],
+        beforeInvalid: async (request) => {
+          const { org_id: orgId } = request.query as { org_id?: string }
+          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id, { orgId })
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { device_id, plan_id } = request.params
+      const { state, version, reason, metrics } = request.body
+      const reported = metrics && reportedValues(metrics)
+      if (reported !== undefined && reported.outside.length > 0) {
+        warn(request, outsideWarning('metrics', reported.outside))
+      }
+      const { report, current } = await assignments.report(
+        callerOf(request),
+        { deviceId: device_id, orgId: request.query.org_id },
+        plan_id,
+        {
+          state,
+          version,
+          reason: reason ?? null,
+          metrics: reported?.values ?? null,
+        },
+      )
+      return {
+        plan_id,
+        device_id,
+        state: report.state,
+        version: report.version,
+        reason: report.reason,
+        reported_at: report.reportedAt.toISOString(),
+        current,
+      }
+    },
+  )
+}

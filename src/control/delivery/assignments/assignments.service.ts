@@ -1,0 +1,160 @@
+import { type Caller, holds } from '../../../domain/access.ts'
+import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
+import type { ReportState } from '../../../domain/delivery-plan.ts'
+import { forbidden, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
+import type { DeliveryPlans } from './delivery-plans.service.ts'
+import type { DeviceWithReport, ReportCounts, ReportsStore, StoredReport } from './reports.store.ts'
+
+export type { ReportCounts, StoredReport } from './reports.store.ts'
+
+export interface NewReport {
+  readonly state: ReportState
+  readonly version: string
+  readonly reason: string | null
+  readonly metrics: Readonly<Record<string, number | null>> | null
+}
+
+/** A device that a plan reaches, or has reached: without a report it was assigned and has said nothing yet. */
+export type AffectedDevice = DeviceWithReport & { readonly assigned: boolean }
+
+const FLEET_SLICE = 5000
+
+/** What devices are to run, and what they say of it. */
+/** By the user-chosen id, and where a key sees several such, its organization. */
+export interface NamedDevice {
+  readonly deviceId: string
+  readonly orgId: string | undefined
+}
+
+export const createAssignmentsService = (parts: {
+  readonly database: Database
+  readonly store: ReportsStore
+  readonly plans: DeliveryPlans
+  readonly devices: DevicesService
+  /** Called with the ids of plans that devices have just reported on; whoever runs those plans looks after them. */
+  readonly reported: (planIds: ReadonlySet<string>) => Promise<void>
+  readonly now: () => Date
+}) => {
+  const { database, store, plans, devices, reported, now } = parts
+
+  const save = createBatcher<StoredReport, void>({
+    maxBatch: 1000,
+    run: async (reports) => {
+      const newest = new Map(reports.map((report) => [`${report.planId} ${report.deviceId}`, report]))
+      await store.save(
+        database.sql,
+        [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, report]) => report),
+      )
+      return reports.map(() => undefined)
+    },
+  })
+
+  const settle = createBatcher<string, void>({
+    maxBatch: 1000,
+    run: async (planIds) => {
+      await reported(new Set(planIds))
+      return planIds.map(() => undefined)
+    },
+  })
+
+  /** The device, when this key may act for it: not_found before forbidden. */
+  const deviceOf = async (
+    caller: Caller,
+    { deviceId, orgId }: NamedDevice,
+    grant: 'devices:read' | 'devices:write',
+  ) => {
+    const device = await devices.get(caller, deviceId, { orgId })
+    if (!holds(caller, grant) && caller.deviceId !== device.id) {
+      throw forbidden(`This key may speak for its own device only; for others it lacks ${grant}.`)
+    }
+    return device
+  }
+
+  const isCurrent = (device: StoredDevice, planId: string, version: string): boolean =>
+    plans.assignmentsOf(device).some((given) => given.planId === planId && given.offer.version === version)
+
+  const scopeOf = ({ orgId }: { readonly orgId: string | null }) => ({
+    orgId,
+    everyOrg: orgId === null && plans.reaches(null, 'any'),
+  })
+
+  return {
+    async ofDevice(
+      caller: Caller,
+      named: NamedDevice,
+    ): Promise<{ device: StoredDevice; assignments: readonly Assignment[]; tag: string }> {
+      const device = await deviceOf(caller, named, 'devices:read')
+      const assignments = plans.assignmentsOf(device)
+      return { device, assignments, tag: tagOfAll(assignments) }
+    },
+
+    /**
+     * Keeps what a device says of a plan. `current` is false when the plan does not assign this version to the device any
+     * more; that is no error, because plans change while devices work.
+     */
+    async report(
+      caller: Caller,
+      named: NamedDevice,
+      planId: string,
+      wanted: NewReport,
+    ): Promise<{ report: StoredReport; current: boolean }> {
+      const device = await deviceOf(caller, named, 'devices:write')
+      const owner = plans.find(planId) ?? (isUuid(planId) ? await plans.owner(planId) : null)
+      const isDeleted = owner !== null && 'isDeleted' in owner && owner.isDeleted
+      if (owner === null || !(isDeleted || plans.reaches(owner.orgId, device.orgId))) throw notFound('Plan', planId)
+      const report: StoredReport = { ...wanted, planId, deviceId: device.id, reportedAt: now() }
+      if (!isDeleted) {
+        await save(report)
+        if (wanted.state !== 'downloading' && wanted.state !== 'verifying') await settle(planId)
+      }
+      return { report, current: isCurrent(device, planId, wanted.version) }
+    },
+
+    counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>
+      store.counts(database.sql, planId, since),
+
+    /** How many devices run a plan's version and how many failed to, of those that reported at `since` or later. */
+    async healthOf(db: Executor, planId: string, since: Date | null) {
+      const failures = await store.failures(db, planId, since)
+      const active = failures.failed === 0 ? 0 : (await store.counts(db, planId, since)).active
+      return { ...failures, active }
+    },
+
+    /** Whether every device of a plan's scope that has reported, or was heard from at `since` or later, runs its version. */
+    runsEverywhere: (
+      db: Executor,
+      plan: { readonly id: string; readonly orgId: string | null; readonly groupId: string | null },
+      since: Date,
+    ): Promise<boolean> => store.allRun(db, plan, scopeOf(plan), since),
+
+    /** Inside the transaction that deletes the plan. */
+    forget: (tx: Executor, planId: string): Promise<void> => store.forget(tx, planId),
+
+    /** The devices that a plan reaches or has reached, in the order of registration. Goes through the whole fleet. */
+    async affectedBy(
+      plan: { readonly id: string; readonly orgId: string | null },
+      page: { limit: number; offset: number },
+    ): Promise<{ devices: AffectedDevice[]; total: number }> {
+      const scope = scopeOf(plan)
+      const found: AffectedDevice[] = []
+      let total = 0
+      for (let after = 0; ; ) {
+        const slice = await store.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
+        for (const device of slice) {
+          const assigned = plans.assignmentsOf(device).some(({ planId }) => planId === plan.id)
+          if (!assigned && device.report === null) continue
+          if (total >= page.offset && found.length < page.limit) found.push({ ...device, assigned })
+          total++
+        }
+        if (slice.length < FLEET_SLICE) return { devices: found, total }
+        after = slice.at(-1)!.ordinal
+      }
+    },
+  }
+}
+
+export type AssignmentsService = ReturnType<typeof createAssignmentsService>

@@ -1,0 +1,133 @@
+import {
+  type AssignedDevice,
+  type Assignment,
+  type AssignmentIndex,
+  assignmentsOf,
+  indexAssignments,
+} from '../../../domain/assignment.ts'
+import type { Plan, Target } from '../../../domain/delivery-plan.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { PlanEvent, PlansStore } from './plans.store.ts'
+
+export type { PlanEvent } from './plans.store.ts'
+
+/** One kind of plan. A store of rollouts, deployments or experiments is one. */
+export interface PlanSource {
+  /** Every plan of this kind that is in force, of all organisations: running, paused or settled. */
+  load(db: Executor): Promise<Plan[]>
+}
+
+/** Counts a change; what was running before is then read anew. Returns the revision, by which plans are older or newer. */
+export type Bump = () => Promise<number>
+
+/**
+ * The plans in force, kept in memory so that a heartbeat is decided without a query. Whoever changes a plan does it in
+ * `change`; this process knows of it when `change` returns, other processes when they next look.
+ */
+export const createDeliveryPlans = (parts: {
+  readonly database: Database
+  readonly store: PlansStore
+  readonly sources: readonly PlanSource[]
+  /** Whether plans without an organisation reach the devices of every organisation. */
+  readonly unboundReachAll: boolean
+  /** Called when assignments may have changed. */
+  readonly changed: () => void
+}) => {
+  const { database, store, sources, unboundReachAll, changed } = parts
+  let loadedRevision: number | null = null
+  let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: [] }
+  let inForce: ReadonlyMap<string, Plan> = new Map()
+
+  const load = async (): Promise<void> => {
+    // Read before the plans: what is committed in between moves it, and is then loaded next time.
+    const revision = await store.revision(database.sql)
+    if (revision === loadedRevision) return
+    const plans = (await Promise.all(sources.map((source) => source.load(database.sql)))).flat()
+    const [offers, groups] = await Promise.all([
+      store.offers(
+        database.sql,
+        plans.flatMap(targetsOf).filter(({ modelId }) => modelId !== null),
+      ),
+      store.members(database.sql, [...new Set(plans.flatMap(groupsOf))]),
+    ])
+    index = indexAssignments({ plans, offers, groups, unboundReachAll })
+    inForce = new Map(plans.map((plan) => [plan.id, plan]))
+    loadedRevision = revision
+    changed()
+  }
+
+  let last: Promise<void> = Promise.resolve()
+  let next: Promise<void> | null = null
+
+  /** Brings memory up to what is committed now. Calls while one is under way share the one that follows it. */
+  const refresh = (): Promise<void> => {
+    next ??= last = last
+      .catch(() => undefined)
+      .then(() => {
+        next = null
+        return load()
+      })
+    return next
+  }
+
+  return {
+    refresh,
+
+    /** What the device is to run, as far as this process knows. Asks nobody. */
+    assignmentsOf: (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device),
+
+    /** The plan, when it is in force. */
+    find: (planId: string): Plan | null => inForce.get(planId) ?? null,
+
+    /** Whether an experiment that is running gives devices versions of this model. */
+    tests: (modelId: string): boolean =>
+      [...inForce.values()].some(
+        (plan) => plan.kind === 'experiment' && plan.variants.some(({ target }) => target.modelId === modelId),
+      ),
+
+    /** Whether a plan of one organisation can reach a device of another. */
+    reaches: (planOrgId: string | null, deviceOrgId: string | null): boolean =>
+      planOrgId === deviceOrgId || (planOrgId === null && unboundReachAll),
+
+    /**
+     * A transaction that changes plans, or what they stand on. Rows are locked first and `bump` is called last, so that
+     * nobody waits in a circle; a body that does not bump has changed nothing that devices are given.
+     */
+    async change<T>(work: (tx: Executor, bump: Bump) => Promise<T>): Promise<T> {
+      let bumped = false
+      const result = await database.transaction((tx) => {
+        bumped = false
+        return work(tx, () => {
+          bumped = true
+          return store.bump(tx)
+        })
+      })
+      // The change is made, whatever becomes of the reading: `refresh` is also a job that comes round again.
+      if (bumped) await refresh().catch(() => undefined)
+      return result
+    },
+
+    record: (tx: Executor, planId: string, event: PlanEvent): Promise<void> => store.addEvent(tx, planId, event),
+
+    /** Oldest first. */
+    history: (planId: string, page: { limit: number; offset: number }) => store.events(database.sql, planId, page),
+
+    /** The organisation of a plan in force or not, deleted or not; null when there never was one. */
+    owner: (planId: string) => store.owner(database.sql, planId),
+
+    /** Whether an upload carries the version that a target names. */
+    async isUploaded(target: Target, db: Executor = database.sql): Promise<boolean> {
+      return target.modelId !== null && (await store.offers(db, [target])).size === 1
+    },
+  }
+}
+
+const targetsOf = (plan: Plan): Target[] =>
+  plan.kind === 'experiment' ? plan.variants.map(({ target }) => target) : [plan.target]
+
+const groupsOf = (plan: Plan): readonly string[] => {
+  if (plan.kind === 'experiment') return plan.groupIds ?? []
+  return plan.kind === 'rollout' && plan.groupId !== null ? [plan.groupId] : []
+}
+
+export type DeliveryPlans = ReturnType<typeof createDeliveryPlans>

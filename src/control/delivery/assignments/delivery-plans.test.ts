@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest'
+import { eachDatabase } from '../../../../test/databases.ts'
+import { type Plan, targetKey } from '../../../domain/delivery-plan.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { createDeliveryPlans } from './delivery-plans.service.ts'
+import { createPlansStore } from './plans.store.ts'
+
+const M = 'a0000000-0000-4000-8000-000000000001'
+const GROUP = 'b0000000-0000-4000-8000-000000000001'
+const device = (n: number) => `d0000000-0000-4000-8000-00000000000${n}`
+const at = new Date('2026-01-01T00:00:00Z')
+
+/** A model whose versions have these labels, null for none, and a group with devices 1 and 2 of three. */
+const seed = async ({ sql }: Database, labels: readonly (string | null)[]): Promise<void> => {
+  await sql
+    .insertInto('models')
+    .values({
+      id: M,
+      org_id: null,
+      name: 'm',
+      round_id: null,
+      framework: 'pytorch',
+      framework_version: '',
+      accuracy: null,
+      loss: null,
+      is_baseline: false,
+      description: '',
+      created_at: at,
+    })
+    .execute()
+  const sha256 = 'ab'.repeat(32)
+  await sql.insertInto('blobs').values({ sha256, size: 5, touched_at: at }).execute()
+  const version = { model_id: M, format: 'onnx', file_name: 'f', sha256, size: 5, description: '', warnings: [] }
+  for (const [index, version_label] of labels.entries()) {
+    await sql
+      .insertInto('model_versions')
+      .values({ ...version, version: index + 1, version_label, uploaded_at: at })
+      .execute()
+  }
+  for (const n of [1, 2, 3]) {
+    await sql
+      .insertInto('devices')
+      .values({
+        id: device(n),
+        device_id: `d${n}`,
+        org_id: null,
+        platform: 'linux',
+        capabilities: '{}',
+        status: 'active',
+        last_heartbeat: at,
+        created_at: at,
+        updated_at: at,
+      })
+      .execute()
+  }
+  const group = {
+    id: GROUP,
+    org_id: 'acme',
+    name: 'beta',
+    description: '',
+    group_type: 'static',
+    tags: [],
+    created_at: at,
+  }
+  await sql.insertInto('device_groups').values(group).execute()
+  await sql
+    .insertInto('device_group_members')
+    .values([1, 2].map((n) => ({ group_id: GROUP, device_id: device(n), added_by: null, added_at: at })))
+    .execute()
+}
+
+const toGroup: Plan = {
+  id: 'e0000000-0000-4000-8000-000000000001',
+  kind: 'rollout',
+  orgId: null,
+  startedRevision: 1,
+  settled: false,
+  target: { modelId: M, modelName: null, version: '2.0.0' },
+  percentage: 100,
+  groupId: GROUP,
+}
+
+eachDatabase('the store of plans', (open) => {
+  it('finds a version by its number, by its label, and by n.0.0 where it has no label', async () => {
+    const db = await open()
+    await seed(db, [null, '7.1.0', null, '1.0.0'])
+    const found = async (version: string) => {
+      const target = { modelId: M, modelName: null, version }
+      const offer = (await createPlansStore().offers(db.sql, [target])).get(targetKey(target))
+      return offer && [offer.versionNumber, offer.version]
+    }
+    expect(await found('1')).toEqual([1, '1.0.0'])
+    expect(await found('2')).toEqual([2, '7.1.0'])
+    expect(await found('2.0.0')).toBeUndefined()
+    expect(await found('3.0.0')).toEqual([3, '3.0.0'])
+    expect(await found('7.1.0')).toEqual([2, '7.1.0'])
+    expect(await found('1.0.0')).toEqual([4, '1.0.0'])
+    expect(await found('5')).toBeUndefined()
+  })
+
+  it('counts revisions from 1, each later than all that were committed before', async () => {
+    const db = await open()
+    const store = createPlansStore()
+    expect(await store.revision(db.sql)).toBe(0)
+    const bumped = await Promise.all(Array.from({ length: 10 }, () => db.transaction((tx) => store.bump(tx))))
+    expect(bumped.sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    expect(await store.revision(db.sql)).toBe(10)
+  })
+})
+
+describe('delivery plans', () => {
+  eachDatabase('on their database', (open) => {
+    const of = (database: Database, load: () => Plan[], changed = () => {}) =>
+      createDeliveryPlans({
+        database,
+        store: createPlansStore(),
+        sources: [{ load: async () => load() }],
+        unboundReachAll: true,
+        changed,
+      })
+    const given = (plans: ReturnType<typeof of>) =>
+      [1, 2, 3].map((n) => plans.assignmentsOf({ id: device(n), deviceId: `d${n}`, orgId: null }).length)
+
+    it('reach the members of their group, and are known to every process that looks', async () => {
+      const db = await open()
+      await seed(db, [null, null])
+      let inForce: Plan[] = []
+      let changes = 0
+      const [here, there] = [
+        of(db, () => inForce),
+        of(
+          db,
+          () => inForce,
+          () => changes++,
+        ),
+      ]
+      await Promise.all([here.refresh(), there.refresh()])
+      await here.change(async (_tx, bump) => {
+        inForce = [toGroup]
+        await bump()
+      })
+      expect([given(here), given(there), changes]).toEqual([[1, 1, 0], [0, 0, 0], 1])
+      await there.refresh()
+      expect([given(there), changes]).toEqual([[1, 1, 0], 2])
+      await there.refresh()
+      expect(changes).toBe(2)
+      expect(there.find(toGroup.id)).toBe(inForce[0])
+    })
+
+    it('are not read anew after a change that failed or moved nothing', async () => {
+      const db = await open()
+      const plans = of(db, () => {
+        throw new Error('looked')
+      })
+      await plans.change(async () => {})
+      await expect(
+        plans.change(async (_tx, bump) => {
+          await bump()
+          throw new Error('broke off')
+        }),
+      ).rejects.toThrow('broke off')
+      expect(await createPlansStore().revision(db.sql)).toBe(0)
+      await expect(plans.refresh()).rejects.toThrow('looked')
+    })
+  })
+})

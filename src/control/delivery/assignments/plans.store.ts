@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+import { type Offer, type Target, targetKey } from '../../../domain/delivery-plan.ts'
+import { labelOf } from '../../../domain/model.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+/** One line of a plan's history. */
+export interface PlanEvent {
+  readonly at: Date
+  readonly event: string
+  /** The plan's after the event. */
+  readonly status: string
+  readonly percentage: number | null
+  readonly reason: string | null
+  /** The id of the key that asked for it; null: the service did it by itself. */
+  readonly actor: string | null
+}
+
+/** What all kinds of plans share: the revision, versions, group members and history. */
+export const createPlansStore = () => ({
+  async revision(db: Executor): Promise<number> {
+    const row = await db.selectFrom('delivery_revision').select('revision').executeTakeFirst()
+    return row?.revision ?? 0
+  },
+
+  /** Returns the new revision; its row stays locked until the transaction ends, so revisions come in order of commit. */
+  async bump(tx: Executor): Promise<number> {
+    const { rows } = await sql<{ revision: number }>`
+      insert into delivery_revision as d (revision) values (1)
+      on conflict (only_row) do update set revision = d.revision + 1 returning revision`.execute(tx)
+    return rows[0]!.revision
+  },
+
+  /** By `targetKey`: the uploads that these targets name. A version's own label goes before the `n.0.0` of another. */
+  async offers(db: Executor, targets: readonly Target[]): Promise<Map<string, Offer>> {
+    const { rows } = await sql<{
+      model_id: string
+      wanted: string
+      name: string | null
+      version: number
+      version_label: string | null
+      format: string
+      size: number
+      sha256: string
+    }>`
+      select w.model_id, w.version as wanted, m.name, v.version, v.version_label, v.format, v.size, v.sha256
+      from unnest(
+        ${targets.map((target) => target.modelId)}::uuid[], ${targets.map((target) => target.version)}::text[]
+      ) as w (model_id, version)
+      join models m on m.id = w.model_id
+      join lateral (
+        select * from model_versions v
+        where v.model_id = w.model_id and (
+          v.version_label = w.version or v.version::text = w.version
+          or (v.version_label is null and v.version || '.0.0' = w.version))
+        order by v.version_label is null limit 1
+      ) as v on true`.execute(db)
+    return new Map(
+      rows.map((row) => [
+        targetKey({ modelId: row.model_id, modelName: null, version: row.wanted }),
+        {
+          modelId: row.model_id,
+          modelName: row.name,
+          version: labelOf(row.version, row.version_label),
+          versionNumber: row.version,
+          format: row.format,
+          size: row.size,
+          sha256: row.sha256,
+        },
+      ]),
+    )
+  },
+
+  /** The internal ids of the devices in each of these groups. */
+  async members(db: Executor, groupIds: readonly string[]): Promise<Map<string, ReadonlySet<string>>> {
+    const { rows } = await sql<{ group_id: string; devices: string[] }>`
+      select group_id, array_agg(device_id::text) as devices from device_group_members
+      where group_id = any(${[...groupIds]}::uuid[]) group by group_id`.execute(db)
+    return new Map(rows.map((row) => [row.group_id, new Set(row.devices)]))
+  },
+
+  async addEvent(tx: Executor, planId: string, event: PlanEvent): Promise<void> {
+    await tx
+      .insertInto('plan_events')
+      .values({ plan_id: planId, ...event })
+      .execute()
+  },
+
+  /** Oldest first. */
+  async events(
+    db: Executor,
+    planId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ events: PlanEvent[]; total: number }> {
+    const events = await db
+      .selectFrom('plan_events')
+      .select(['at', 'event', 'status', 'percentage', 'reason', 'actor'])
+      .where('plan_id', '=', planId)
+      .orderBy('ordinal')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    const { rows } = await sql<{ total: number }>`
+      select count(*) as total from plan_events where plan_id = ${planId}`.execute(db)
+    return { events, total: rows[0]!.total }
+  },
+
+  /** The organisation of a plan of any kind, in force or not; null when there is no such plan, nor was there one. */
+  async owner(db: Executor, planId: string): Promise<{ orgId: string | null; isDeleted: boolean } | null> {
+    const { rows } = await sql<{ org_id: string | null; deleted: boolean }>`
+      select org_id, false as deleted from rollouts where id = ${planId}
+      union all select org_id, false from deployments where id = ${planId}
+      union all select org_id, false from experiments where id = ${planId}
+      union all (select null, true from plan_events where plan_id = ${planId} limit 1)
+      limit 1`.execute(db)
+    return rows[0] === undefined ? null : { orgId: rows[0].org_id, isDeleted: rows[0].deleted }
+  },
+})
+
+export type PlansStore = ReturnType<typeof createPlansStore>

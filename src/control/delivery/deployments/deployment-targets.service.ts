@@ -1,0 +1,87 @@
+import type { Caller } from '../../../domain/access.ts'
+import { activeSince, type Platform } from '../../../domain/device.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { GroupsService } from '../../fleet/groups/groups.service.ts'
+import type { Candidate, TargetsStore } from './targets.store.ts'
+
+export interface Aim {
+  readonly modelName: string
+  readonly modelVersion: string
+  /** Names of devices; absent and empty are the same. */
+  readonly devices: readonly string[] | undefined
+  /** Name or id of a group. */
+  readonly group: string | undefined
+  /** Only those of the devices that run this. */
+  readonly platform?: Platform | undefined
+}
+
+const NAMED_IN_A_WARNING = 10
+
+/** Finds the devices that an aim means, and says what of it could not be found. */
+export const createDeploymentTargets = (parts: {
+  readonly database: Database
+  readonly store: TargetsStore
+  readonly groups: Pick<GroupsService, 'locate'>
+  readonly now: () => Date
+}) => {
+  const { database, store, groups, now } = parts
+
+  return async (
+    caller: Caller,
+    aim: Aim,
+    near: string | null,
+  ): Promise<{ targets: Candidate[]; warnings: string[] }> => {
+    const since = activeSince(now())
+    const names = [...new Set(aim.devices ?? [])]
+    const fits = ({ platform }: Candidate): boolean => aim.platform === undefined || platform === aim.platform
+    if (names.length === 0 && aim.group === undefined) {
+      const targets = (await store.active(database.sql, caller.orgId, since)).filter(fits)
+      const which = aim.platform === undefined ? '' : ` that run ${aim.platform}`
+      return {
+        targets,
+        warnings: [`Neither devices nor a group are named: all ${targets.length} active devices${which}.`],
+      }
+    }
+    const warnings: string[] = []
+    const found = new Map<string, Candidate>()
+    if (names.length > 0) {
+      const named = await store.named(database.sql, names, caller.orgId, since)
+      for (const device of meant(named, near)) found.set(device.id, device)
+      const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
+      const unknown = names.filter((name) => !known.has(name))
+      if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)
+    }
+    if (aim.group !== undefined) {
+      const group = await groups.locate(caller, aim.group)
+      if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
+      else for (const device of await store.inGroup(database.sql, group.id, since)) found.set(device.id, device)
+    }
+    const targets = [...found.values()].filter(fits)
+    const others = [...found.values()].flatMap((device) => (fits(device) ? [] : [device.deviceId]))
+    if (others.length > 0) warnings.push(`Devices that do not run ${aim.platform}: ${enumerate(others)}.`)
+    const away = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
+    if (away.length > 0) {
+      warnings.push(`Inactive devices, which get it when they come back: ${enumerate(away)}.`)
+    }
+    return { targets, warnings }
+  }
+}
+
+/** One device of each name: of several that an unbound key sees, that of the model's organization or of none. */
+const meant = (named: readonly Candidate[], near: string | null): readonly Candidate[] => {
+  const byName = new Map<string, Candidate[]>()
+  for (const device of named) byName.set(device.deviceId, [...(byName.get(device.deviceId) ?? []), device])
+  return [...byName.values()].map((devices) => {
+    if (devices.length === 1) return devices[0]!
+    const nearest = devices.find(({ orgId }) => orgId === near) ?? devices.find(({ orgId }) => orgId === null)
+    if (nearest !== undefined) return nearest
+    const [{ deviceId } = { deviceId: '' }] = devices
+    throw conflict(`Several organizations have a device '${deviceId}'. Use a key of the organization that is meant.`)
+  })
+}
+
+const enumerate = (names: readonly string[]): string => {
+  const more = names.length - NAMED_IN_A_WARNING
+  return `${names.slice(0, NAMED_IN_A_WARNING).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

@@ -1,0 +1,112 @@
+import { Type } from 'typebox'
+import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
+import { STRATEGIES } from '../../../domain/deployment.ts'
+import { PLATFORMS } from '../../../domain/device.ts'
+import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+
+const MOST_DEVICES = 10_000
+const WEEK_MINUTES = 7 * 24 * 60
+
+const aim = {
+  model_name: Type.String({ minLength: 1, maxLength: 255, description: 'Name or id of a model of the catalog' }),
+  model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, or latest' }),
+  devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MOST_DEVICES })),
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Name (ours: or id) of a group' })),
+  platform: Type.Optional(OneOf(PLATFORMS, { description: 'Ours: only those of the devices that run this' })),
+}
+
+export const PrepareBody = Type.Object(aim)
+
+export const ExecuteBody = Type.Object({
+  ...aim,
+  rollout_percentage: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; 100 when absent' }),
+  ),
+  strategy: Type.Optional(OneOf(STRATEGIES, { description: 'Ours: canary when absent' })),
+  deadline_minutes: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 60 * WEEK_MINUTES, description: 'Ours: a week when absent' }),
+  ),
+})
+
+export const Prepared = Type.Object({
+  ok: Type.Boolean({ description: 'At least one target was resolved' }),
+  target_count: Count,
+  resolved_targets: Type.Array(Type.String()),
+  warnings: Type.Array(Type.String()),
+})
+
+const StatusWord = OneOf(['started', 'completed', 'failed', 'rolled_back'])
+
+export const Executed = Type.Object({
+  deployment_id: Uuid,
+  status: StatusWord,
+  target_count: Count,
+  activated_count: Count,
+  warnings: Type.Array(Type.String(), { description: 'Ours' }),
+})
+
+const deploymentFields = {
+  deployment_id: Uuid,
+  org_id: Nullable(Type.String()),
+  model_name: Type.String(),
+  model_version: Type.String(),
+  model_id: Nullable(Uuid),
+  status: StatusWord,
+  strategy: OneOf(STRATEGIES),
+  rollout_percentage: Type.Integer({ minimum: 0, maximum: 100 }),
+  target_count: Count,
+  activated_count: Count,
+  reason: Nullable(Type.String({ description: 'Why it failed or was rolled back, or who is still missing' })),
+  switched_at: Nullable(Timestamp),
+  deadline_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  ended_at: Nullable(Timestamp),
+}
+
+export const DeploymentList = Type.Object({ deployments: Type.Array(Type.Object(deploymentFields)), ...Envelope })
+
+export const Deployment = Type.Object({
+  ...deploymentFields,
+  devices: Type.Record(Type.String(), Count, { description: 'How many activated devices are in each state' }),
+})
+
+export const DeploymentParams = Type.Object({ deployment_id: Type.String() })
+export const ListQuery = Type.Object({
+  ...Page({ max: 1000, default: 100 }),
+  model_name: Type.Optional(Type.String({ maxLength: 255 })),
+})
+export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
+export const PromoteBody = Type.Object({
+  rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'More than it is at' }),
+})
+export const ReasonBody = Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) })
+
+export const DeploymentDevices = Type.Object({
+  devices: Type.Array(
+    Type.Object({
+      device_id: Type.String(),
+      activated: Type.Boolean(),
+      state: OneOf(['waiting', 'assigned', ...REPORT_STATES], {
+        description: 'waiting: not activated yet; assigned: activated, and it has not said anything yet',
+      }),
+      version: Nullable(Type.String()),
+      reason: Nullable(Type.String()),
+      reported_at: Nullable(Timestamp),
+    }),
+  ),
+  ...Envelope,
+})
+
+export const DeploymentHistory = Type.Object({
+  events: Type.Array(
+    Type.Object({
+      at: Timestamp,
+      event: Type.String(),
+      status: Type.String({ description: 'After the event' }),
+      percentage: Nullable(Type.Integer()),
+      reason: Nullable(Type.String()),
+      actor: Nullable(Type.String({ description: 'The id of the key that asked for it; null: the service itself' })),
+    }),
+  ),
+  ...Envelope,
+})

@@ -1,0 +1,148 @@
+import { type Selectable, sql } from 'kysely'
+import type { DeploymentPlan } from '../../../domain/delivery-plan.ts'
+import type { DeploymentStatus, Strategy } from '../../../domain/deployment.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { DeploymentRow } from '../../../platform/db/delivery-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+
+export interface StoredDeployment {
+  readonly id: string
+  readonly orgId: string | null
+  readonly modelName: string
+  readonly modelVersion: string
+  /** Null where the catalog does not know the name. */
+  readonly modelId: string | null
+  readonly status: DeploymentStatus
+  readonly strategy: Strategy
+  readonly percentage: number
+  readonly targetCount: number
+  readonly activatedCount: number
+  readonly reason: string | null
+  readonly switchedAt: Date | null
+  readonly deadlineAt: Date | null
+  readonly startedRevision: number | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+export const createDeploymentsStore = () => ({
+  /** As a source of plans: those under way and those that ended well. */
+  async load(db: Executor): Promise<DeploymentPlan[]> {
+    const { rows } = await sql<Selectable<DeploymentRow> & { devices: string[] | null }>`
+      select d.*, (
+        select array_agg(t.device_id::text) from deployment_targets t where t.deployment_id = d.id and t.activated
+      ) as devices
+      from deployments d where d.status in ('started', 'completed') and d.started_revision is not null`.execute(db)
+    return rows.map((row) => ({
+      id: row.id,
+      kind: 'deployment',
+      orgId: row.org_id,
+      startedRevision: row.started_revision!,
+      settled: row.status === 'completed',
+      target: { modelId: row.model_id, modelName: row.model_name, version: row.model_version },
+      deviceIds: new Set(row.devices ?? []),
+      activate: row.strategy !== 'blue_green' || row.switched_at !== null,
+    }))
+  },
+
+  async insert(tx: Executor, deployment: StoredDeployment): Promise<void> {
+    await tx
+      .insertInto('deployments')
+      .values({
+        id: deployment.id,
+        org_id: deployment.orgId,
+        model_name: deployment.modelName,
+        model_version: deployment.modelVersion,
+        model_id: deployment.modelId,
+        strategy: deployment.strategy,
+        target_count: deployment.targetCount,
+        created_at: deployment.createdAt,
+        ...stateColumns(deployment),
+      })
+      .execute()
+      .catch((error: unknown) => {
+        throw isUniqueViolation(error) ? conflict(`Deployment ${deployment.id} exists already.`) : error
+      })
+  },
+
+  async update(tx: Executor, deployment: StoredDeployment): Promise<void> {
+    await tx.updateTable('deployments').set(stateColumns(deployment)).where('id', '=', deployment.id).execute()
+  },
+
+  async find(db: Executor, id: string): Promise<StoredDeployment | null> {
+    const row = await db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  async lock(tx: Executor, id: string): Promise<StoredDeployment | null> {
+    const row = await tx.selectFrom('deployments').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+    const rows = await db
+      .selectFrom('deployments')
+      .select('id')
+      .where('status', '=', 'started')
+      .where('deadline_at', '<=', now)
+      .orderBy('deadline_at')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.id)
+  },
+
+  /** Newest first. A null organisation: those of every one. */
+  async list(
+    db: Executor,
+    filter: { readonly orgId: string | null; readonly modelName: string | undefined },
+    page: { limit: number; offset: number },
+  ): Promise<{ deployments: StoredDeployment[]; total: number }> {
+    const where = sql`${ofOrg(filter.orgId)} and ${
+      filter.modelName === undefined ? sql`true` : sql`model_name = ${filter.modelName}`
+    }`
+    const { rows } = await sql<Selectable<DeploymentRow>>`
+      select * from deployments where ${where} order by ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
+      db,
+    )
+    const { rows: totals } = await sql<{ total: number }>`
+      select count(*) as total from deployments where ${where}`.execute(db)
+    return { deployments: rows.map(fromRow), total: totals[0]!.total }
+  },
+})
+
+/** Rows of an organisation; a null one is every one. */
+export const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
+
+const stateColumns = (deployment: StoredDeployment) => ({
+  status: deployment.status,
+  percentage: deployment.percentage,
+  activated_count: deployment.activatedCount,
+  reason: deployment.reason,
+  switched_at: deployment.switchedAt,
+  deadline_at: deployment.deadlineAt,
+  started_revision: deployment.startedRevision,
+  ended_at: deployment.endedAt,
+})
+
+const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
+  id: row.id,
+  orgId: row.org_id,
+  modelName: row.model_name,
+  modelVersion: row.model_version,
+  modelId: row.model_id,
+  status: row.status as DeploymentStatus,
+  strategy: row.strategy as Strategy,
+  percentage: row.percentage,
+  targetCount: row.target_count,
+  activatedCount: row.activated_count,
+  reason: row.reason,
+  switchedAt: row.switched_at,
+  deadlineAt: row.deadline_at,
+  startedRevision: row.started_revision,
+  createdAt: row.created_at,
+  endedAt: row.ended_at,
+})
+
+export type DeploymentsStore = ReturnType<typeof createDeploymentsStore>

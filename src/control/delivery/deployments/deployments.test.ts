@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest'
+import { createModel } from '../../../../test/fleet-of-models.ts'
+import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+const WEEK_SECONDS = 7 * 24 * 60 * 60
+
+const startFleet = async (devices: number, versions = ['1.0.0', '2.0.0']) => {
+  const world = await startWorld()
+  const fleet: TestDevice[] = []
+  for (let n = 0; n < devices; n++) fleet.push(await world.register(`d${n}`))
+  const { key } = fleet[0]!
+  const modelId = await createModel(world, key, 'm', versions)
+  return { world, fleet, key, modelId }
+}
+
+const AIM = { model_name: 'm', model_version: '2.0.0' }
+const execute = async (world: World, key: string, body: object = {}): Promise<string> => {
+  const answer = await world.request('POST', '/api/v1/deploy/execute', { key, body: { ...AIM, ...body } })
+  expect(answer).toMatchObject({ status: 200, body: { status: 'started' } })
+  return (answer.body as { deployment_id: string }).deployment_id
+}
+const get = async (world: World, key: string, id: string) =>
+  (await world.request('GET', `/api/v1/deployments/${id}`, { key })).body
+const assignmentsOf = async (world: World, device: TestDevice) => {
+  const { body } = await world.request('GET', `/api/v1/devices/${device.deviceId}/assignments`, { key: device.key })
+  const { assignments } = body as { assignments: { plan_id: string; version: string; activate: boolean }[] }
+  return assignments.map(({ plan_id, version, activate }) => ({ plan_id, version, activate }))
+}
+const report = async (world: World, device: TestDevice, id: string, state: string, reason?: string) => {
+  const path = `/api/v1/devices/${device.deviceId}/assignments/${id}/report`
+  const body = { state, version: '2.0.0', ...(reason === undefined ? {} : { reason }) }
+  expect((await world.request('POST', path, { key: device.key, body })).status).toBe(200)
+}
+
+describe('preparing a deployment', () => {
+  it('resolves named devices and a group, and warns of what it does not know', async () => {
+    const { world, key } = await startFleet(4)
+    const group = { org_id: 'acme', name: 'robots' }
+    const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
+    await world.request('POST', `/api/v1/device-groups/${id}/devices`, { key, body: { device_ids: ['d2', 'd3'] } })
+    const prepare = async (body: object) =>
+      (await world.request('POST', '/api/v1/deploy/prepare', { key, body: { ...AIM, ...body } })).body
+    expect(await prepare({ devices: ['d2', 'd1', 'd1'], group: 'robots' })).toEqual({
+      ok: true,
+      target_count: 3,
+      resolved_targets: ['d1', 'd2', 'd3'],
+      warnings: [],
+    })
+    expect(await prepare({ devices: ['ghost'], group: 'nobody' })).toEqual({
+      ok: false,
+      target_count: 0,
+      resolved_targets: [],
+      warnings: ['Unknown devices: ghost.', 'Unknown group: nobody.', 'No target was resolved.'],
+    })
+    expect(await prepare({ model_name: 'hf:org/model', devices: ['d1'] })).toMatchObject({
+      ok: true,
+      warnings: ["The catalog has no model 'hf:org/model': devices must resolve the name themselves."],
+    })
+    expect(await prepare({ model_version: '9.0.0', devices: ['d1'] })).toMatchObject({
+      warnings: ['No upload carries version 9.0.0 yet: devices are offered nothing until one does.'],
+    })
+    await world.advance(400)
+    expect(await prepare({ devices: ['d1'] })).toMatchObject({
+      ok: true,
+      warnings: ['Inactive devices, which get it when they come back: d1.'],
+    })
+    expect((await world.request('GET', '/api/v1/deployments', { key })).body).toMatchObject({ total: 0 })
+  })
+
+  it('takes only devices of one platform, when one is named', async () => {
+    const { world, key } = await startFleet(1)
+    await world.register('phone', { platform: 'ios' })
+    const prepare = async (body: object) =>
+      (await world.request('POST', '/api/v1/deploy/prepare', { key, body: { ...AIM, ...body } })).body
+    expect([
+      await prepare({ platform: 'ios', devices: ['d0', 'phone'] }),
+      await prepare({ platform: 'ios' }),
+    ]).toMatchObject([
+      { resolved_targets: ['phone'], warnings: ['Devices that do not run ios: d0.'] },
+      {
+        resolved_targets: ['phone'],
+        warnings: ['Neither devices nor a group are named: all 1 active devices that run ios.'],
+      },
+    ])
+  })
+
+  it('aims at the whole active fleet when nothing is named', async () => {
+    const { world, key } = await startFleet(2)
+    const answer = await world.request('POST', '/api/v1/deploy/prepare', { key, body: AIM })
+    expect(answer.body).toEqual({
+      ok: true,
+      target_count: 2,
+      resolved_targets: ['d0', 'd1'],
+      warnings: ['Neither devices nor a group are named: all 2 active devices.'],
+    })
+  })
+
+  it.each([
+    [{ model_version: '1' }, 'model_name'],
+    [{ model_name: 'm' }, 'model_version'],
+    [{ ...AIM, devices: 'd1' }, 'devices'],
+    [{ ...AIM, rollout_percentage: 101 }, 'rollout_percentage'],
+    [{ ...AIM, strategy: 'hope' }, 'strategy'],
+    [{ ...AIM, devices: ['ghost'] }, 'no device to deploy to'],
+  ])('or executing one with %j is refused, naming %s', async (body, field) => {
+    const { world, key } = await startFleet(1)
+    const answer = await world.request('POST', '/api/v1/deploy/execute', { key, body })
+    expect(answer.status).toBe(400)
+    expect((answer.body as { message: string }).message).toContain(field)
+  })
+})
+
+describe('a deployment', () => {
+  it('activates its share of the targets, shows every device, and completes when all of them run it', async () => {
+    const { world, fleet, key, modelId } = await startFleet(4)
+    const answer = await world.request('POST', '/api/v1/deploy/execute', {
+      key,
+      body: { ...AIM, devices: fleet.map(({ deviceId }) => deviceId), rollout_percentage: 30 },
+    })
+    expect(answer.body).toEqual({
+      deployment_id: uuid,
+      status: 'started',
+      target_count: 4,
+      activated_count: 2,
+      warnings: [],
+    })
+    const id = (answer.body as { deployment_id: string }).deployment_id
+    const given = await Promise.all(fleet.map((device) => assignmentsOf(world, device)))
+    const activated = fleet.filter((_, n) => given[n]!.length > 0)
+    expect(activated).toHaveLength(2)
+    expect(given.flat()).toEqual(Array(2).fill({ plan_id: id, version: '2.0.0', activate: true }))
+
+    await report(world, activated[0]!, id, 'downloading')
+    await report(world, activated[1]!, id, 'active')
+    expect(await get(world, key, id)).toMatchObject({
+      status: 'started',
+      model_id: modelId,
+      devices: { assigned: 0, downloading: 1, verifying: 0, ready: 0, active: 1, failed: 0 },
+    })
+    await report(world, activated[0]!, id, 'active')
+    expect(await get(world, key, id)).toMatchObject({ status: 'completed', reason: null, activated_count: 2 })
+    const { body } = await world.request('GET', `/api/v1/deployments/${id}/devices?limit=3`, { key })
+    const { devices } = body as { devices: { device_id: string; state: string }[] }
+    expect(body).toMatchObject({ total: 4, limit: 3, offset: 0 })
+    const ran = new Set(activated.map(({ deviceId }) => deviceId))
+    expect(devices.map(({ device_id, state }) => [device_id, state])).toEqual(
+      ['d0', 'd1', 'd2'].map((name) => [name, ran.has(name) ? 'active' : 'waiting']),
+    )
+
+    const promoted = await world.request('POST', `/api/v1/deployments/${id}/promote`, {
+      key,
+      body: { rollout_percentage: 100 },
+    })
+    expect(promoted.body).toMatchObject({ status: 'started', activated_count: 4, rollout_percentage: 100 })
+    for (const device of fleet) await report(world, device, id, 'active')
+    expect(await get(world, key, id)).toMatchObject({ status: 'completed' })
+    const again = await world.request('POST', `/api/v1/deployments/${id}/promote`, {
+      key,
+      body: { rollout_percentage: 50 },
+    })
+    expect(again.status).toBe(409)
+  })
+
+  it('is withdrawn by itself when too many devices fail, and they get what they had', async () => {
+    const { world, fleet, key } = await startFleet(4)
+    const devices = fleet.map(({ deviceId }) => deviceId)
+    const first = await execute(world, key, { devices, model_version: '1.0.0' })
+    const second = await execute(world, key, { devices })
+    for (const device of fleet.slice(0, 3)) await report(world, device, second, 'failed', 'no space left')
+    expect(await get(world, key, second)).toMatchObject({
+      status: 'failed',
+      reason: '3 of 3 devices that reported failed (at most 5 % may). Most often: no space left',
+    })
+    for (const device of fleet) {
+      expect(await assignmentsOf(world, device)).toEqual([{ plan_id: first, version: '1.0.0', activate: true }])
+    }
+    const path = `/api/v1/deployments/${second}/rollback`
+    expect((await world.request('POST', path, { key })).status).toBe(409)
+  })
+
+  it('is rolled back by an operator, once, with a reason that stays readable', async () => {
+    const { world, fleet, key } = await startFleet(1)
+    const id = await execute(world, key, { devices: ['d0'] })
+    const roll = () =>
+      world.request('POST', `/api/v1/deployments/${id}/rollback`, { key, body: { reason: 'complaints' } })
+    const answers = await Promise.all([roll(), roll()])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(await get(world, key, id)).toMatchObject({ status: 'rolled_back', reason: 'complaints' })
+    expect(await assignmentsOf(world, fleet[0]!)).toEqual([])
+    const { body } = await world.request('GET', `/api/v1/deployments/${id}/history`, { key })
+    expect((body as { events: { event: string }[] }).events.map(({ event }) => event)).toEqual(['create', 'rollback'])
+  })
+
+  it('under blue_green switches every device at once, when the last is ready', async () => {
+    const { world, fleet, key } = await startFleet(3)
+    const devices = fleet.map(({ deviceId }) => deviceId)
+    const id = await execute(world, key, { devices, strategy: 'blue_green' })
+    const flags = async () =>
+      (await Promise.all(fleet.map((device) => assignmentsOf(world, device)))).map(([given]) => given?.activate)
+    for (const device of fleet.slice(0, 2)) await report(world, device, id, 'ready')
+    expect(await flags()).toEqual([false, false, false])
+    await report(world, fleet[2]!, id, 'ready')
+    expect(await flags()).toEqual([true, true, true])
+    for (const device of fleet) await report(world, device, id, 'active')
+    expect(await get(world, key, id)).toMatchObject({ status: 'completed', switched_at: '2026-01-01T00:00:00.000Z' })
+  })
+
+  it('ends at its deadline, and a device that comes back days later still catches up', async () => {
+    const { world, fleet, key } = await startFleet(2)
+    const id = await execute(world, key, { devices: ['d0', 'd1'] })
+    await report(world, fleet[0]!, id, 'active')
+    await world.advance(WEEK_SECONDS + 1)
+    expect(await get(world, key, id)).toMatchObject({
+      status: 'completed',
+      reason: '1 of 2 devices run it; 1 had not reported and may catch up.',
+    })
+    expect(await assignmentsOf(world, fleet[1]!)).toEqual([{ plan_id: id, version: '2.0.0', activate: true }])
+    const silent = await execute(world, key, { devices: ['d1'], deadline_minutes: 1 })
+    await world.advance(61)
+    expect(await get(world, key, silent)).toMatchObject({ status: 'failed' })
+  })
+
+  it('that does not exist is 404 in every way', async () => {
+    const { world, key } = await startFleet(1)
+    for (const id of ['nonsense', '00000000-0000-4000-8000-000000000000']) {
+      for (const [method, rest] of [
+        ['GET', ''],
+        ['GET', '/devices'],
+        ['GET', '/history'],
+        ['POST', '/rollback'],
+        ['POST', '/promote'],
+      ] as const) {
+        expect((await world.request(method, `/api/v1/deployments/${id}${rest}`, { key })).status).toBe(404)
+      }
+    }
+  })
+})

@@ -1,0 +1,172 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import {
+  CreateExperimentBody,
+  Experiment,
+  ExperimentList,
+  ExperimentParams,
+  ListExperimentsQuery,
+  ReasonBody,
+  Started,
+} from './experiments.schema.ts'
+import type { ExperimentsService, StoredExperiment } from './experiments.service.ts'
+import { observationsRoutes } from './observations.routes.ts'
+import type { ObservationsService } from './observations.service.ts'
+
+const SUMMARIES = {
+  pause: 'Ours: give nobody a variant, and take no observations, until it is resumed',
+  resume: 'Ours: go on where it was paused; every device has the variant it had',
+  complete: 'Ours: end it; its devices get what they got before, its figures stay',
+  cancel: 'Ours: end it without a result; its figures stay',
+} as const
+
+export const experimentsRoutes = (
+  app: App,
+  experiments: ExperimentsService,
+  observations: ObservationsService,
+): void => {
+  const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
+    await experiments.get(callerOf(request), (request.params as { experiment_id: string }).experiment_id)
+  }
+  const steers = { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } as const
+
+  app.post(
+    '/api/v1/experiments',
+    {
+      schema: {
+        operationId: 'createExperiment',
+        summary: 'Ours: create an experiment as a draft',
+        tags: ['experiments'],
+        body: CreateExperimentBody,
+        response: { 201: Experiment },
+      },
+      config: { access: 'models:write', errors: ['conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { name, variants, target_groups, primary_metric, confidence_level } = request.body
+      const caller = callerOf(request)
+      const created = await experiments.create(caller, {
+        name,
+        variants: variants.map((variant) => ({
+          name: variant.name,
+          model: variant.model_id,
+          version: variant.version,
+          allocation: variant.allocation,
+        })),
+        targetGroups: target_groups ?? [],
+        primaryMetric: primary_metric ?? 'accuracy',
+        confidenceLevel: confidence_level ?? 0.95,
+      })
+      const warnings = await experiments.warningsOf(caller, created)
+      return reply.code(201).send({ ...present(created), warnings })
+    },
+  )
+
+  app.get(
+    '/api/v1/experiments',
+    {
+      schema: {
+        operationId: 'listExperiments',
+        summary: 'Ours: list experiments, newest first',
+        tags: ['experiments'],
+        querystring: ListExperimentsQuery,
+        response: { 200: ExperimentList },
+      },
+      config: { access: 'models:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { status, limit, offset } = request.query
+      const found = await experiments.list(callerOf(request), status, { limit, offset })
+      return { experiments: found.experiments.map(present), total: found.total, limit, offset }
+    },
+  )
+
+  app.get(
+    '/api/v1/experiments/:experiment_id',
+    {
+      schema: {
+        operationId: 'getExperiment',
+        summary: 'One experiment',
+        tags: ['experiments'],
+        params: ExperimentParams,
+        response: { 200: Experiment },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const caller = callerOf(request)
+      const experiment = await experiments.get(caller, request.params.experiment_id)
+      return { ...present(experiment), warnings: await experiments.warningsOf(caller, experiment) }
+    },
+  )
+
+  app.post(
+    '/api/v1/experiments/:experiment_id/start',
+    {
+      schema: {
+        operationId: 'startExperiment',
+        summary: 'Give the devices of the target groups their variants',
+        tags: ['experiments'],
+        params: ExperimentParams,
+        response: { 200: Started },
+      },
+      config: steers,
+    },
+    async (request) => {
+      const { id, status, startedAt } = await experiments.steer(
+        callerOf(request),
+        request.params.experiment_id,
+        'start',
+        null,
+      )
+      return { id, status, started_at: startedAt!.toISOString() }
+    },
+  )
+
+  for (const event of ['pause', 'resume', 'complete', 'cancel'] as const) {
+    app.post(
+      `/api/v1/experiments/:experiment_id/${event}`,
+      {
+        schema: {
+          operationId: `${event}Experiment`,
+          summary: SUMMARIES[event],
+          tags: ['experiments'],
+          params: ExperimentParams,
+          body: optionalBody(ReasonBody),
+          response: { 200: Experiment },
+        },
+        config: steers,
+      },
+      async (request) => {
+        const caller = callerOf(request)
+        const reason = request.body?.reason ?? null
+        const experiment = await experiments.steer(caller, request.params.experiment_id, event, reason)
+        return { ...present(experiment), warnings: await experiments.warningsOf(caller, experiment) }
+      },
+    )
+  }
+
+  observationsRoutes(app, observations, beforeInvalid)
+}
+
+const present = (experiment: StoredExperiment) => ({
+  id: experiment.id,
+  org_id: experiment.orgId,
+  name: experiment.name,
+  status: experiment.status,
+  variants: experiment.variants.map(({ name, modelId, version, allocation }) => ({
+    name,
+    model_id: modelId,
+    version,
+    allocation,
+  })),
+  target_groups: [...experiment.targetGroups],
+  primary_metric: experiment.primaryMetric,
+  confidence_level: experiment.confidenceLevel,
+  reason: experiment.reason,
+  created_at: experiment.createdAt.toISOString(),
+  started_at: experiment.startedAt?.toISOString() ?? null,
+  ended_at: experiment.endedAt?.toISOString() ?? null,
+})

@@ -1,0 +1,172 @@
+import { Type } from 'typebox'
+import { EXPERIMENT_STATUSES } from '../../../domain/experiment.ts'
+import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
+import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+
+const MOST_VARIANTS = 20
+const MOST_GROUPS = 100
+const MOST_AT_ONCE = 1000
+
+const Status = OneOf(EXPERIMENT_STATUSES)
+const Allocation = Type.Number({ minimum: 0, maximum: 1, description: 'The share of devices; all of them sum to 1' })
+const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
+
+export const CreateExperimentBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique in the organisation' }),
+  variants: Type.Array(
+    Type.Object({
+      name: Type.String({ minLength: 1, maxLength: 128 }),
+      model_id: Type.String({ minLength: 1, description: 'Id or name of a model' }),
+      allocation: Allocation,
+      version: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: 'Ours: a version of the model. When absent, its highest at this moment, else its first to come',
+        }),
+      ),
+    }),
+    { minItems: 2, maxItems: MOST_VARIANTS, description: 'All others are compared with the first' },
+  ),
+  target_groups: Type.Optional(
+    Type.Array(Type.String(), { maxItems: MOST_GROUPS, description: 'Ids of device groups; all devices when empty' }),
+  ),
+  primary_metric: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Ours: what is compared; accuracy when absent' }),
+  ),
+  confidence_level: Type.Optional(
+    Type.Number({ ...ConfidenceLevel, description: 'Ours: between 0 and 1; 0.95 when absent' }),
+  ),
+})
+
+export const ExperimentParams = Type.Object({ experiment_id: Type.String() })
+export const ReasonBody = Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) })
+export const ListExperimentsQuery = Type.Object({
+  status: Type.Optional(Status),
+  ...Page({ max: 1000, default: 100 }),
+})
+
+const experimentFields = {
+  id: Uuid,
+  org_id: Nullable(Type.String()),
+  name: Type.String(),
+  status: Status,
+  variants: Type.Array(
+    Type.Object({ name: Type.String(), model_id: Uuid, version: Type.String(), allocation: Allocation }),
+  ),
+  target_groups: Type.Array(Uuid),
+  primary_metric: Type.String(),
+  confidence_level: ConfidenceLevel,
+  reason: Nullable(Type.String({ description: 'Why it was paused, completed or cancelled, when somebody said so' })),
+  created_at: Timestamp,
+  started_at: Nullable(Timestamp),
+  ended_at: Nullable(Timestamp),
+}
+
+export const Experiment = Type.Object({ ...experimentFields, warnings: Type.Array(Type.String()) })
+export const ExperimentList = Type.Object({ experiments: Type.Array(Type.Object(experimentFields)), ...Envelope })
+export const Started = Type.Object({ id: Uuid, status: Status, started_at: Timestamp })
+
+export const PlacementQuery = Type.Object({
+  device_id: Type.Optional(
+    Type.String({ description: 'The device asked about; the one that owns the key when absent' }),
+  ),
+})
+
+export const Placement = Type.Object({
+  experiment_id: Uuid,
+  device_id: Type.String(),
+  status: Status,
+  variant: Nullable(Type.String({ description: 'Null when the device is not among those that take part' })),
+  model_id: Nullable(Uuid),
+  version: Nullable(Type.String()),
+  assigned: Type.Boolean({ description: 'Whether the device is given the variant now' }),
+  reason: Nullable(Type.String({ description: 'Why not' })),
+})
+
+// As the key of a record a name is known by its pattern alone.
+const MetricKey = Type.String({ pattern: '^.{1,100}$' })
+const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 100,
+  description: `What the device measured, e.g. accuracy and loss; null counts for nothing. ${REPORTED_RANGE}`,
+})
+const DeviceId = Type.String({ minLength: 1, maxLength: 255 })
+
+export const ObservationsBody = Type.Object({
+  device_id: Type.Optional(DeviceId),
+  metrics: Type.Optional(Metrics),
+  observations: Type.Optional(
+    Type.Array(Type.Object({ device_id: DeviceId, metrics: Metrics }), {
+      minItems: 1,
+      maxItems: MOST_AT_ONCE,
+      description: 'Many at once, instead of device_id and metrics',
+    }),
+  ),
+})
+
+export const Observed = Type.Object({
+  experiment_id: Uuid,
+  accepted: Count,
+  skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: Type.String() })),
+})
+
+const Interval = Type.Object({ lower: Type.Number(), upper: Type.Number(), level: Type.Number() })
+
+export const Analytics = Type.Object({
+  experiment_id: Uuid,
+  status: Status,
+  variants: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      sample_size: Type.Integer({ minimum: 0, description: 'Devices that reported anything' }),
+      accuracy: Nullable(Type.Number()),
+      loss: Nullable(Type.Number()),
+      allocation: Allocation,
+      metrics: Type.Record(
+        Type.String(),
+        Type.Object({
+          devices: Count,
+          observations: Count,
+          mean: Type.Number({ description: "Of the devices' means" }),
+          std_dev: Nullable(Type.Number({ description: "Of the devices' means" })),
+        }),
+      ),
+    }),
+  ),
+  p_value: Nullable(
+    Type.Number({
+      description: "Welch's t-test of the primary metric, devices being the sample. The smallest, adjusted",
+    }),
+  ),
+  significant: Type.Boolean(),
+  confidence_level: ConfidenceLevel,
+  primary_metric: Type.String(),
+  comparisons: Type.Array(
+    Type.Object({
+      variant: Type.String(),
+      baseline: Type.String(),
+      difference: Nullable(Type.Number({ description: "The variant's mean minus the baseline's" })),
+      t_statistic: Nullable(Type.Number()),
+      degrees_of_freedom: Nullable(Type.Number()),
+      p_value: Nullable(Type.Number()),
+      adjusted_p_value: Nullable(Type.Number({ description: 'For the number of comparisons (Holm)' })),
+      effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
+      confidence_interval: Nullable(Interval),
+      always_valid_interval: Nullable(
+        Type.Object(Interval.properties, { description: 'May be looked at as often as one likes' }),
+      ),
+      decided: Type.Boolean({ description: 'Whether the always-valid interval leaves zero out' }),
+    }),
+  ),
+  sample_ratio: Nullable(
+    Type.Object({
+      chi_square_statistic: Type.Number(),
+      degrees_of_freedom: Type.Integer(),
+      p_value: Type.Number(),
+      mismatch: Type.Boolean({ description: 'p below 0.001: the comparisons are not to be trusted' }),
+    }),
+  ),
+  warnings: Type.Array(Type.String()),
+})

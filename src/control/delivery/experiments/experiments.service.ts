@@ -1,0 +1,161 @@
+import { type Caller, sees } from '../../../domain/access.ts'
+import { badRequest, notFound, ServiceError } from '../../../domain/errors.ts'
+import { type ExperimentEvent, type ExperimentStatus, requireVariants, transition } from '../../../domain/experiment.ts'
+import { isUuid, labelOf } from '../../../domain/model.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import type { GroupsService } from '../../fleet/groups/groups.service.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { ExperimentsStore, StoredExperiment } from './experiments.store.ts'
+
+export type { StoredExperiment, StoredVariant } from './experiments.store.ts'
+
+export interface NewExperiment {
+  readonly name: string
+  readonly variants: readonly {
+    readonly name: string
+    /** Id or name. */
+    readonly model: string
+    readonly version: string | undefined
+    readonly allocation: number
+  }[]
+  readonly targetGroups: readonly string[]
+  readonly primaryMetric: string
+  readonly confidenceLevel: number
+}
+
+/** The first upload of a model carries this number, whatever label it has. */
+const FIRST_VERSION = '1'
+
+/** Experiments: several models or versions given to devices by chance, from draft to the end. */
+export const createExperimentsService = (parts: {
+  readonly database: Database
+  readonly store: ExperimentsStore
+  readonly plans: DeliveryPlans
+  readonly models: Pick<ModelsService, 'find' | 'newestVersion'>
+  readonly groups: Pick<GroupsService, 'get'>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, plans, models, groups, now, newId } = parts
+
+  /** not_found when there is no such experiment that the caller may see. */
+  const get = async (caller: Caller, id: string): Promise<StoredExperiment> => {
+    const experiment = isUuid(id) ? await store.find(database.sql, id) : null
+    if (experiment === null || !sees(caller, experiment.orgId)) throw notFound('Experiment', id)
+    return experiment
+  }
+
+  const modelOf = async (caller: Caller, { name, model }: NewExperiment['variants'][number]): Promise<StoredModel> =>
+    (await inBody(`variants: the model_id of '${name}'`, () => models.find(caller, model))).model
+
+  /** As it is now: a later upload must not slip into an experiment that is under way. */
+  const pinVersion = async (modelId: string, version = 'latest'): Promise<string> => {
+    if (version !== 'latest') return version
+    const newest = await models.newestVersion(modelId)
+    return newest === null ? FIRST_VERSION : labelOf(newest.version, newest.ownLabel)
+  }
+
+  /** The one organisation that all models belong to. */
+  const ownerOf = (owned: readonly StoredModel[]): string | null => {
+    const orgIds = new Set(owned.map(({ orgId }) => orgId))
+    if (orgIds.size > 1) throw badRequest('variants: their models belong to different organisations.')
+    return owned[0]?.orgId ?? null
+  }
+
+  const targetsOf = async (caller: Caller, orgId: string | null, wanted: readonly string[]): Promise<string[]> => {
+    const ids = new Set<string>()
+    for (const id of wanted) {
+      const group = await inBody('target_groups', () => groups.get(caller, id))
+      if (!plans.reaches(orgId, group.orgId)) {
+        throw badRequest(`target_groups: '${group.name}' belongs to another organisation than the models.`)
+      }
+      ids.add(group.id)
+    }
+    return [...ids]
+  }
+
+  return {
+    get,
+
+    async create(caller: Caller, wanted: NewExperiment): Promise<StoredExperiment> {
+      requireVariants(wanted.variants)
+      const owned = await Promise.all(wanted.variants.map((variant) => modelOf(caller, variant)))
+      const orgId = ownerOf(owned)
+      const experiment: StoredExperiment = {
+        id: newId(),
+        orgId,
+        name: wanted.name,
+        status: 'draft',
+        variants: await Promise.all(
+          wanted.variants.map(async ({ name, allocation, version }, index) => {
+            const modelId = owned[index]!.id
+            return { name, allocation, modelId, version: await pinVersion(modelId, version) }
+          }),
+        ),
+        targetGroups: await targetsOf(caller, orgId, wanted.targetGroups),
+        primaryMetric: wanted.primaryMetric,
+        confidenceLevel: wanted.confidenceLevel,
+        reason: null,
+        startedRevision: null,
+        createdAt: now(),
+        startedAt: null,
+        endedAt: null,
+      }
+      await database.transaction((tx) => store.insert(tx, experiment))
+      return experiment
+    },
+
+    list: (caller: Caller, status: ExperimentStatus | undefined, page: { limit: number; offset: number }) =>
+      store.list(database.sql, { orgId: caller.orgId, status }, page),
+
+    /** What an operator does to an experiment. @throws conflict when it has no place in the experiment's status. */
+    async steer(caller: Caller, id: string, event: ExperimentEvent, reason: string | null): Promise<StoredExperiment> {
+      await get(caller, id)
+      return plans.change(async (tx, bump) => {
+        const locked = await store.lock(tx, id)
+        if (locked === null) throw notFound('Experiment', id)
+        const moved = { ...locked, ...transition(locked, event, now(), reason) }
+        const revision = await bump()
+        const changed = event === 'start' ? { ...moved, startedRevision: revision } : moved
+        await store.update(tx, changed)
+        return changed
+      })
+    },
+
+    /** What keeps an experiment that is not over from reaching devices. */
+    async warningsOf(caller: Caller, experiment: StoredExperiment): Promise<string[]> {
+      if (experiment.endedAt !== null) return []
+      const warnings: string[] = []
+      for (const { name, modelId, version } of experiment.variants) {
+        if (await plans.isUploaded({ modelId, modelName: null, version })) continue
+        warnings.push(`No upload carries version ${version} of variant '${name}' yet: its devices are given nothing.`)
+      }
+      for (const id of experiment.targetGroups) {
+        const group = await groups.get(caller, id).catch(nullIfMissing)
+        if (group === null) warnings.push(`Device group ${id} does not exist any more.`)
+        else if (group.deviceCount === 0) warnings.push(`Device group '${group.name}' has no devices.`)
+      }
+      return warnings
+    },
+  }
+}
+
+const isMissing = (error: unknown): error is ServiceError => error instanceof ServiceError && error.code === 'not_found'
+
+const nullIfMissing = (error: unknown): null => {
+  if (isMissing(error)) return null
+  throw error
+}
+
+/** What a body names and does not exist is a mistake in the body. */
+const inBody = async <T>(field: string, find: () => Promise<T>): Promise<T> => {
+  try {
+    return await find()
+  } catch (error) {
+    if (isMissing(error)) throw badRequest(`${field}: ${error.message}`)
+    throw error
+  }
+}
+
+export type ExperimentsService = ReturnType<typeof createExperimentsService>

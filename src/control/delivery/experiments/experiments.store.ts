@@ -1,0 +1,161 @@
+import { type Selectable, sql } from 'kysely'
+import type { ExperimentPlan } from '../../../domain/delivery-plan.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { ExperimentState, ExperimentStatus } from '../../../domain/experiment.ts'
+import type { ExperimentRow, ExperimentVariantRow } from '../../../platform/db/delivery-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+
+export interface StoredVariant {
+  readonly name: string
+  readonly modelId: string
+  readonly version: string
+  readonly allocation: number
+}
+
+export interface StoredExperiment extends ExperimentState {
+  readonly id: string
+  readonly orgId: string | null
+  readonly name: string
+  readonly variants: readonly StoredVariant[]
+  /** Ids of device groups; none: every device of the organisation. */
+  readonly targetGroups: readonly string[]
+  readonly primaryMetric: string
+  readonly confidenceLevel: number
+  /** Null until it is started. */
+  readonly startedRevision: number | null
+  readonly createdAt: Date
+}
+
+type Row = Selectable<ExperimentRow>
+
+export const createExperimentsStore = () => ({
+  /** As a source of plans: those that are running. */
+  async load(db: Executor): Promise<ExperimentPlan[]> {
+    const rows = await db.selectFrom('experiments').selectAll().where('status', '=', 'running').execute()
+    return (await withVariants(db, rows)).map((experiment) => ({
+      id: experiment.id,
+      kind: 'experiment',
+      orgId: experiment.orgId,
+      startedRevision: experiment.startedRevision ?? 0,
+      settled: false,
+      groupIds: experiment.targetGroups.length === 0 ? null : experiment.targetGroups,
+      variants: experiment.variants.map(({ name, allocation, modelId, version }) => ({
+        name,
+        allocation,
+        target: { modelId, modelName: null, version },
+      })),
+    }))
+  },
+
+  async insert(tx: Executor, experiment: StoredExperiment): Promise<void> {
+    const { id, name } = experiment
+    await tx
+      .insertInto('experiments')
+      .values({
+        id,
+        name,
+        org_id: experiment.orgId,
+        primary_metric: experiment.primaryMetric,
+        target_groups: [...experiment.targetGroups],
+        confidence_level: experiment.confidenceLevel,
+        created_at: experiment.createdAt,
+        ...stateColumns(experiment),
+      })
+      .execute()
+      .catch((error: unknown) => {
+        if (!isUniqueViolation(error)) throw error
+        throw conflict(`An experiment named '${name}' exists already. Choose another name.`)
+      })
+    await tx
+      .insertInto('experiment_variants')
+      .values(
+        experiment.variants.map((variant, position) => ({
+          experiment_id: id,
+          position,
+          name: variant.name,
+          model_id: variant.modelId,
+          version: variant.version,
+          allocation: variant.allocation,
+        })),
+      )
+      .execute()
+  },
+
+  async update(tx: Executor, experiment: StoredExperiment): Promise<void> {
+    await tx.updateTable('experiments').set(stateColumns(experiment)).where('id', '=', experiment.id).execute()
+  },
+
+  async find(db: Executor, id: string): Promise<StoredExperiment | null> {
+    const rows = await db.selectFrom('experiments').selectAll().where('id', '=', id).execute()
+    return (await withVariants(db, rows))[0] ?? null
+  },
+
+  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  async lock(tx: Executor, id: string): Promise<StoredExperiment | null> {
+    const rows = await tx.selectFrom('experiments').selectAll().where('id', '=', id).forUpdate().execute()
+    return (await withVariants(tx, rows))[0] ?? null
+  },
+
+  /** Newest first. A null organisation: those of every one. */
+  async list(
+    db: Executor,
+    filter: { readonly orgId: string | null; readonly status: ExperimentStatus | undefined },
+    page: { limit: number; offset: number },
+  ): Promise<{ experiments: StoredExperiment[]; total: number }> {
+    let wanted = db.selectFrom('experiments')
+    if (filter.orgId !== null) wanted = wanted.where('org_id', '=', filter.orgId)
+    if (filter.status !== undefined) wanted = wanted.where('status', '=', filter.status)
+    const rows = await wanted.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const { total } = await wanted.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
+    return { experiments: await withVariants(db, rows), total }
+  },
+})
+
+const withVariants = async (db: Executor, rows: readonly Row[]): Promise<StoredExperiment[]> => {
+  if (rows.length === 0) return []
+  const variants = await db
+    .selectFrom('experiment_variants')
+    .selectAll()
+    .where(
+      'experiment_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .orderBy('position')
+    .execute()
+  const byExperiment = new Map<string, Selectable<ExperimentVariantRow>[]>(rows.map(({ id }) => [id, []]))
+  for (const variant of variants) byExperiment.get(variant.experiment_id)?.push(variant)
+  return rows.map((row) => fromRow(row, byExperiment.get(row.id) ?? []))
+}
+
+const stateColumns = (experiment: StoredExperiment) => ({
+  status: experiment.status,
+  reason: experiment.reason,
+  started_revision: experiment.startedRevision,
+  started_at: experiment.startedAt,
+  ended_at: experiment.endedAt,
+})
+
+const fromRow = (row: Row, variants: readonly Selectable<ExperimentVariantRow>[]): StoredExperiment => ({
+  id: row.id,
+  orgId: row.org_id,
+  name: row.name,
+  status: row.status as ExperimentStatus,
+  variants: variants.map(({ name, model_id, version, allocation }) => ({
+    name,
+    modelId: model_id,
+    version,
+    allocation,
+  })),
+  targetGroups: row.target_groups,
+  primaryMetric: row.primary_metric,
+  confidenceLevel: row.confidence_level,
+  reason: row.reason,
+  startedRevision: row.started_revision,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  endedAt: row.ended_at,
+})
+
+export type ExperimentsStore = ReturnType<typeof createExperimentsStore>

@@ -1,0 +1,485 @@
+import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { startWorld } from '../../../../test/world.ts'
+import { type ExperimentBody, nowhere, openLab, uuid } from './lab.fixture.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+interface Assigned {
+  readonly assignments: readonly { plan_id: string; model_name: string; version: string; variant?: string }[]
+}
+
+describe('an experiment', () => {
+  it('is created as a draft that pins the versions of its models, read and listed, newest first', async () => {
+    const { ask, send, addModel, create } = await openLab()
+    const old = await addModel('old', 2)
+    const fresh = await addModel('new')
+    const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
+    await send('POST', `/device-groups/${group.id}/devices/operator`)
+    const made = await ask('POST', '', {
+      name: 'is it better?',
+      variants: [
+        { name: 'control', model_id: 'old', allocation: 0.25 },
+        { name: 'first', model_id: old, version: '1', allocation: 0 },
+        { name: 'treatment', model_id: fresh, version: 'latest', allocation: 0.75 },
+      ],
+      target_groups: [group.id, group.id],
+    })
+    const experiment = {
+      id: uuid,
+      org_id: null,
+      name: 'is it better?',
+      status: 'draft',
+      variants: [
+        { name: 'control', model_id: old, version: '2.0.0', allocation: 0.25 },
+        { name: 'first', model_id: old, version: '1', allocation: 0 },
+        { name: 'treatment', model_id: fresh, version: '1.0.0', allocation: 0.75 },
+      ],
+      target_groups: [group.id],
+      primary_metric: 'accuracy',
+      confidence_level: 0.95,
+      reason: null,
+      created_at: at,
+      started_at: null,
+      ended_at: null,
+    }
+    expect(made).toEqual({ status: 201, body: { ...experiment, warnings: [] } })
+    const { id } = made.body as ExperimentBody
+    expect(await ask('GET', `/${id}`)).toEqual({ status: 200, body: { ...experiment, id, warnings: [] } })
+    const second = await create({
+      name: 'second',
+      variants: [
+        { name: 'a', model_id: 'old', allocation: 0.5 },
+        { name: 'b', model_id: 'new', allocation: 0.5 },
+      ],
+      primary_metric: 'latency_ms',
+      confidence_level: 0.99,
+    })
+    expect(second).toMatchObject({ primary_metric: 'latency_ms', confidence_level: 0.99, target_groups: [] })
+    const { warnings: _, ...listed } = second
+    expect(await ask('GET', '')).toEqual({
+      status: 200,
+      body: { experiments: [listed, { ...experiment, id }], total: 2, limit: 100, offset: 0 },
+    })
+    expect(await ask('GET', '?limit=1&offset=1')).toMatchObject({
+      body: { experiments: [{ id }], total: 2, limit: 1, offset: 1 },
+    })
+    await ask('POST', `/${id}/start`)
+    expect(await ask('GET', '?status=running')).toMatchObject({ body: { experiments: [{ id }], total: 1 } })
+    expect(await ask('GET', '?status=paused')).toMatchObject({ body: { experiments: [], total: 0 } })
+  })
+
+  it('warns of versions that nobody has uploaded and of groups without devices', async () => {
+    const { ask, send, addModel, create } = await openLab()
+    await addModel('old', 0)
+    await addModel('new')
+    const group = async (name: string) =>
+      ((await send('POST', '/device-groups', { org_id: 'acme', name })).body as { id: string }).id
+    const [empty, gone] = [await group('empty'), await group('gone')]
+    const { id, warnings } = await create({
+      name: 'early',
+      variants: [
+        { name: 'a', model_id: 'old', allocation: 0.5 },
+        { name: 'b', model_id: 'new', version: '7.1.0', allocation: 0.5 },
+      ],
+      target_groups: [empty, gone],
+    })
+    const unpublished = [
+      "No upload carries version 1 of variant 'a' yet: its devices are given nothing.",
+      "No upload carries version 7.1.0 of variant 'b' yet: its devices are given nothing.",
+    ]
+    expect(warnings).toEqual([
+      ...unpublished,
+      "Device group 'empty' has no devices.",
+      "Device group 'gone' has no devices.",
+    ])
+    await send('DELETE', `/device-groups/${gone}`)
+    expect(((await ask('GET', `/${id}`)).body as ExperimentBody).warnings).toEqual([
+      ...unpublished,
+      "Device group 'empty' has no devices.",
+      `Device group ${gone} does not exist any more.`,
+    ])
+  })
+
+  it('goes from draft to its end, and every other way is a conflict that changes nothing', async () => {
+    const { world, ask, createHalves, halves } = await openLab()
+    const { id } = await createHalves()
+    const steer = (event: string, body?: object) => ask('POST', `/${id}/${event}`, body)
+    const refused = async (event: string, status: string, done: string) => {
+      expect(await steer(event)).toEqual({
+        status: 409,
+        body: {
+          error: 'conflict',
+          message: `An experiment that is ${status} cannot be ${done}.`,
+          status_code: 409,
+        },
+      })
+      expect(await ask('GET', `/${id}`)).toMatchObject({ body: { status } })
+    }
+    await refused('pause', 'draft', 'paused')
+    await refused('resume', 'draft', 'resumed')
+    await refused('complete', 'draft', 'completed')
+    await world.advance(60)
+    const started_at = '2026-01-01T00:01:00.000Z'
+    expect(await steer('start')).toEqual({ status: 200, body: { id, status: 'running', started_at } })
+    await refused('start', 'running', 'started')
+    await refused('resume', 'running', 'resumed')
+    expect(await steer('pause', { reason: 'a holiday' })).toMatchObject({
+      status: 200,
+      body: { id, status: 'paused', reason: 'a holiday', started_at, ended_at: null },
+    })
+    await refused('start', 'paused', 'started')
+    await refused('pause', 'paused', 'paused')
+    await world.advance(60)
+    expect(await steer('resume')).toMatchObject({ status: 200, body: { status: 'running', reason: null, started_at } })
+    await world.advance(60)
+    expect(await steer('complete', { reason: 'treatment is better' })).toEqual({
+      status: 200,
+      body: {
+        id,
+        org_id: null,
+        name: 'a b',
+        status: 'completed',
+        variants: [
+          { name: 'control', model_id: uuid, version: '1.0.0', allocation: 0.5 },
+          { name: 'treatment', model_id: uuid, version: '1.0.0', allocation: 0.5 },
+        ],
+        target_groups: [],
+        primary_metric: 'accuracy',
+        confidence_level: 0.95,
+        reason: 'treatment is better',
+        created_at: at,
+        started_at,
+        ended_at: '2026-01-01T00:03:00.000Z',
+        warnings: [],
+      },
+    })
+    for (const [event, done] of [
+      ['start', 'started'],
+      ['pause', 'paused'],
+      ['resume', 'resumed'],
+      ['complete', 'completed'],
+      ['cancel', 'cancelled'],
+    ] as const) {
+      await refused(event, 'completed', done)
+    }
+    const other = (await ask('POST', '', halves({ name: 'other' }))).body as ExperimentBody
+    expect(await ask('POST', `/${other.id}/cancel`)).toMatchObject({
+      status: 200,
+      body: { status: 'cancelled', started_at: null, ended_at: '2026-01-01T00:03:00.000Z' },
+    })
+  })
+
+  describe.each(['embedded', 'postgres'] as const)('steered by two operators at once (%s)', (database) => {
+    it.skipIf(database === 'postgres' && !hasPostgres())('starts once, and ends once', async () => {
+      const { ask, createHalves } = await openLab({ database })
+      const { id } = await createHalves()
+      const race = async (...events: string[]) =>
+        (await Promise.all(events.map((event) => ask('POST', `/${id}/${event}`)))).map(({ status }) => status).sort()
+      expect(await race(...Array.from({ length: 8 }, () => 'start'))).toEqual([200, ...Array(7).fill(409)])
+      expect(await race('complete', 'cancel', 'complete', 'cancel')).toEqual([200, 409, 409, 409])
+    })
+  })
+
+  it('is refused what it cannot be, naming the field', async () => {
+    const { ask, addModel, halves, createHalves } = await openLab()
+    const { id } = await createHalves()
+    await addModel('third')
+    const pair = (first: object, second: object = {}) => ({
+      ...halves({ name: 'x' }),
+      variants: [
+        { name: 'control', model_id: 'old', allocation: 0.5, ...first },
+        { name: 'treatment', model_id: 'new', allocation: 0.5, ...second },
+      ],
+    })
+    const table: readonly [string, string, object | undefined, string][] = [
+      ['POST', '', {}, 'name'],
+      ['POST', '', { name: 'x' }, 'variants'],
+      ['POST', '', halves({ name: '' }), 'name'],
+      ['POST', '', halves({ name: 'x'.repeat(129) }), 'name'],
+      ['POST', '', halves({ variants: [] }), 'variants'],
+      ['POST', '', halves({ variants: [{ name: 'a', model_id: 'old', allocation: 1 }] }), 'variants'],
+      ['POST', '', pair({ name: 'treatment' }), "variants: two of them are named 'treatment'"],
+      ['POST', '', pair({ allocation: 0.4 }), 'sum to 0.9'],
+      ['POST', '', pair({ allocation: 0.500000002 }), 'must sum to 1'],
+      ['POST', '', pair({ allocation: 1.5 }), 'allocation'],
+      ['POST', '', pair({ allocation: -0.5 }, { allocation: 1.5 }), 'allocation'],
+      ['POST', '', pair({ allocation: '0.5' }), 'allocation'],
+      ['POST', '', pair({ model_id: 'ghost' }), "model_id of 'control': Model 'ghost'"],
+      ['POST', '', pair({ model_id: nowhere }), "model_id of 'control'"],
+      ['POST', '', pair({ version: '' }), 'version'],
+      ['POST', '', halves({ name: 'x', target_groups: [nowhere] }), 'target_groups'],
+      ['POST', '', halves({ name: 'x', target_groups: 'all' }), 'target_groups'],
+      ['POST', '', halves({ name: 'x', primary_metric: '' }), 'primary_metric'],
+      ['POST', '', halves({ name: 'x', confidence_level: 1 }), 'confidence_level'],
+      ['POST', '', halves({ name: 'x', confidence_level: 0 }), 'confidence_level'],
+      ['GET', '?status=asleep', undefined, 'status'],
+      ['GET', '?limit=1001', undefined, 'limit'],
+      ['GET', '?offset=-1', undefined, 'offset'],
+      ['POST', `/${id}/pause`, { reason: '' }, 'reason'],
+    ]
+    for (const [method, path, body, field] of table) {
+      expect([method, path, body, await ask(method, path, body)]).toEqual([
+        method,
+        path,
+        body,
+        {
+          status: 400,
+          body: { error: 'bad_request', message: expect.stringContaining(field), status_code: 400 },
+        },
+      ])
+    }
+    expect(await ask('POST', '', halves())).toEqual({
+      status: 409,
+      body: {
+        error: 'conflict',
+        message: "An experiment named 'a b' exists already. Choose another name.",
+        status_code: 409,
+      },
+    })
+  })
+
+  it('that does not exist is 404 before anything else', async () => {
+    const { ask } = await openLab()
+    const table: readonly [string, string, object | undefined][] = [
+      ['GET', '', undefined],
+      ['GET', '/analytics', undefined],
+      ['GET', '/assignment?device_id=operator', undefined],
+      ['GET', '/assignment?device_id=', undefined],
+      ['POST', '/start', undefined],
+      ['POST', '/pause', { reason: 7 }],
+      ['POST', '/resume', undefined],
+      ['POST', '/complete', undefined],
+      ['POST', '/cancel', undefined],
+      ['POST', '/observations', { device_id: 7 }],
+    ]
+    for (const [method, path, body] of table) {
+      for (const id of [nowhere, 'x']) {
+        const message = `Experiment '${id}' does not exist, or this key may not see it.`
+        expect([method, path, await ask(method, `/${id}${path}`, body)]).toEqual([
+          method,
+          path,
+          { status: 404, body: { error: 'not_found', message, status_code: 404 } },
+        ])
+      }
+    }
+  })
+})
+
+describe('the devices of an experiment', () => {
+  it('are given their variants while it runs, in the target groups alone, and lose them when it does not', async () => {
+    const { ask, send, createHalves, variantOf, fleet } = await openLab()
+    await fleet(30)
+    const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
+    const inside = Array.from({ length: 28 }, (_, n) => `d${n}`)
+    await send('POST', `/device-groups/${group.id}/devices`, { device_ids: inside })
+    const { id } = await createHalves({ target_groups: [group.id] })
+    const given = async (deviceId: string) =>
+      ((await send('GET', `/devices/${deviceId}/assignments`)).body as Assigned).assignments.map(
+        ({ plan_id, model_name, variant }) => [plan_id, model_name, variant],
+      )
+    expect(await given('d0')).toEqual([])
+    await ask('POST', `/${id}/start`)
+    const variants = new Set<string | null>()
+    for (const deviceId of inside) {
+      const variant = await variantOf(id, deviceId)
+      variants.add(variant)
+      expect(await given(deviceId)).toEqual([[id, variant === 'control' ? 'old' : 'new', variant]])
+    }
+    expect(variants).toEqual(new Set(['control', 'treatment']))
+    expect(await given('d29')).toEqual([])
+    await send('POST', `/device-groups/${group.id}/devices/d29`)
+    expect(await given('d29')).toHaveLength(1)
+    await send('DELETE', `/device-groups/${group.id}/devices/d29`)
+    expect(await given('d29')).toEqual([])
+    await ask('POST', `/${id}/pause`)
+    expect(await given('d0')).toEqual([])
+    await ask('POST', `/${id}/resume`)
+    expect(await given('d0')).toHaveLength(1)
+    await ask('POST', `/${id}/complete`)
+    expect(await given('d0')).toEqual([])
+  })
+
+  it('lose their variants when their group is deleted', async () => {
+    const { ask, send, createHalves } = await openLab()
+    const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
+    await send('POST', `/device-groups/${group.id}/devices/operator`)
+    const { id } = await createHalves({ target_groups: [group.id] })
+    await ask('POST', `/${id}/start`)
+    const given = async () => ((await send('GET', '/devices/operator/assignments')).body as Assigned).assignments.length
+    expect(await given()).toBe(1)
+    await send('DELETE', `/device-groups/${group.id}`)
+    expect(await given()).toBe(0)
+  })
+
+  it('can be asked for one by one, and each answer says why a device is given nothing', async () => {
+    const { world, ask, send, addModel, createHalves, create, fleet } = await openLab()
+    const [mine] = await fleet(1)
+    const { id } = await createHalves()
+    const placed = async (deviceId: string, experiment = id) =>
+      (await ask('GET', `/${experiment}/assignment?device_id=${deviceId}`)).body as { variant: string; reason: string }
+    const draft = await placed('d0')
+    const model = { control: 'old', treatment: 'new' }[draft.variant] ?? ''
+    const modelId = ((await send('GET', `/models/${model}`)).body as { id: string }).id
+    const place = {
+      experiment_id: id,
+      device_id: 'd0',
+      status: 'running',
+      variant: draft.variant,
+      model_id: modelId,
+      version: '1.0.0',
+      assigned: true,
+      reason: null,
+    }
+    expect(draft).toEqual({ ...place, status: 'draft', assigned: false, reason: 'The experiment is draft.' })
+    await ask('POST', `/${id}/start`)
+    expect(await placed('d0')).toEqual(place)
+    const own = await world.request('GET', `/api/v1/experiments/${id}/assignment`, { key: mine!.key })
+    expect(own).toMatchObject({ status: 200, body: place })
+
+    const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'nobody' })).body as { id: string }
+    const elsewhere = await create({
+      name: 'elsewhere',
+      variants: [
+        { name: 'a', model_id: 'old', allocation: 0 },
+        { name: 'b', model_id: 'old', allocation: 1 },
+      ],
+      target_groups: [group.id],
+    })
+    expect(await placed('d0', elsewhere.id)).toEqual({
+      ...place,
+      experiment_id: elsewhere.id,
+      status: 'draft',
+      variant: null,
+      model_id: null,
+      version: null,
+      assigned: false,
+      reason: "It is in none of the experiment's target groups.",
+    })
+
+    await addModel('empty', 0)
+    const early = await create({
+      name: 'early',
+      variants: [
+        { name: 'a', model_id: 'empty', allocation: 0 },
+        { name: 'b', model_id: 'empty', allocation: 1 },
+      ],
+    })
+    await ask('POST', `/${early.id}/start`)
+    expect((await placed('d0', early.id)).reason).toBe("No upload carries version 1 of variant 'b' yet.")
+
+    const rival = await create({
+      name: 'rival',
+      variants: [
+        { name: 'c', model_id: model, allocation: 0.5 },
+        { name: 'd', model_id: model, allocation: 0.5 },
+      ],
+    })
+    await ask('POST', `/${rival.id}/start`)
+    expect((await placed('d0')).reason).toBe(
+      `Its variant is '${draft.variant}', but experiment ${rival.id} goes before and gives it version 1.0.0.`,
+    )
+    expect(await ask('GET', `/${id}/assignment?device_id=ghost`)).toMatchObject({ status: 404 })
+  })
+})
+
+describe('under token enrolment', () => {
+  it('a key sees and touches only the experiments of its organisation, as far as its scopes go', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey ?? ''
+    const keyFor = async (org_id: string, scopes: readonly string[]): Promise<string> => {
+      const body = { name: `${org_id} ${scopes}`, org_id, scopes }
+      const made = await world.request('POST', '/api/v1/keys', { key: admin, body })
+      return (made.body as { api_key: string }).api_key
+    }
+    const all = ['devices:read', 'devices:write', 'models:read', 'models:write']
+    const [acme, umbrella] = [await keyFor('acme', all), await keyFor('umbrella', all)]
+    const reader = await keyFor('acme', ['models:read'])
+    const stranger = await keyFor('acme', ['devices:read', 'devices:write'])
+    const send = async (key: string, method: string, path: string, body?: unknown) => {
+      const answer = await world.request(method, `/api/v1${path}`, { key, body })
+      return { status: answer.status, body: answer.body as never }
+    }
+    const register = async (device_id: string): Promise<string> =>
+      ((await send(acme, 'POST', '/devices/register', { device_id })).body as { api_key: string }).api_key
+    const [one, two] = [await register('one'), await register('two')]
+    for (const key of [acme, umbrella]) {
+      await send(key, 'POST', '/models', { name: 'old' })
+      await send(key, 'POST', '/models', { name: 'new' })
+    }
+    const variants = [
+      { name: 'a', model_id: 'old', allocation: 0.5 },
+      { name: 'b', model_id: 'new', allocation: 0.5 },
+    ]
+    const made = await send(acme, 'POST', '/experiments', { name: 'x', variants })
+    expect(made).toMatchObject({ status: 201, body: { org_id: 'acme' } })
+    const { id } = made.body as ExperimentBody
+    expect((await send(umbrella, 'POST', '/experiments', { name: 'x', variants })).status).toBe(201)
+
+    const routes: readonly [string, string, object | undefined, 'models:read' | 'models:write'][] = [
+      ['GET', `/experiments/${id}`, undefined, 'models:read'],
+      ['GET', `/experiments/${id}/analytics`, undefined, 'models:read'],
+      ['GET', `/experiments/${id}/assignment?device_id=one`, undefined, 'models:read'],
+      ['POST', `/experiments/${id}/start`, undefined, 'models:write'],
+      ['POST', `/experiments/${id}/pause`, undefined, 'models:write'],
+      ['POST', `/experiments/${id}/resume`, undefined, 'models:write'],
+      ['POST', `/experiments/${id}/complete`, undefined, 'models:write'],
+      ['POST', `/experiments/${id}/cancel`, undefined, 'models:write'],
+      ['POST', `/experiments/${id}/observations`, { device_id: 'one', metrics: { accuracy: 1 } }, 'models:write'],
+    ]
+    for (const [method, path, body, scope] of routes) {
+      expect([method, path, (await send(umbrella, method, path, body)).status]).toEqual([method, path, 404])
+      const lacking = await send(scope === 'models:read' ? stranger : reader, method, path, body)
+      expect([method, path, lacking]).toMatchObject([method, path, { status: 403, body: { error: 'forbidden' } }])
+      expect((lacking.body as { message: string }).message).toContain(scope)
+    }
+    expect((await send(reader, 'POST', '/experiments', { name: 'y', variants })).status).toBe(403)
+    expect((await send(stranger, 'GET', '/experiments')).status).toBe(403)
+    expect((await send(umbrella, 'GET', '/experiments')).body).toMatchObject({ total: 1 })
+    expect((await send(admin, 'GET', '/experiments')).body).toMatchObject({ total: 2 })
+
+    const group = (await send(umbrella, 'POST', '/device-groups', { org_id: 'umbrella', name: 'g' })).body as {
+      id: string
+    }
+    expect(await send(acme, 'POST', '/experiments', { name: 'y', variants, target_groups: [group.id] })).toMatchObject({
+      status: 400,
+      body: { message: `target_groups: Device group '${group.id}' does not exist, or this key may not see it.` },
+    })
+    const modelOf = async (key: string, name: string) =>
+      ((await send(key, 'GET', `/models/${name}`)).body as { id: string }).id
+    const mixed = [
+      { name: 'a', model_id: await modelOf(acme, 'old'), allocation: 0.5 },
+      { name: 'b', model_id: await modelOf(umbrella, 'new'), allocation: 0.5 },
+    ]
+    expect(await send(admin, 'POST', '/experiments', { name: 'mixed', variants: mixed })).toMatchObject({
+      status: 400,
+      body: { message: 'variants: their models belong to different organisations.' },
+    })
+    const ours = mixed.map((variant) => ({ ...variant, model_id: mixed[0]!.model_id }))
+    expect(
+      await send(admin, 'POST', '/experiments', { name: 'ours', variants: ours, target_groups: [group.id] }),
+    ).toMatchObject({
+      status: 400,
+      body: { message: "target_groups: 'g' belongs to another organisation than the models." },
+    })
+
+    await send(acme, 'POST', `/experiments/${id}/start`)
+    const observe = (key: string, ...devices: string[]) =>
+      send(key, 'POST', `/experiments/${id}/observations`, {
+        observations: devices.map((device_id) => ({ device_id, metrics: { accuracy: 0.5 } })),
+      })
+    expect(await observe(one, 'one')).toEqual({ status: 200, body: { experiment_id: id, accepted: 1, skipped: [] } })
+    expect(await observe(one, 'one', 'two')).toMatchObject({
+      status: 403,
+      body: { message: 'This key may speak for its own device only; for others it lacks models:write.' },
+    })
+    expect(await send(two, 'GET', `/experiments/${id}/assignment`)).toMatchObject({
+      status: 200,
+      body: { device_id: 'two' },
+    })
+    expect(await send(two, 'GET', `/experiments/${id}/assignment?device_id=one`)).toMatchObject({
+      status: 403,
+      body: { message: 'This key may ask for its own device only; for others it lacks devices:read.' },
+    })
+  })
+})

@@ -1,0 +1,172 @@
+import { badRequest } from '../../../domain/errors.ts'
+import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
+import { varianceOf } from '../../../domain/statistics/moments.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
+import {
+  Analytics,
+  ExperimentParams,
+  ObservationsBody,
+  Observed,
+  Placement,
+  PlacementQuery,
+} from './experiments.schema.ts'
+import type { ObservationsService } from './observations.service.ts'
+
+/** Which variant a device has, what devices measured, and what that says. */
+export const observationsRoutes = (
+  app: App,
+  observations: ObservationsService,
+  beforeInvalid: NonNullable<RouteConfig['beforeInvalid']>,
+): void => {
+  app.get(
+    '/api/v1/experiments/:experiment_id/assignment',
+    {
+      schema: {
+        operationId: 'getExperimentAssignment',
+        summary: "Ours: a device's variant, the same for as long as the experiment exists",
+        tags: ['experiments'],
+        params: ExperimentParams,
+        querystring: PlacementQuery,
+        response: { 200: Placement },
+      },
+      config: { access: 'models:read', errors: ['bad_request', 'not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { experiment, device, variant, reason } = await observations.placement(
+        callerOf(request),
+        request.params.experiment_id,
+        request.query.device_id,
+      )
+      return {
+        experiment_id: experiment.id,
+        device_id: device.deviceId,
+        status: experiment.status,
+        variant: variant?.name ?? null,
+        model_id: variant?.modelId ?? null,
+        version: variant?.version ?? null,
+        assigned: reason === null,
+        reason,
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/experiments/:experiment_id/observations',
+    {
+      schema: {
+        operationId: 'addObservations',
+        summary: 'Ours: what devices measured with their variants; one observation, or up to 1,000',
+        tags: ['experiments'],
+        params: ExperimentParams,
+        body: ObservationsBody,
+        response: { 200: Observed },
+      },
+      config: {
+        access: ['models:write', 'self'],
+        errors: ['bad_request', 'not_found', 'conflict'],
+        beforeInvalid,
+      } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { device_id, metrics, observations: many } = request.body
+      const caller = callerOf(request)
+      const { experiment_id } = request.params
+      if ((device_id === undefined) !== (metrics === undefined) || (device_id === undefined) === (many === undefined)) {
+        throw badRequest('Send either device_id and metrics, or observations: a list of such pairs.')
+      }
+      const outside = new Set<string>()
+      const reported = (name: string, sent: Readonly<Record<string, number | null>>) => {
+        const { values, outside: lost } = reportedValues(sent)
+        for (const metric of lost) outside.add(metric)
+        return { deviceId: name, metrics: values }
+      }
+      const observed =
+        device_id !== undefined && metrics !== undefined
+          ? observations.observeOne(caller, experiment_id, reported(device_id, metrics))
+          : observations.observe(
+              caller,
+              experiment_id,
+              (many ?? []).map((one) => reported(one.device_id, one.metrics)),
+            )
+      const { experiment, accepted, skipped } = await observed
+      if (outside.size > 0) warn(request, outsideWarning('metrics', [...outside]))
+      return {
+        experiment_id: experiment.id,
+        accepted,
+        skipped: skipped.map(({ deviceId, reason }) => ({ device_id: deviceId, reason })),
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/experiments/:experiment_id/analytics',
+    {
+      schema: {
+        operationId: 'getExperimentAnalytics',
+        summary: 'What the variants measured, and whether they differ',
+        tags: ['experiments'],
+        params: ExperimentParams,
+        response: { 200: Analytics },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await observations.analytics(callerOf(request), request.params.experiment_id)),
+  )
+}
+
+type Analysed = Awaited<ReturnType<ObservationsService['analytics']>>
+
+const present = ({ experiment, variants, analysis }: Analysed): Static<typeof Analytics> => ({
+  experiment_id: experiment.id,
+  status: experiment.status,
+  variants: variants.map(({ variant, devices, metrics }) => ({
+    name: variant.name,
+    sample_size: devices,
+    accuracy: metrics.get('accuracy')?.devices.mean ?? null,
+    loss: metrics.get('loss')?.devices.mean ?? null,
+    allocation: variant.allocation,
+    metrics: Object.fromEntries([...metrics].map(([metric, sample]) => [metric, presentSample(sample)])),
+  })),
+  p_value: analysis.pValue,
+  significant: analysis.significant,
+  confidence_level: experiment.confidenceLevel,
+  primary_metric: experiment.primaryMetric,
+  comparisons: analysis.comparisons.map((one) => presentComparison(one, experiment.confidenceLevel)),
+  sample_ratio: analysis.sampleRatio && {
+    chi_square_statistic: analysis.sampleRatio.statistic,
+    degrees_of_freedom: analysis.sampleRatio.degreesOfFreedom,
+    p_value: analysis.sampleRatio.pValue,
+    mismatch: analysis.sampleRatio.mismatch,
+  },
+  warnings: [...analysis.warnings],
+})
+
+type Sample = NonNullable<ReturnType<Analysed['variants'][number]['metrics']['get']>>
+
+const presentSample = ({ observations, devices }: Sample) => {
+  const variance = varianceOf(devices)
+  return {
+    devices: devices.count,
+    observations,
+    mean: devices.mean,
+    std_dev: variance === null ? null : Math.sqrt(variance),
+  }
+}
+
+const presentComparison = (one: Analysed['analysis']['comparisons'][number], level: number) => ({
+  variant: one.variant,
+  baseline: one.baseline,
+  difference: one.difference,
+  t_statistic: one.welch?.tStatistic ?? null,
+  degrees_of_freedom: one.welch?.degreesOfFreedom ?? null,
+  p_value: one.welch?.pValue ?? null,
+  adjusted_p_value: one.adjustedPValue,
+  effect_size: one.welch?.effectSize ?? null,
+  confidence_interval: one.welch?.confidenceInterval ?? null,
+  always_valid_interval: one.alwaysValid && { ...one.alwaysValid, level },
+  decided: one.decided,
+})

@@ -1,0 +1,206 @@
+import { type Caller, holds, sees } from '../../../domain/access.ts'
+import type { AssignedDevice } from '../../../domain/assignment.ts'
+import { conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import { variantOf } from '../../../domain/experiment.ts'
+import { analyseExperiment, type ExperimentAnalysis } from '../../../domain/experiment-analysis.ts'
+import { type Moments, mergeMoments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
+import type { Candidate, MetricSample, ObservationsStore, Reading } from './observations.store.ts'
+
+type Metrics = Readonly<Record<string, number | null>>
+
+export interface Observation {
+  /** Chosen by the user. */
+  readonly deviceId: string
+  /** Within the range of reported numbers; null counts for nothing. */
+  readonly metrics: Metrics
+}
+
+/** Where a device stands: its variant, or why it has none. */
+type Place = { readonly index: number; readonly variant: StoredVariant } | { readonly outside: string }
+
+/** What devices measure in experiments, and what that says. */
+export const createObservationsService = (parts: {
+  readonly database: Database
+  readonly store: ObservationsStore
+  readonly experiments: Pick<ExperimentsService, 'get'>
+  readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'find' | 'reaches' | 'tests'>
+  readonly devices: Pick<DevicesService, 'owner'>
+  readonly now: () => Date
+}) => {
+  const { database, store, experiments, plans, devices, now } = parts
+
+  const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
+    if (!plans.reaches(experiment.orgId, device.orgId)) {
+      return { outside: 'It belongs to another organisation than the experiment.' }
+    }
+    if (!device.isTargeted) return { outside: "It is in none of the experiment's target groups." }
+    const index = variantOf(experiment, device.deviceId)
+    return { index, variant: experiment.variants[index]! }
+  }
+
+  /** Another plan that gives the device the variant's model; null when the variant is what it is measured with. */
+  const overriding = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
+    const given = plans.assignmentsOf(device).find(({ offer }) => offer.modelId === variant.modelId)
+    if (given === undefined || given.planId === experiment.id) return null
+    return `Its variant is '${variant.name}', but ${given.kind} ${given.planId} goes before and gives it version ${given.offer.version}.`
+  }
+
+  /** One reading of each device and metric, sorted. */
+  const gather = (): { add(place: Omit<Reading, 'values' | 'metric'>, metrics: Metrics): void; all(): Reading[] } => {
+    const found = new Map<string, Reading>()
+    return {
+      add({ variant, deviceId }, metrics) {
+        for (const [metric, value] of Object.entries(metrics)) {
+          if (value === null) continue
+          const key = `${variant} ${deviceId} ${metric}`
+          const values = mergeMoments(found.get(key)?.values ?? NO_MOMENTS, { count: 1, mean: value, m2: 0 })
+          found.set(key, { variant, deviceId, metric, values })
+        }
+      },
+      all: () => [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading),
+    }
+  }
+
+  const notRunning = ({ status }: { readonly status: string }) =>
+    conflict(`The experiment is ${status}; observations are taken only while it is running.`)
+
+  const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
+    store.candidates(database.sql, names, targetGroups, {
+      deviceId: caller.deviceId,
+      near: caller.orgId ?? orgId,
+    })
+
+  /**
+   * Keeps what devices measured. A device that takes no part is skipped, with the reason.
+   * @throws conflict unless the experiment is running; forbidden where a device's own key speaks for another device.
+   */
+  const observe = async (caller: Caller, id: string, observations: readonly Observation[]) => {
+    const experiment = await experiments.get(caller, id)
+    const names = [...new Set(observations.map(({ deviceId }) => deviceId))]
+    const known = await candidatesFor(caller, experiment, names)
+    if (!holds(caller, 'models:write') && [...known.values()].some((device) => device.id !== caller.deviceId)) {
+      throw forbidden('This key may speak for its own device only; for others it lacks models:write.')
+    }
+    if (experiment.status !== 'running') throw notRunning(experiment)
+    const readings = gather()
+    const skipped: { deviceId: string; reason: string; isUnknown: boolean }[] = []
+    for (const { deviceId, metrics } of observations) {
+      const device = known.get(deviceId)
+      if (device === undefined || !sees(caller, device.orgId)) {
+        skipped.push({ deviceId, reason: 'It does not exist, or this key may not see it.', isUnknown: true })
+        continue
+      }
+      const place = placeOf(experiment, device)
+      const outside = 'outside' in place ? place.outside : overriding(experiment, place.variant, device)
+      if (outside !== null) skipped.push({ deviceId, reason: outside, isUnknown: false })
+      else if ('index' in place) readings.add({ variant: place.index, deviceId: device.id }, metrics)
+    }
+    const isKept = await database.transaction(async (tx) => {
+      if (!(await store.keepRunning(tx, id))) return false
+      await store.add(tx, id, readings.all(), now())
+      return true
+    })
+    if (!isKept) throw notRunning(await experiments.get(caller, id))
+    return { experiment, accepted: observations.length - skipped.length, skipped }
+  }
+
+  return {
+    observe,
+
+    /** The variant that a device has or would have, and whether it is given it now. */
+    async placement(caller: Caller, id: string, deviceId: string | undefined) {
+      const experiment = await experiments.get(caller, id)
+      const name = deviceId ?? (await devices.owner(caller)).deviceId
+      const device = (await candidatesFor(caller, experiment, [name])).get(name)
+      if (device === undefined || !sees(caller, device.orgId)) throw notFound('Device', name)
+      if (caller.deviceId !== null && caller.deviceId !== device.id && !holds(caller, 'devices:read')) {
+        throw forbidden('This key may ask for its own device only; for others it lacks devices:read.')
+      }
+      const place = placeOf(experiment, device)
+      if ('outside' in place) return { experiment, device, variant: null, reason: place.outside }
+      const { variant } = place
+      const isGiven = plans.assignmentsOf(device).some(({ planId }) => planId === experiment.id)
+      const reason = isGiven
+        ? null
+        : experiment.status !== 'running'
+          ? `The experiment is ${experiment.status}.`
+          : (overriding(experiment, variant, device) ??
+            `No upload carries version ${variant.version} of variant '${variant.name}' yet.`)
+      return { experiment, device, variant, reason }
+    },
+
+    /** One device's observation: what a batch would skip is an error. */
+    async observeOne(caller: Caller, id: string, observation: Observation) {
+      const observed = await observe(caller, id, [observation])
+      const [refused] = observed.skipped
+      if (refused?.isUnknown) throw notFound('Device', refused.deviceId)
+      if (refused !== undefined) throw conflict(`Device '${refused.deviceId}' is not observed. ${refused.reason}`)
+      return observed
+    },
+
+    /**
+     * Inside the transaction that accepts a device's update: what it measured with the round's model is an observation
+     * in the running experiments that have given it just this version.
+     */
+    async observeUpdate(
+      tx: Executor,
+      update: {
+        /** Internal id. */
+        readonly deviceId: string
+        readonly modelId: string
+        readonly version: number
+        readonly accuracy: number | null
+        readonly loss: number | null
+      },
+    ): Promise<void> {
+      const { accuracy, loss } = update
+      if ((accuracy === null && loss === null) || !plans.tests(update.modelId)) return
+      const device = await store.device(tx, update.deviceId)
+      const given = device === null ? [] : plans.assignmentsOf(device)
+      for (const { planId, offer, variant } of given) {
+        const plan = plans.find(planId)
+        if (plan?.kind !== 'experiment') continue
+        if (offer.modelId !== update.modelId || offer.versionNumber !== update.version) continue
+        if (!(await store.keepRunning(tx, planId))) continue
+        const readings = gather()
+        const index = plan.variants.findIndex(({ name }) => name === variant)
+        readings.add({ variant: index, deviceId: update.deviceId }, { accuracy, loss })
+        await store.add(tx, planId, readings.all(), now())
+      }
+    },
+
+    async analytics(
+      caller: Caller,
+      id: string,
+    ): Promise<{
+      experiment: StoredExperiment
+      variants: { variant: StoredVariant; devices: number; metrics: ReadonlyMap<string, MetricSample> }[]
+      analysis: ExperimentAnalysis
+    }> {
+      const experiment = await experiments.get(caller, id)
+      const [samples, counts] = await Promise.all([store.samples(database.sql, id), store.devices(database.sql, id)])
+      const variants = experiment.variants.map((variant, index) => ({
+        variant,
+        devices: counts.get(index) ?? 0,
+        metrics: new Map(samples.filter((one) => one.variant === index).map((one) => [one.metric, one])),
+      }))
+      const analysis = analyseExperiment({
+        primaryMetric: experiment.primaryMetric,
+        confidenceLevel: experiment.confidenceLevel,
+        variants: variants.map(({ variant, devices: count, metrics }) => ({
+          name: variant.name,
+          allocation: variant.allocation,
+          devices: count,
+          metrics: new Map<string, Moments>([...metrics].map(([metric, sample]) => [metric, sample.devices])),
+        })),
+      })
+      return { experiment, variants, analysis }
+    },
+  }
+}
+
+export type ObservationsService = ReturnType<typeof createObservationsService>

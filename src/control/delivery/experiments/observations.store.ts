@@ -1,0 +1,121 @@
+import { sql } from 'kysely'
+import type { AssignedDevice } from '../../../domain/assignment.ts'
+import type { Moments } from '../../../domain/statistics/moments.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+/** What one device of one variant has measured of one metric, since it was last written. */
+export interface Reading {
+  readonly variant: number
+  /** Internal id. */
+  readonly deviceId: string
+  readonly metric: string
+  readonly values: Moments
+}
+
+/** All that a variant's devices measured of one metric. */
+export interface MetricSample {
+  readonly variant: number
+  readonly metric: string
+  readonly observations: number
+  /** Of the devices' means. */
+  readonly devices: Moments
+}
+
+export type Candidate = AssignedDevice & { readonly isTargeted: boolean }
+
+export const createObservationsStore = () => ({
+  /**
+   * These devices, by user-chosen id, and whether one of the groups (of none: always) holds them. Of several with one
+   * name that is the caller's own, else that of the organization `near`, else the one without an organization.
+   */
+  async candidates(
+    db: Executor,
+    deviceIds: readonly string[],
+    groupIds: readonly string[],
+    caller: { readonly deviceId: string | null; readonly near: string | null },
+  ): Promise<Map<string, Candidate>> {
+    const isTargeted =
+      groupIds.length === 0
+        ? sql`true`
+        : sql`exists (
+            select from device_group_members m where m.device_id = d.id and m.group_id = any(${[...groupIds]}::uuid[]))`
+    const { rows } = await sql<{ id: string; device_id: string; org_id: string | null; targeted: boolean }>`
+      select distinct on (d.device_id) d.id, d.device_id, d.org_id, ${isTargeted} as targeted
+      from devices d where d.device_id = any(${[...deviceIds]}::text[])
+      order by d.device_id, d.id is not distinct from ${caller.deviceId}::uuid desc,
+        d.org_id is not distinct from ${caller.near} desc, d.org_id nulls first`.execute(db)
+    return new Map(
+      rows.map((row) => [
+        row.device_id,
+        { id: row.id, deviceId: row.device_id, orgId: row.org_id, isTargeted: row.targeted },
+      ]),
+    )
+  },
+
+  async device(db: Executor, id: string): Promise<AssignedDevice | null> {
+    const row = await db
+      .selectFrom('devices')
+      .select(['id', 'device_id', 'org_id'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row === undefined ? null : { id: row.id, deviceId: row.device_id, orgId: row.org_id }
+  },
+
+  /** Whether it is running, and stays so until the transaction ends. */
+  async keepRunning(tx: Executor, experimentId: string): Promise<boolean> {
+    const row = await tx
+      .selectFrom('experiments')
+      .select('status')
+      .where('id', '=', experimentId)
+      .forShare()
+      .executeTakeFirst()
+    return row?.status === 'running'
+  },
+
+  /** Adds readings, one for each device and metric, to what is there. They come sorted: all writers lock in one order. */
+  async add(tx: Executor, experimentId: string, readings: readonly Reading[], at: Date): Promise<void> {
+    await sql`
+      insert into experiment_observations as o (experiment_id, variant, device_id, metric, count, mean, updated_at)
+      select ${experimentId}::uuid, variant, device_id, metric, count, mean, ${at}::timestamptz from unnest(
+        ${readings.map((r) => r.variant)}::int[], ${readings.map((r) => r.deviceId)}::uuid[],
+        ${readings.map((r) => r.metric)}::text[], ${readings.map((r) => r.values.count)}::bigint[],
+        ${readings.map((r) => r.values.mean)}::float8[]
+      ) as r (variant, device_id, metric, count, mean)
+      on conflict (experiment_id, variant, device_id, metric) do update set
+        count = o.count + excluded.count,
+        mean = o.mean + (excluded.mean - o.mean) * excluded.count / (o.count + excluded.count),
+        updated_at = excluded.updated_at`.execute(tx)
+  },
+
+  /** PostgreSQL's variance is that of Youngs and Cramer: it does not cancel either. */
+  async samples(db: Executor, experimentId: string): Promise<MetricSample[]> {
+    const { rows } = await sql<{
+      variant: number
+      metric: string
+      observations: number
+      count: number
+      mean: number
+      m2: number
+    }>`
+      select variant, metric, sum(count)::bigint as observations, count(*) as count, avg(mean) as mean,
+        var_pop(mean) * count(*) as m2
+      from experiment_observations where experiment_id = ${experimentId}
+      group by variant, metric order by variant, metric`.execute(db)
+    return rows.map(({ variant, metric, observations, count, mean, m2 }) => ({
+      variant,
+      metric,
+      observations,
+      devices: { count, mean, m2 },
+    }))
+  },
+
+  /** Devices that reported any metric, by variant. */
+  async devices(db: Executor, experimentId: string): Promise<Map<number, number>> {
+    const { rows } = await sql<{ variant: number; devices: number }>`
+      select variant, count(distinct device_id) as devices from experiment_observations
+      where experiment_id = ${experimentId} group by variant`.execute(db)
+    return new Map(rows.map(({ variant, devices }) => [variant, devices]))
+  },
+})
+
+export type ObservationsStore = ReturnType<typeof createObservationsStore>

@@ -1,0 +1,117 @@
+import { rateLimited, ServiceError } from '../../../domain/errors.ts'
+import { callerOf, optionalCallerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { createRateLimiter } from '../../../platform/http/rate-limit.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { pairingPage } from './pairing.page.ts'
+import { ClaimBody, Claimed, CreatePairingBody, NewPairing, Pairing, PairingParams } from './pairings.schema.ts'
+import type { Pairing as PairingNow, PairingsService } from './pairings.service.ts'
+
+/** Wrong codes that an address may send in a minute: more than a person mistypes, and hopeless for a guesser. */
+const WRONG_CODES_PER_MINUTE = 10
+
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => Date): void => {
+  const tags = ['pairings']
+  const wrongCodes = createRateLimiter({ perMinute: WRONG_CODES_PER_MINUTE, now: () => now().getTime() })
+
+  app.post(
+    '/api/v1/pairings',
+    {
+      schema: {
+        operationId: 'createPairing',
+        summary: 'Ours: a code that pairs one device within five minutes, and what the device then gets',
+        tags,
+        body: CreatePairingBody,
+        response: { 201: NewPairing },
+      },
+      config: { access: 'devices:write' } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { model_name, model_version, platform, org_id } = request.body
+      const wanted = { modelName: model_name, modelVersion: model_version ?? 'latest', platform, orgId: org_id }
+      const { pairing, code } = await pairings.create(callerOf(request), wanted)
+      return reply.code(201).send({ ...present(pairing), code })
+    },
+  )
+
+  app.get(
+    '/api/v1/pairings/:pairing_id',
+    {
+      schema: {
+        operationId: 'getPairing',
+        summary: 'Ours: a pairing, from waiting for its device to the model being active there',
+        tags,
+        params: PairingParams,
+        response: { 200: Pairing },
+      },
+      config: { access: 'devices:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await pairings.get(callerOf(request), request.params.pairing_id)),
+  )
+
+  app.post(
+    '/api/v1/pairings/claim',
+    {
+      schema: {
+        operationId: 'claimPairing',
+        summary: "Ours: a device takes a code; with the device's own key, or it is registered and gets one",
+        tags,
+        body: ClaimBody,
+        response: { 200: Claimed },
+      },
+      config: {
+        access: 'public',
+        errors: ['unauthorized', 'forbidden', 'not_found', 'conflict', 'rate_limited'],
+      } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { allowed, retryAfterSeconds } = wrongCodes.look(request.ip)
+      if (!allowed) throw rateLimited(retryAfterSeconds)
+      const { code, device_id, platform, device_name } = request.body
+      const caller = await optionalCallerOf(request)
+      try {
+        const claim = { code, deviceId: device_id, platform: platform ?? 'unknown', deviceName: device_name }
+        const { pairing, apiKey } = await pairings.claim(caller, claim)
+        return { ...present(pairing), api_key: apiKey }
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'not_found') wrongCodes.take(request.ip)
+        throw error
+      }
+    },
+  )
+
+  // Where the QR code leads: a phone's camera opens addresses.
+  app.get(
+    '/pair',
+    { schema: { hide: true }, config: { access: 'public' } satisfies RouteConfig },
+    async (request, reply) => {
+      const { allowed, retryAfterSeconds } = wrongCodes.look(request.ip)
+      if (!allowed) throw rateLimited(retryAfterSeconds)
+      const code = String((request.query as { code?: unknown }).code ?? '')
+      const isOpen = await pairings.isOpen(code)
+      if (!isOpen) wrongCodes.take(request.ip)
+      return reply
+        .code(isOpen ? 200 : 404)
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', PAGE_POLICY)
+        .send(pairingPage(isOpen ? code : null))
+    },
+  )
+}
+
+const present = (pairing: PairingNow) => ({
+  pairing_id: pairing.id,
+  org_id: pairing.orgId,
+  status: pairing.status,
+  reason: pairing.reason,
+  model_name: pairing.modelName,
+  model_version: pairing.modelVersion,
+  device_id: pairing.deviceId,
+  platform: pairing.platform,
+  device_state: pairing.deviceState,
+  deployment_id: pairing.deploymentId,
+  created_at: pairing.createdAt.toISOString(),
+  expires_at: pairing.expiresAt.toISOString(),
+})

@@ -1,0 +1,58 @@
+import { Type } from 'typebox'
+import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
+import { PLATFORMS } from '../../../domain/device.ts'
+import { PAIRING_STATUSES } from '../../../domain/pairing.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+
+const Platform = OneOf(PLATFORMS)
+const Name = Type.String({ minLength: 1, maxLength: 255 })
+
+export const CreatePairingBody = Type.Object({
+  model_name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'What the device gets once it is paired' }),
+  ),
+  model_version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'latest when absent' })),
+  platform: Type.Optional(OneOf(PLATFORMS, { description: 'Only such a device may take the code' })),
+  org_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Of the device; that of the key when absent' }),
+  ),
+})
+
+const pairingFields = {
+  pairing_id: Uuid,
+  org_id: Nullable(Type.String()),
+  status: OneOf(PAIRING_STATUSES),
+  reason: Nullable(Type.String({ description: 'Why it expired or failed' })),
+  model_name: Nullable(Type.String()),
+  model_version: Nullable(Type.String()),
+  device_id: Nullable(Type.String()),
+  platform: Nullable(Platform),
+  device_state: Nullable(OneOf(REPORT_STATES, { description: 'What the device reported last' })),
+  deployment_id: Nullable(Uuid),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+}
+
+export const Pairing = Type.Object(pairingFields)
+export const NewPairing = Type.Object({
+  ...pairingFields,
+  code: Type.String({ description: 'Told here and nowhere else; pairs one device, within 5 minutes' }),
+})
+
+export const PairingParams = Type.Object({ pairing_id: Type.String() })
+
+export const ClaimBody = Type.Object({
+  code: Type.String({ minLength: 1, maxLength: 100 }),
+  device_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: "May be left out with the device's own key" }),
+  ),
+  platform: Type.Optional(Platform),
+  device_name: Type.Optional(Name),
+})
+
+export const Claimed = Type.Object({
+  ...pairingFields,
+  api_key: Nullable(
+    Type.String({ description: "The device's key, when it was registered by this; never shown again" }),
+  ),
+})

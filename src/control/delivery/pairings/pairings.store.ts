@@ -1,0 +1,109 @@
+import type { Selectable } from 'kysely'
+import type { Platform } from '../../../domain/device.ts'
+import type { PairingRow } from '../../../platform/db/delivery-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+export interface StoredPairing {
+  readonly id: string
+  /** The code itself is nowhere. */
+  readonly codeHash: string
+  readonly orgId: string | null
+  /** What follows from the deployment, and the end of a code, are not kept but worked out. */
+  readonly status: 'waiting' | 'paired' | 'failed'
+  readonly modelName: string | null
+  readonly modelVersion: string | null
+  readonly deviceId: string | null
+  /** What the device must be, or is. */
+  readonly platform: Platform | null
+  readonly reason: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+export const createPairingsStore = () => ({
+  async insert(db: Executor, pairing: StoredPairing): Promise<void> {
+    await db
+      .insertInto('pairings')
+      .values({
+        id: pairing.id,
+        code_hash: pairing.codeHash,
+        org_id: pairing.orgId,
+        status: pairing.status,
+        model_name: pairing.modelName,
+        model_version: pairing.modelVersion,
+        device_id: pairing.deviceId,
+        platform: pairing.platform,
+        reason: pairing.reason,
+        created_at: pairing.createdAt,
+        expires_at: pairing.expiresAt,
+      })
+      .execute()
+  },
+
+  async find(db: Executor, id: string): Promise<StoredPairing | null> {
+    const row = await db.selectFrom('pairings').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async findByCode(db: Executor, codeHash: string): Promise<StoredPairing | null> {
+    const row = await db.selectFrom('pairings').selectAll().where('code_hash', '=', codeHash).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Gives the code to this device; null when another was quicker, or it is too late. */
+  async claim(
+    db: Executor,
+    id: string,
+    device: { readonly deviceId: string; readonly platform: Platform },
+    now: Date,
+  ): Promise<StoredPairing | null> {
+    const row = await db
+      .updateTable('pairings')
+      .set({ status: 'paired', device_id: device.deviceId, platform: device.platform })
+      .where('id', '=', id)
+      .where('status', '=', 'waiting')
+      .where('expires_at', '>', now)
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Puts a claimed code back as it was. */
+  async release(db: Executor, before: StoredPairing): Promise<void> {
+    await db
+      .updateTable('pairings')
+      .set({ status: 'waiting', device_id: null, platform: before.platform })
+      .where('id', '=', before.id)
+      .where('status', '=', 'paired')
+      .execute()
+  },
+
+  async fail(db: Executor, id: string, reason: string): Promise<void> {
+    await db
+      .updateTable('pairings')
+      .set({ status: 'failed', reason })
+      .where('id', '=', id)
+      .where('status', '=', 'paired')
+      .execute()
+  },
+
+  async deleteOlder(db: Executor, than: Date): Promise<void> {
+    await db.deleteFrom('pairings').where('expires_at', '<=', than).execute()
+  },
+})
+
+const fromRow = (row: Selectable<PairingRow>): StoredPairing => ({
+  id: row.id,
+  codeHash: row.code_hash,
+  orgId: row.org_id,
+  status: row.status as StoredPairing['status'],
+  modelName: row.model_name,
+  modelVersion: row.model_version,
+  deviceId: row.device_id,
+  platform: row.platform as Platform | null,
+  reason: row.reason,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+})
+
+export type PairingsStore = ReturnType<typeof createPairingsStore>

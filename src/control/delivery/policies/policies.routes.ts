@@ -1,0 +1,126 @@
+import type { FastifyRequest } from 'fastify'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import { DecisionList, ModelParams, PageQuery, Policy, PolicyBody } from './policies.schema.ts'
+import type { PoliciesService, StoredDecision, StoredPolicy } from './policies.service.ts'
+
+export const policiesRoutes = (app: App, policies: PoliciesService, models: ModelsService): void => {
+  const beforeInvalid = async (request: FastifyRequest): Promise<void> => {
+    await models.find(callerOf(request), (request.params as { model_id: string }).model_id)
+  }
+
+  app.put(
+    '/api/v1/models/:model_id/policy',
+    {
+      schema: {
+        operationId: 'setPolicy',
+        summary: 'Ours: what a finished round learned is tried on a canary, and promoted or rolled back by itself',
+        tags: ['policies'],
+        params: ModelParams,
+        body: PolicyBody,
+        response: { 200: Policy },
+      },
+      config: { access: 'models:write', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { body } = request
+      const policy = await policies.set(callerOf(request), request.params.model_id, {
+        enabled: body.enabled ?? false,
+        canaryPercentage: body.canary_percentage ?? 10,
+        canaryGroup: body.canary_group,
+        observeMinutes: body.observe_minutes ?? 60,
+        minReports: body.min_reports ?? 20,
+        maxAccuracyDrop: body.max_accuracy_drop ?? 0.02,
+        maxLossIncrease: body.max_loss_increase ?? 0.05,
+        confidenceLevel: body.confidence_level ?? 0.95,
+        incrementStep: body.increment_step ?? 10,
+        stepIntervalSeconds: Math.max(1, Math.round(60 * (body.step_interval_minutes ?? 60))),
+      })
+      return present(policy)
+    },
+  )
+
+  app.get(
+    '/api/v1/models/:model_id/policy',
+    {
+      schema: {
+        operationId: 'getPolicy',
+        summary: "Ours: a model's policy",
+        tags: ['policies'],
+        params: ModelParams,
+        response: { 200: Policy },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await policies.find(callerOf(request), request.params.model_id)),
+  )
+
+  app.delete(
+    '/api/v1/models/:model_id/policy',
+    {
+      schema: {
+        operationId: 'deletePolicy',
+        summary: 'Ours: delete it with its decisions; a canary under way stays as it is',
+        tags: ['policies'],
+        params: ModelParams,
+        response: { 200: Policy },
+      },
+      config: { access: 'models:write', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await policies.delete(callerOf(request), request.params.model_id)),
+  )
+
+  app.get(
+    '/api/v1/models/:model_id/policy/decisions',
+    {
+      schema: {
+        operationId: 'listDecisions',
+        summary: 'Ours: what the policy decided and why, newest first',
+        tags: ['policies'],
+        params: ModelParams,
+        querystring: PageQuery,
+        response: { 200: DecisionList },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const found = await policies.decisions(callerOf(request), request.params.model_id, { limit, offset })
+      return { decisions: found.decisions.map(presentDecision), total: found.total, limit, offset }
+    },
+  )
+}
+
+const present = ({ settings, ...policy }: StoredPolicy) => ({
+  model_id: policy.modelId,
+  org_id: policy.orgId,
+  enabled: policy.enabled,
+  canary_percentage: settings.canaryPercentage,
+  canary_group_id: settings.canaryGroupId,
+  observe_minutes: settings.observeMinutes,
+  min_reports: settings.minReports,
+  max_accuracy_drop: settings.maxAccuracyDrop,
+  max_loss_increase: settings.maxLossIncrease,
+  confidence_level: settings.confidenceLevel,
+  increment_step: settings.incrementStep,
+  step_interval_minutes: settings.stepIntervalSeconds / 60,
+  created_at: policy.createdAt.toISOString(),
+  updated_at: policy.updatedAt.toISOString(),
+})
+
+const presentDecision = ({ record, ...decision }: StoredDecision) => ({
+  id: decision.id,
+  round_id: decision.roundId,
+  round_number: record.roundNumber,
+  aggregate_model_id: record.aggregateModelId,
+  version: decision.version,
+  status: decision.status,
+  reason: record.reason,
+  canary_rollout_id: decision.rolloutId,
+  promotion_rollout_id: record.promotionRolloutId,
+  comparisons: record.comparisons.map((comparison) => ({ ...comparison })),
+  created_at: decision.createdAt.toISOString(),
+  decided_at: decision.decidedAt?.toISOString() ?? null,
+})

@@ -1,0 +1,87 @@
+import { Type } from 'typebox'
+import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { ModelParams } from '../../catalog/models/models.schema.ts'
+
+export { ModelParams }
+
+const Share = (description: string, fallback: number) =>
+  Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `${description}; ${fallback} when absent` }))
+
+export const PolicyBody = Type.Object({
+  enabled: Type.Optional(Type.Boolean({ description: 'false when absent: nothing happens by itself' })),
+  canary_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '10 when absent' })),
+  canary_group: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group; the fleet when absent' }),
+  ),
+  observe_minutes: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 60 * 24 * 31, description: '60 when absent; then it goes back' }),
+  ),
+  min_reports: Type.Optional(
+    Type.Integer({
+      minimum: 2,
+      maximum: 1_000_000,
+      description: 'Devices on either side that must have measured for a conclusion before the time; 20 when absent',
+    }),
+  ),
+  max_accuracy_drop: Share('How much lower the mean accuracy may be', 0.02),
+  max_loss_increase: Share("How much higher the mean loss may be, as a share of the current version's", 0.05),
+  confidence_level: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0.5, exclusiveMaximum: 1, description: '0.95 when absent' }),
+  ),
+  increment_step: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: "The promotion's, as in rollouts; 10 when absent" }),
+  ),
+  step_interval_minutes: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 60 * 24 * 31, description: '60 when absent' }),
+  ),
+})
+
+export const Policy = Type.Object({
+  model_id: Uuid,
+  org_id: Nullable(Type.String()),
+  enabled: Type.Boolean(),
+  canary_percentage: Type.Integer(),
+  canary_group_id: Nullable(Uuid),
+  observe_minutes: Type.Number(),
+  min_reports: Type.Integer(),
+  max_accuracy_drop: Type.Number(),
+  max_loss_increase: Type.Number(),
+  confidence_level: Type.Number(),
+  increment_step: Type.Integer(),
+  step_interval_minutes: Type.Number(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
+
+export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
+
+const Side = Type.Object({ devices: Count, mean: Nullable(Type.Number()) })
+
+export const DecisionList = Type.Object({
+  decisions: Type.Array(
+    Type.Object({
+      id: Uuid,
+      round_id: Uuid,
+      round_number: Type.Integer(),
+      aggregate_model_id: Uuid,
+      version: Type.String({ description: "The aggregate's number among the versions of the policy's model" }),
+      status: OneOf(['observing', 'promoted', 'rolled_back']),
+      reason: Nullable(Type.String()),
+      canary_rollout_id: Nullable(Uuid),
+      promotion_rollout_id: Nullable(Uuid),
+      comparisons: Type.Array(
+        Type.Object({
+          metric: OneOf(['accuracy', 'loss']),
+          canary: Side,
+          current: Side,
+          interval: Nullable(Type.Object({ lower: Type.Number(), upper: Type.Number() })),
+          margin: Type.Number(),
+          finding: OneOf(['no_worse', 'worse', 'unclear']),
+        }),
+      ),
+      created_at: Timestamp,
+      decided_at: Nullable(Timestamp),
+    }),
+  ),
+  ...Envelope,
+})

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+const at = '2026-01-01T00:00:00.000Z'
+const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
+
+interface Given {
+  plan_id: string
+  version: string
+}
+interface Decision {
+  status: string
+  reason: string | null
+  version: string
+  canary_rollout_id: string
+  promotion_rollout_id: string | null
+  [field: string]: unknown
+}
+
+/** A fleet that runs version 1 of a model, which has a policy. */
+const start = async (policy: object, database: 'embedded' | 'postgres' = 'embedded') => {
+  const world = await startWorld({ database })
+  // With so many, canary and current version both have enough of them, whatever the canary's id is.
+  const fleet = await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
+  const { key } = fleet[0]!
+  const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
+  const modelId = ((await post('/models', { name: 'm' })).body as { id: string }).id
+  await post('/models/m/versions/upload', formOf(floats(1, 2)))
+  await post('/models/m/rollouts', { version: '1', rollout_percentage: 100 })
+  const set = await world.request('PUT', '/api/v1/models/m/policy', { key, body: policy })
+  expect(set.status).toBe(200)
+  return { world, fleet, key, modelId }
+}
+
+/** One round from the model, in which one device takes part; returns the aggregate's model. */
+const trainOnce = async (world: World, device: TestDevice, model: string, value = 3): Promise<string> => {
+  const { key } = device
+  const body = { target_devices: 1, min_devices: 1, global_model_id: model }
+  const round = (await world.request('POST', '/api/v1/training/rounds/start', { key, body })).body as { id: string }
+  const path = `/api/v1/training/rounds/${round.id}`
+  const form = formOf(floats(value, 4), { num_samples: 1 })
+  expect((await world.request('POST', `${path}/updates`, { key, body: form })).status).toBe(201)
+  await world.advance(0)
+  const ended = (await world.request('GET', `${path}/status`, { key })).body as { aggregated_model_id: string }
+  return ended.aggregated_model_id
+}
+
+const given = async (world: World, device: TestDevice): Promise<Given> => {
+  const { body } = await world.request('GET', `/api/v1/devices/${device.deviceId}/assignments`, { key: device.key })
+  return (body as { assignments: Given[] }).assignments[0]!
+}
+
+/** Every device reports what it runs, with an accuracy that depends on the version and on how many came before with it. */
+const measure = async (
+  world: World,
+  fleet: readonly TestDevice[],
+  accuracyOf: (version: string, n: number) => number,
+) => {
+  const reported = new Map<string, number>()
+  for (const device of fleet) {
+    const { plan_id, version } = await given(world, device)
+    const n = reported.get(version) ?? 0
+    reported.set(version, n + 1)
+    const metrics = { accuracy: accuracyOf(version, n) }
+    const body = { state: 'active', version, metrics }
+    const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
+    expect((await world.request('POST', path, { key: device.key, body })).status).toBe(200)
+  }
+}
+
+const versionsOf = async (world: World, fleet: readonly TestDevice[]): Promise<string[]> =>
+  [...new Set(await Promise.all(fleet.map(async (device) => (await given(world, device)).version)))].sort()
+
+const decisions = async (world: World, key: string): Promise<Decision[]> =>
+  ((await world.request('GET', '/api/v1/models/m/policy/decisions', { key })).body as { decisions: Decision[] })
+    .decisions
+
+const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
+
+const POLICY = { enabled: true, canary_percentage: 50, observe_minutes: 30, min_reports: 3 }
+
+describe('a policy', () => {
+  it('is off unless it says otherwise, and can be read and deleted', async () => {
+    const { world, fleet, key, modelId } = await start({})
+    const expected = {
+      model_id: modelId,
+      org_id: null,
+      enabled: false,
+      canary_percentage: 10,
+      canary_group_id: null,
+      observe_minutes: 60,
+      min_reports: 20,
+      max_accuracy_drop: 0.02,
+      max_loss_increase: 0.05,
+      confidence_level: 0.95,
+      increment_step: 10,
+      step_interval_minutes: 60,
+      created_at: at,
+      updated_at: at,
+    }
+    const path = '/api/v1/models/m/policy'
+    expect((await world.request('GET', path, { key })).body).toEqual(expected)
+    await trainOnce(world, fleet[0]!, 'm')
+    expect(await decisions(world, key)).toEqual([])
+    expect((await world.request('DELETE', path, { key })).body).toEqual(expected)
+    expect((await world.request('GET', path, { key })).status).toBe(404)
+    expect((await world.request('DELETE', path, { key })).status).toBe(404)
+  })
+
+  it.each(databases)(
+    'tries what a round learned on a canary, and promotes it when it is no worse (%s)',
+    async (kind) => {
+      const { world, fleet, key } = await start(POLICY, kind)
+      const aggregate = await trainOnce(world, fleet[0]!, 'm')
+      expect(await decisions(world, key)).toEqual([
+        {
+          id: uuid,
+          round_id: uuid,
+          round_number: 1,
+          aggregate_model_id: aggregate,
+          version: '2',
+          status: 'observing',
+          reason: null,
+          canary_rollout_id: uuid,
+          promotion_rollout_id: null,
+          comparisons: [],
+          created_at: at,
+          decided_at: null,
+        },
+      ])
+      const model = (await world.request('GET', '/api/v1/models/m', { key })).body
+      const learned = (await world.request('GET', `/api/v1/models/${aggregate}`, { key })).body
+      expect(model).toMatchObject({ model_hash: (learned as { model_hash: string }).model_hash })
+      expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '2.0.0'])
+
+      await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
+      const [decision] = await decisions(world, key)
+      expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
+      expect(decision!.reason).toMatch(/^No worse than the current version\. accuracy 0\.95\d* on \d+ canary devices /)
+      const rollout = async (id: string) =>
+        (await world.request('GET', `/api/v1/models/m/rollouts/${id}`, { key })).body
+      expect(await rollout(decision!.canary_rollout_id)).toMatchObject({ status: 'completed', percentage: 50 })
+      expect(await rollout(decision!.promotion_rollout_id!)).toMatchObject({
+        status: 'active',
+        version: '2',
+        percentage: 50,
+        target_percentage: 100,
+      })
+      await world.advance(5 * 3600)
+      await world.advance(3600)
+      for (let hour = 0; hour < 4; hour++) await world.advance(3600)
+      expect(await versionsOf(world, fleet)).toEqual(['2.0.0'])
+    },
+  )
+
+  it.each(databases)('rolls back what is worse: every device gets what it got before (%s)', async (kind) => {
+    const { world, fleet, key } = await start(POLICY, kind)
+    await trainOnce(world, fleet[0]!, 'm')
+    await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
+    const [decision] = await decisions(world, key)
+    expect(decision).toMatchObject({ status: 'rolled_back', promotion_rollout_id: null })
+    expect(decision!.reason).toMatch(/^Worse than the current version\./)
+    expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+  })
+
+  it.each(databases)('promotes nothing for want of evidence (%s)', async (kind) => {
+    const { world, fleet, key } = await start(POLICY, kind)
+    await trainOnce(world, fleet[0]!, 'm')
+    await measure(world, fleet, (_version, n) => (n % 2 === 0 ? 0.1 : 0.9))
+    expect(await decisions(world, key)).toMatchObject([{ status: 'observing', comparisons: [{ finding: 'unclear' }] }])
+    await world.advance(29 * 60)
+    expect(await decisions(world, key)).toMatchObject([{ status: 'observing' }])
+    await world.advance(60)
+    const [decision] = await decisions(world, key)
+    expect(decision).toMatchObject({ status: 'rolled_back', decided_at: '2026-01-01T00:30:00.000Z' })
+    expect(decision!.reason).toMatch(/^Inconclusive after 30 minutes/)
+    expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+  })
+
+  it('without any measurement rolls back too, and then takes up the newest of the rounds that came since', async () => {
+    const { world, fleet, key } = await start(POLICY)
+    const first = await trainOnce(world, fleet[0]!, 'm')
+    const second = await trainOnce(world, fleet[0]!, first, 5)
+    await trainOnce(world, fleet[0]!, second, 6)
+    expect(await decisions(world, key)).toMatchObject([{ round_number: 1, status: 'observing' }])
+    await world.advance(30 * 60)
+    expect(await decisions(world, key)).toMatchObject([
+      { round_number: 3, status: 'observing', version: '3' },
+      {
+        round_number: 1,
+        status: 'rolled_back',
+        reason:
+          'Inconclusive after 30 minutes, and nothing is promoted for want of evidence. No device measured accuracy or loss.',
+      },
+    ])
+  })
+
+  it('rolls back as soon as the version fails on its devices', async () => {
+    const { world, fleet, key } = await start(POLICY)
+    await trainOnce(world, fleet[0]!, 'm')
+    for (const device of fleet) {
+      const { plan_id, version } = await given(world, device)
+      if (version !== '2.0.0') continue
+      const body = { state: 'failed', version, reason: 'cannot be loaded' }
+      const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
+      await world.request('POST', path, { key: device.key, body })
+    }
+    const [decision] = await decisions(world, key)
+    expect(decision).toMatchObject({ status: 'rolled_back' })
+    expect(decision!.reason).toMatch(/failed .*Most often: cannot be loaded$/)
+    expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+  })
+
+  it('that cannot be right is refused, naming the field; for a model that does not exist it is 404', async () => {
+    const { world, key } = await start({})
+    for (const [body, field] of [
+      [{ canary_percentage: 0 }, 'canary_percentage'],
+      [{ canary_group: 'nobody' }, 'canary_group'],
+      [{ observe_minutes: 0 }, 'observe_minutes'],
+      [{ min_reports: 1 }, 'min_reports'],
+      [{ max_accuracy_drop: 2 }, 'max_accuracy_drop'],
+      [{ confidence_level: 1 }, 'confidence_level'],
+      [{ enabled: 'yes' }, 'enabled'],
+    ] as const) {
+      const answer = await world.request('PUT', '/api/v1/models/m/policy', { key, body })
+      expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request' } })
+      expect((answer.body as { message: string }).message).toContain(field)
+      expect((await world.request('PUT', '/api/v1/models/ghost/policy', { key, body })).status).toBe(404)
+    }
+  })
+})

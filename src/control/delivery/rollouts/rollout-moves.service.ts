@@ -1,0 +1,118 @@
+import {
+  dueEvent,
+  hasReached,
+  heardSince,
+  mayEndEarly,
+  type RolloutEvent,
+  transition,
+  unhealthyBecause,
+} from '../../../domain/rollout.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { AssignmentsService } from '../assignments/assignments.service.ts'
+import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
+
+export interface Change {
+  readonly reason?: string | undefined
+  readonly percentage?: number
+  /** The key that asked for it; null: the service itself. */
+  readonly actor: string | null
+}
+
+const TICKED_AT_ONCE = 100
+
+/** After these, a rollout may be at its target. */
+const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage']
+
+/** How rollouts move: by events that somebody asks for, by the clock, and by what devices report. */
+export const createRolloutMoves = (parts: {
+  readonly database: Database
+  readonly store: RolloutsStore
+  readonly plans: DeliveryPlans
+  readonly assignments: AssignmentsService
+  readonly now: () => Date
+}) => {
+  const { database, store, plans, assignments, now } = parts
+
+  const targetOf = ({ modelId, version }: StoredRollout) => ({ modelId, modelName: null, version })
+
+  /** One event after another, on a row that the caller has locked. */
+  const move = async (
+    tx: Executor,
+    bump: Bump,
+    locked: StoredRollout,
+    events: readonly RolloutEvent[],
+    { reason, percentage, actor }: Change,
+  ): Promise<StoredRollout> => {
+    let rollout = locked
+    const apply = async (event: RolloutEvent): Promise<void> => {
+      const detail = {
+        ...(reason === undefined ? {} : { reason }),
+        ...(percentage === undefined ? {} : { percentage }),
+      }
+      rollout = { ...rollout, ...transition(rollout, event, now(), detail), updatedAt: now() }
+      await plans.record(tx, rollout.id, {
+        at: now(),
+        event,
+        status: rollout.status,
+        percentage: rollout.percentage,
+        reason: reason ?? null,
+        actor,
+      })
+      if (RAISING.includes(event) && hasReached(rollout)) await apply('reach')
+    }
+    for (const event of events) await apply(event)
+    const revision = await bump()
+    if (events.includes('start')) rollout = { ...rollout, startedRevision: revision }
+    await store.update(tx, rollout)
+    return rollout
+  }
+
+  /** Does what is due of one rollout: pauses it for its health, steps it, or completes it. */
+  const attend = (id: string): Promise<void> =>
+    plans.change(async (tx, bump) => {
+      const rollout = await store.lock(tx, id)
+      if (rollout === null || rollout.status !== 'active') return
+      const health = await assignments.healthOf(tx, id, rollout.healthSince)
+      const runsEverywhere =
+        mayEndEarly(rollout) && (await assignments.runsEverywhere(tx, rollout, heardSince(rollout, now())))
+      const event = dueEvent(rollout, health, runsEverywhere, now())
+      if (event === null) return
+      if (event === 'fail_health') {
+        const reason = unhealthyBecause(health) ?? ''
+        const events = rollout.autoRollback ? (['fail_health', 'rollback'] as const) : (['fail_health'] as const)
+        await move(tx, bump, rollout, events, { reason, actor: null })
+      } else if (await plans.isUploaded(targetOf(rollout), tx)) {
+        await move(tx, bump, rollout, [event], { actor: null })
+      } else {
+        // Nobody can have tried a version that is not there: its first devices come first, once it is.
+        const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
+        await store.update(tx, { ...rollout, nextStepAt })
+      }
+    })
+
+  /** Moves every due rollout on. Called by a timer and before reads, so that what is read never lags the clock. */
+  const tick = async (): Promise<void> => {
+    for (;;) {
+      const due = await store.due(database.sql, now(), TICKED_AT_ONCE)
+      for (const id of due) await attend(id)
+      if (due.length < TICKED_AT_ONCE) return
+    }
+  }
+
+  return {
+    move,
+    attend,
+    tick,
+
+    /** Looks after those of these plans that are running rollouts: devices have just reported on them. */
+    async reported(planIds: ReadonlySet<string>): Promise<void> {
+      for (const id of planIds) {
+        const plan = plans.find(id)
+        if (plan?.kind !== 'rollout' || plan.settled) continue
+        const mayEnd = plan.percentage === 100
+        if (mayEnd || (await assignments.healthOf(database.sql, id, null)).failed > 0) await attend(id)
+      }
+    },
+  }
+}

@@ -1,0 +1,157 @@
+import { type Selectable, sql } from 'kysely'
+import type { RolloutPlan } from '../../../domain/delivery-plan.ts'
+import type { RolloutState, RolloutStatus } from '../../../domain/rollout.ts'
+import type { RolloutRow } from '../../../platform/db/delivery-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+export interface StoredRollout extends RolloutState {
+  readonly id: string
+  readonly orgId: string | null
+  readonly modelId: string
+  readonly version: string
+  readonly initialPercentage: number
+  readonly groupId: string | null
+  /** Whether failing health rolls it back, instead of pausing it. */
+  readonly autoRollback: boolean
+  /** Null until it is started. */
+  readonly startedRevision: number | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export const createRolloutsStore = () => ({
+  /** As a source of plans: those that were started and not rolled back. */
+  async load(db: Executor): Promise<RolloutPlan[]> {
+    const rows = await db
+      .selectFrom('rollouts')
+      .selectAll()
+      .where('status', 'in', ['active', 'paused', 'completed'])
+      .where('started_revision', 'is not', null)
+      .execute()
+    return rows.map((row) => ({
+      id: row.id,
+      kind: 'rollout',
+      orgId: row.org_id,
+      startedRevision: row.started_revision!,
+      settled: row.status === 'completed',
+      target: { modelId: row.model_id, modelName: null, version: row.version },
+      percentage: row.percentage,
+      groupId: row.group_id,
+    }))
+  },
+
+  async insert(tx: Executor, rollout: StoredRollout): Promise<void> {
+    await tx
+      .insertInto('rollouts')
+      .values({
+        id: rollout.id,
+        org_id: rollout.orgId,
+        model_id: rollout.modelId,
+        version: rollout.version,
+        initial_percentage: rollout.initialPercentage,
+        increment_step: rollout.incrementStep,
+        step_interval_seconds: rollout.stepIntervalSeconds,
+        group_id: rollout.groupId,
+        auto_rollback: rollout.autoRollback,
+        created_at: rollout.createdAt,
+        ...stateColumns(rollout),
+      })
+      .execute()
+  },
+
+  async update(tx: Executor, rollout: StoredRollout): Promise<void> {
+    await tx.updateTable('rollouts').set(stateColumns(rollout)).where('id', '=', rollout.id).execute()
+  },
+
+  async find(db: Executor, id: string): Promise<StoredRollout | null> {
+    const row = await db.selectFrom('rollouts').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  async lock(tx: Executor, id: string): Promise<StoredRollout | null> {
+    const row = await tx.selectFrom('rollouts').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async delete(tx: Executor, id: string): Promise<void> {
+    await tx.deleteFrom('rollouts').where('id', '=', id).execute()
+  },
+
+  /** Those that have a step to take, longest due first. */
+  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+    const rows = await db
+      .selectFrom('rollouts')
+      .select('id')
+      .where('status', '=', 'active')
+      .where('next_step_at', '<=', now)
+      .orderBy('next_step_at')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.id)
+  },
+
+  /** Newest first. A null organisation: those of every one. */
+  async active(db: Executor, orgId: string | null): Promise<StoredRollout[]> {
+    let query = db.selectFrom('rollouts').selectAll().where('status', '=', 'active')
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    return (await query.orderBy('ordinal', 'desc').execute()).map(fromRow)
+  },
+
+  /** Newest first. */
+  async ofModel(
+    db: Executor,
+    modelId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ rollouts: StoredRollout[]; total: number }> {
+    const rows = await db
+      .selectFrom('rollouts')
+      .selectAll()
+      .where('model_id', '=', modelId)
+      .orderBy('ordinal', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    const { rows: totals } = await sql<{ total: number }>`
+      select count(*) as total from rollouts where model_id = ${modelId}`.execute(db)
+    return { rollouts: rows.map(fromRow), total: totals[0]!.total }
+  },
+})
+
+const stateColumns = (rollout: StoredRollout) => ({
+  status: rollout.status,
+  percentage: rollout.percentage,
+  target_percentage: rollout.targetPercentage,
+  reason: rollout.reason,
+  next_step_at: rollout.nextStepAt,
+  health_since: rollout.healthSince,
+  started_revision: rollout.startedRevision,
+  started_at: rollout.startedAt,
+  ended_at: rollout.endedAt,
+  updated_at: rollout.updatedAt,
+})
+
+const fromRow = (row: Selectable<RolloutRow>): StoredRollout => ({
+  id: row.id,
+  orgId: row.org_id,
+  modelId: row.model_id,
+  version: row.version,
+  status: row.status as RolloutStatus,
+  percentage: row.percentage,
+  initialPercentage: row.initial_percentage,
+  targetPercentage: row.target_percentage,
+  incrementStep: row.increment_step,
+  stepIntervalSeconds: row.step_interval_seconds,
+  groupId: row.group_id,
+  autoRollback: row.auto_rollback,
+  reason: row.reason,
+  nextStepAt: row.next_step_at,
+  healthSince: row.health_since,
+  startedRevision: row.started_revision,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  endedAt: row.ended_at,
+  updatedAt: row.updated_at,
+})
+
+export type RolloutsStore = ReturnType<typeof createRolloutsStore>

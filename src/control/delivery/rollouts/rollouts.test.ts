@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest'
+import { uploadVersion } from '../../../../test/fleet-of-models.ts'
+import {
+  at,
+  create,
+  created,
+  get,
+  history,
+  later,
+  report,
+  runs,
+  startFleet,
+  steer,
+  uuid,
+} from './rollout-calls.fixture.ts'
+
+describe('creating a rollout', () => {
+  it('makes it active, with the defaults of a full rollout in steps of ten an hour', async () => {
+    const { world, key, modelId } = await startFleet(1)
+    const rollout = await created(world, key)
+    expect(rollout).toEqual({
+      rollout_id: uuid,
+      model_id: modelId,
+      model_name: 'm',
+      org_id: null,
+      version: '2.0.0',
+      status: 'active',
+      percentage: 10,
+      initial_percentage: 10,
+      target_percentage: 100,
+      increment_step: 10,
+      step_interval_minutes: 60,
+      group_id: null,
+      auto_rollback: false,
+      reason: null,
+      next_step_at: later(60),
+      created_at: at,
+      started_at: at,
+      ended_at: null,
+      updated_at: at,
+      reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 0 },
+      warnings: [],
+    })
+    expect(await get(world, key, rollout)).toEqual(rollout)
+    const { model_name, reports, warnings, ...listed } = rollout
+    expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [listed] })
+    expect((await world.request('GET', '/api/v1/models/m/rollouts', { key })).body).toEqual({
+      rollouts: [listed],
+      total: 1,
+      limit: 100,
+      offset: 0,
+    })
+  })
+
+  it('leaves it pending when it is not to start immediately: it reaches nobody until it is started', async () => {
+    const { world, key, fleet } = await startFleet(1)
+    const rollout = await created(world, key, { start_immediately: false, rollout_percentage: 100 })
+    expect(rollout).toMatchObject({ status: 'pending', started_at: null, next_step_at: null })
+    expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [] })
+    expect(await runs(world, fleet[0]!)).toEqual([])
+    await world.advance(60)
+    expect((await steer(world, key, rollout, 'start')).body).toMatchObject({ status: 'active', started_at: later(1) })
+    expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
+  })
+
+  it('for a version that nobody has uploaded warns, and offers it to nobody until it is there', async () => {
+    const { world, key, fleet } = await startFleet(1)
+    const rollout = await created(world, key, { version: '3.0.0', rollout_percentage: 100, target_percentage: 100 })
+    expect(rollout.warnings).toEqual([
+      'No upload carries version 3.0.0 yet: devices are offered nothing until one does.',
+    ])
+    expect(await runs(world, fleet[0]!)).toEqual([])
+    await world.advance(3600)
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'active', percentage: 100 })
+    await uploadVersion(world, key, 'm', '3.0.0')
+    expect(await runs(world, fleet[0]!)).toEqual(['3.0.0'])
+    expect((await get(world, key, rollout)).warnings).toEqual([])
+  })
+
+  it('of the latest version means the one that is the latest then', async () => {
+    const { world, key, fleet } = await startFleet(1)
+    const rollout = await created(world, key, { version: 'latest', rollout_percentage: 100 })
+    await uploadVersion(world, key, 'm', '3.0.0')
+    expect(await get(world, key, rollout)).toMatchObject({ version: '2.0.0' })
+    expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
+  })
+
+  it('with fields that cannot be right is refused, naming them; for a model that does not exist it is 404', async () => {
+    const { world, key } = await startFleet(1)
+    for (const [body, field] of [
+      [{ rollout_percentage: 101 }, 'rollout_percentage'],
+      [{ rollout_percentage: -1 }, 'rollout_percentage'],
+      [{ rollout_percentage: 1.5 }, 'rollout_percentage'],
+      [{ rollout_percentage: undefined }, 'rollout_percentage'],
+      [{ target_percentage: 101 }, 'target_percentage'],
+      [{ target_percentage: 9 }, 'target_percentage'],
+      [{ increment_step: 0 }, 'increment_step'],
+      [{ increment_step: 101 }, 'increment_step'],
+      [{ step_interval_minutes: 0 }, 'step_interval_minutes'],
+      [{ version: '' }, 'version'],
+      [{ version: undefined }, 'version'],
+      [{ group: 'nobody' }, 'group'],
+      [{ start_immediately: 'yes' }, 'start_immediately'],
+    ] as const) {
+      const answer = await create(world, key, body)
+      expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request', status_code: 400 } })
+      expect((answer.body as { message: string }).message).toContain(field)
+      const wanted = { key, body }
+      expect((await world.request('POST', '/api/v1/models/ghost/rollouts', wanted)).status).toBe(404)
+    }
+  })
+})
+
+describe('a rollout that runs', () => {
+  it('grows by a step each interval while health holds, and completes at its target', async () => {
+    const { world, key } = await startFleet(1)
+    const rollout = await created(world, key, { rollout_percentage: 20, target_percentage: 90, increment_step: 40 })
+    const seen: unknown[] = []
+    for (let hour = 0; hour < 4; hour++) {
+      const { percentage, status, next_step_at, ended_at } = await get(world, key, rollout)
+      seen.push([percentage, status, next_step_at, ended_at])
+      await world.advance(3600)
+    }
+    expect(seen).toEqual([
+      [20, 'active', later(60), null],
+      [60, 'active', later(120), null],
+      [90, 'completed', null, later(120)],
+      [90, 'completed', null, later(120)],
+    ])
+    expect(
+      (await history(world, key, rollout)).map(({ event, status, percentage }) => [event, status, percentage]),
+    ).toEqual([
+      ['create', 'pending', 20],
+      ['start', 'active', 20],
+      ['step', 'active', 60],
+      ['step', 'active', 90],
+      ['reach', 'completed', 90],
+    ])
+    expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [] })
+  })
+
+  it('takes one step after a standstill, however long that was', async () => {
+    const { world, key } = await startFleet(1)
+    const rollout = await created(world, key)
+    await world.advance(10 * 3600)
+    expect(await get(world, key, rollout)).toMatchObject({ percentage: 20, next_step_at: later(660) })
+  })
+
+  it('pauses with a reason as soon as too many devices fail, and goes on from there when it is resumed', async () => {
+    const { world, key, fleet } = await startFleet(4)
+    const rollout = await created(world, key, { rollout_percentage: 100 })
+    await report(world, fleet[0]!, rollout, 'failed', 'out of memory')
+    await report(world, fleet[1]!, rollout, 'failed', 'out of memory')
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'active' })
+    await report(world, fleet[2]!, rollout, 'active')
+    const paused = await get(world, key, rollout)
+    expect(paused).toMatchObject({
+      status: 'paused',
+      reason: '2 of 3 devices that reported failed (66.7 %; at most 5 % may). Most often: out of memory',
+      next_step_at: null,
+      reports: { downloading: 0, verifying: 0, ready: 0, active: 1, failed: 2 },
+    })
+    await world.advance(7200)
+    expect(await get(world, key, rollout)).toEqual(paused)
+    expect(await runs(world, fleet[3]!)).toEqual(['2.0.0'])
+    expect((await steer(world, key, rollout, 'resume')).body).toMatchObject({ status: 'active', reason: null })
+    await report(world, fleet[2]!, rollout, 'active')
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'active' })
+    await world.advance(3600)
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'completed' })
+  })
+
+  it('rolls back by itself when it was asked to: every device gets what it got before', async () => {
+    const { world, key, fleet } = await startFleet(3)
+    const good = await created(world, key, { version: '1.0.0', rollout_percentage: 100 })
+    await world.advance(3600)
+    expect(await get(world, key, good)).toMatchObject({ status: 'completed' })
+    const bad = await created(world, key, { rollout_percentage: 100, auto_rollback: true })
+    expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
+    for (const device of fleet) await report(world, device, bad, 'failed', 'exit code 1')
+    expect(await get(world, key, bad)).toMatchObject({
+      status: 'rolled_back',
+      reason: '3 of 3 devices that reported failed (100.0 %; at most 5 % may). Most often: exit code 1',
+      ended_at: later(60),
+    })
+    expect((await history(world, key, bad)).map(({ event, status }) => [event, status])).toEqual([
+      ['create', 'pending'],
+      ['start', 'active'],
+      ['fail_health', 'paused'],
+      ['rollback', 'rolled_back'],
+    ])
+    expect(await Promise.all(fleet.map((device) => runs(world, device)))).toEqual(fleet.map(() => ['1.0.0']))
+  })
+
+  it('is completed by the report of the last device that was heard from within a step interval', async () => {
+    const { world, key, fleet } = await startFleet(3)
+    await world.advance(1800)
+    await world.register('silent')
+    await world.advance(1801)
+    for (const device of fleet) await world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, device)
+    const rollout = await created(world, key, { rollout_percentage: 100 })
+    await report(world, fleet[0]!, rollout, 'active')
+    await report(world, fleet[1]!, rollout, 'active')
+    await report(world, fleet[2]!, rollout, 'verifying')
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'active' })
+    await report(world, fleet[2]!, rollout, 'active')
+    expect(await get(world, key, rollout), 'silent may come back').toMatchObject({ status: 'active' })
+    await world.advance(1800)
+    await report(world, fleet[2]!, rollout, 'active')
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'completed', percentage: 100, reason: null })
+    expect((await history(world, key, rollout)).map(({ event }) => event)).toEqual(['create', 'start', 'reach'])
+  })
+
+  it('of a group waits for the devices of that group alone, and below 100 percent for the clock', async () => {
+    const { world, key, fleet } = await startFleet(2)
+    const group = { org_id: 'acme', name: 'lab' }
+    const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
+    await world.request('POST', `/api/v1/device-groups/${id}/devices/d1`, { key })
+    const part = await created(world, key, { rollout_percentage: 99, target_percentage: 99 })
+    const lab = await created(world, key, { rollout_percentage: 100, group: 'lab' })
+    await report(world, fleet[1]!, lab, 'active')
+    for (const device of fleet) await report(world, device, part, 'active')
+    expect(await get(world, key, lab)).toMatchObject({ status: 'completed' })
+    expect(await get(world, key, part)).toMatchObject({ status: 'active' })
+  })
+
+  it('survives a restart of the service', async () => {
+    const { world, key, fleet } = await startFleet(1, ['2.0.0'], { durable: true })
+    const rollout = await created(world, key, { rollout_percentage: 100 })
+    await world.restart()
+    expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
+    await world.advance(3600)
+    expect(await get(world, key, rollout)).toMatchObject({ status: 'completed' })
+  })
+})

@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
+import { PercentageBody, ReasonBody, Rollout, RolloutParams } from './rollouts.schema.ts'
+import type { RolloutsService } from './rollouts.service.ts'
+
+type Steered = Awaited<ReturnType<RolloutsService['steer']>>
+
+const SUMMARIES = {
+  start: 'Ours: start a rollout that was created pending',
+  pause: 'Ours: let it reach no more devices for now; those it has reached keep the version',
+  resume: 'Ours: go on; health counts anew from here',
+  advance: 'Ours: take the next step now',
+  rollback: 'Ours: give every device what it got before',
+} as const
+
+/** What operators do to a rollout. Each answers with the rollout as it is then, or 409 when it cannot be done. */
+export const steeringRoutes = (
+  app: App,
+  rollouts: RolloutsService,
+  present: (steered: Steered) => Promise<Static<typeof Rollout>>,
+): void => {
+  const beforeInvalid = async (request: FastifyRequest): Promise<void> => {
+    const { model_id, rollout_id } = request.params as { model_id: string; rollout_id: string }
+    await rollouts.get(callerOf(request), model_id, rollout_id)
+  }
+  const config = {
+    access: 'models:write',
+    errors: ['not_found', 'conflict'],
+    beforeInvalid,
+  } as const satisfies RouteConfig
+
+  for (const event of ['start', 'pause', 'resume', 'advance', 'rollback'] as const) {
+    app.post(
+      `/api/v1/models/:model_id/rollouts/:rollout_id/${event}`,
+      {
+        schema: {
+          operationId: `${event}Rollout`,
+          summary: SUMMARIES[event],
+          tags: ['rollouts'],
+          params: RolloutParams,
+          body: optionalBody(ReasonBody),
+          response: { 200: Rollout },
+        },
+        config,
+      },
+      async (request) => {
+        const { model_id, rollout_id } = request.params
+        const reason = request.body?.reason
+        return present(await rollouts.steer(callerOf(request), model_id, rollout_id, event, { reason }))
+      },
+    )
+  }
+
+  app.put(
+    '/api/v1/models/:model_id/rollouts/:rollout_id/percentage',
+    {
+      schema: {
+        operationId: 'setRolloutPercentage',
+        summary: 'Ours: set how much of the fleet it reaches; lowering it takes devices out again',
+        tags: ['rollouts'],
+        params: RolloutParams,
+        body: PercentageBody,
+        response: { 200: Rollout },
+      },
+      config,
+    },
+    async (request) => {
+      const { model_id, rollout_id } = request.params
+      const { percentage } = request.body
+      return present(await rollouts.steer(callerOf(request), model_id, rollout_id, 'set_percentage', { percentage }))
+    },
+  )
+}

@@ -1,0 +1,92 @@
+import { callerOf } from '../../platform/http/access.ts'
+import type { App } from '../../platform/http/app.ts'
+import type { RouteConfig } from '../../platform/http/route-config.ts'
+import {
+  CreateFederationBody,
+  Federation,
+  FederationList,
+  FederationParams,
+  ListFederationsQuery,
+} from './federations.schema.ts'
+import type { FederationsService, ListedFederation } from './federations.service.ts'
+import { membersRoutes } from './members.routes.ts'
+import { privacyRoutes } from './privacy.routes.ts'
+import type { PrivacyService } from './privacy.service.ts'
+import { sharedModelsRoutes } from './shared-models.routes.ts'
+
+export const federationsRoutes = (app: App, federations: FederationsService, privacy: PrivacyService): void => {
+  app.post(
+    '/api/v1/federations',
+    {
+      schema: {
+        operationId: 'createFederation',
+        summary: 'Found a federation; the organisation named owns it',
+        tags: ['federations'],
+        body: CreateFederationBody,
+        response: { 201: Federation },
+      },
+      config: { access: 'training:write', errors: ['conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { name, org_id, description } = request.body
+      const wanted = { name, orgId: org_id, description: description ?? '' }
+      return reply.code(201).send(present(await federations.create(callerOf(request), wanted)))
+    },
+  )
+
+  app.get(
+    '/api/v1/federations',
+    {
+      schema: {
+        operationId: 'listFederations',
+        summary: 'List federations, newest first',
+        tags: ['federations'],
+        querystring: ListFederationsQuery,
+        response: { 200: FederationList },
+      },
+      config: { access: 'training:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { org_id, name, limit, offset } = request.query
+      const found = await federations.list(callerOf(request), { orgId: org_id, name }, { limit, offset })
+      return { federations: found.federations.map(present), total: found.total, limit, offset }
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id',
+    {
+      schema: {
+        operationId: 'getFederation',
+        summary: 'One federation; its members and those invited may see it',
+        tags: ['federations'],
+        params: FederationParams,
+        response: { 200: Federation },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await federations.get(callerOf(request), request.params.federation_id)),
+  )
+
+  /** What does not exist is 404 before anything else; then ownership, where a route needs it. */
+  const visible: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
+    await federations.get(callerOf(request), (request.params as { federation_id: string }).federation_id)
+  }
+  const owned: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
+    await federations.getAsOwner(callerOf(request), (request.params as { federation_id: string }).federation_id)
+  }
+  membersRoutes(app, federations, { visible, owned })
+  sharedModelsRoutes(app, federations, { visible, owned })
+  privacyRoutes(app, privacy, { visible, owned })
+}
+
+const present = ({ federation, membership }: ListedFederation) => ({
+  id: federation.id,
+  name: federation.name,
+  description: federation.description,
+  org_id: federation.orgId,
+  status: federation.status,
+  member_count: federation.memberCount,
+  created_at: federation.createdAt.toISOString(),
+  membership,
+})

@@ -1,0 +1,166 @@
+import { ServiceError } from '../../domain/errors.ts'
+import { type PrivacyLoss, privacyLoss } from '../../domain/privacy/accountant.ts'
+import { grouped, type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
+import type { Database, Executor } from '../../platform/db/open.ts'
+import type { Accounting, Asker } from './accounting/accounting.ts'
+import type { LedgerStore } from './ledger.store.ts'
+
+/** Steps that fit a federation's budget, on top of all that was booked at this revision of its ledger. */
+export interface Quote extends NoisySteps {
+  readonly federationId: string
+  readonly revision: number
+}
+
+/** What a reservation is for. */
+export interface Booked {
+  readonly roundId: string
+  readonly jobId: string | null
+  readonly clipNorm: number | null
+}
+
+/** The federation's budget does not allow it. */
+export class BudgetRefused extends ServiceError {
+  override readonly name = 'BudgetRefused'
+}
+
+/** Something else was booked since the quote was made: it may not fit any more. */
+export class LedgerMoved extends ServiceError {
+  override readonly name = 'LedgerMoved'
+}
+
+/** Of those that book at once one is always first: this many others are waited for. */
+const MAX_ATTEMPTS = 20
+
+/**
+ * The privacy ledger: rounds reserve what they will cost before they start, and it is spent however they end.
+ * What a round costs is computed before its transaction, which only compares revisions: nothing booked in between goes
+ * unnoticed, and no lock is held while anything is computed.
+ */
+export const createLedger = (parts: {
+  readonly database: Database
+  readonly store: LedgerStore
+  readonly accounting: Pick<Accounting, 'ask'>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, accounting, now, newId } = parts
+
+  /** What `more` rounds on top of the `spent` ones cost together; with `enough`, whether that fits is all that is told. */
+  const lossOf = (
+    asker: Asker,
+    { spent, more = [] }: { readonly spent: readonly NoisySteps[]; readonly more?: readonly NoisySteps[] },
+    delta: number,
+    enough: number | null = null,
+  ): Promise<PrivacyLoss> => {
+    requireDelta(delta)
+    for (const steps of more) requireNoisySteps(steps)
+    if (spent.length + more.length === 0) return Promise.resolve(privacyLoss([], delta))
+    return accounting.ask<'loss'>(asker, { kind: 'loss', spent: grouped(spent), more: grouped(more), delta, enough })
+  }
+
+  /** Throws conflict, with the numbers, where the steps on top of what is spent and reserved would exceed the budget. */
+  const quote = async (asker: Asker, federationId: string, more: NoisySteps): Promise<Quote> => {
+    const { noiseMultiplier, sampleRate, steps } = more
+    // The budget first: what is booked after it has been read makes another revision of it.
+    const budget = await store.budget(database.sql, federationId)
+    if (budget === null) throw noBudget(federationId)
+    const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
+    const after = await lossOf(asker, { spent: committed, more: [more] }, budget.delta, budget.epsilon)
+    if (after.epsilon <= budget.epsilon) {
+      return { noiseMultiplier, sampleRate, steps, federationId, revision: budget.revision }
+    }
+    const before = await lossOf(asker, { spent: committed }, budget.delta)
+    throw new BudgetRefused(
+      'conflict',
+      `The privacy budget does not allow this: epsilon ${show(before.epsilon)} of ${show(budget.epsilon)} is spent or ` +
+        `reserved, and with it would be ${show(after.epsilon)} (delta ${budget.delta}, by ${after.accountant.toUpperCase()} ` +
+        'accounting). Use more noise, sample fewer devices, run fewer rounds, or raise the budget.',
+    )
+  }
+
+  return {
+    lossOf,
+    quote,
+
+    /** The least noise with which so many steps fit an epsilon; null when none is enough. */
+    noiseFor: (
+      asker: Asker,
+      wanted: {
+        readonly epsilon: number
+        readonly delta: number
+        readonly sampleRate: number
+        readonly steps: number
+        readonly spent?: readonly NoisySteps[]
+      },
+    ): Promise<number | null> => {
+      const { epsilon, delta, sampleRate, steps, spent = [] } = wanted
+      requireDelta(delta)
+      requireNoisySteps({ noiseMultiplier: 1, sampleRate, steps })
+      return accounting.ask<'noise'>(asker, { kind: 'noise', spent: grouped(spent), epsilon, delta, sampleRate, steps })
+    },
+
+    /** How many more such rounds fit an epsilon. */
+    roundsLeft: (
+      asker: Asker,
+      wanted: {
+        readonly epsilon: number
+        readonly delta: number
+        readonly round: NoisySteps
+        readonly spent: readonly NoisySteps[]
+      },
+    ): Promise<number> => {
+      const { epsilon, delta, round, spent } = wanted
+      requireDelta(delta)
+      requireNoisySteps(round)
+      return accounting.ask<'rounds'>(asker, { kind: 'rounds', spent: grouped(spent), epsilon, delta, round })
+    },
+
+    /**
+     * Books what was quoted, in the transaction that starts the round.
+     * @throws LedgerMoved when something else was booked since the quote: make another one and try again
+     */
+    async reserve(tx: Executor, { federationId, revision, ...steps }: Quote, booked: Booked): Promise<void> {
+      if (!(await store.advance(tx, federationId, revision))) {
+        throw new LedgerMoved(
+          'conflict',
+          'Other private rounds of this federation started at the same moment. Try again.',
+        )
+      }
+      await store.insert(tx, { ...steps, ...booked, federationId, id: newId(), reservedAt: now() })
+    },
+
+    /**
+     * Runs `work`, a transaction that reserves what it is given, and runs it again with a new quote where something else
+     * was booked in between. Throws conflict, with the numbers, when the budget does not allow it.
+     */
+    async withQuote<T>(
+      asker: Asker,
+      federationId: string,
+      more: NoisySteps,
+      work: (quote: Quote) => Promise<T>,
+    ): Promise<T> {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await work(await quote(asker, federationId, more))
+        } catch (error) {
+          if (!(error instanceof LedgerMoved) || attempt === MAX_ATTEMPTS) throw error
+        }
+      }
+    },
+
+    /** The round has ended, in whatever way: what it reserved is spent. Does nothing for a round that reserved nothing. */
+    settle: (tx: Executor, roundId: string): Promise<void> => store.settle(tx, roundId, now()),
+  }
+}
+
+const noBudget = (federationId: string) =>
+  new BudgetRefused(
+    'conflict',
+    `Federation ${federationId} has no privacy budget, so no private round can be booked. Set one first: ` +
+      `PUT /api/v1/federations/${federationId}/privacy/budget.`,
+  )
+
+/** Six digits: enough to see which side of the budget a round is on. */
+const show = (epsilon: number): string => String(Number(epsilon.toPrecision(6)))
+
+export type Ledger = ReturnType<typeof createLedger>

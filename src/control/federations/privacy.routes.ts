@@ -1,0 +1,235 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../../platform/http/access.ts'
+import type { App } from '../../platform/http/app.ts'
+import { hangUpOn } from '../../platform/http/hang-up.ts'
+import type { RouteConfig } from '../../platform/http/route-config.ts'
+import { FederationParams } from './federations.schema.ts'
+import type { Checks } from './members.routes.ts'
+import {
+  BudgetBody,
+  Estimate,
+  EstimateQuery,
+  HistoryQuery,
+  NoiseAnswer,
+  NoiseQuery,
+  PrivacyBudget,
+  PrivacyHistory,
+  RoundsLeft,
+  RoundsLeftQuery,
+} from './privacy.schema.ts'
+import type { BudgetState, HistoryEntry, PrivacyService } from './privacy.service.ts'
+
+export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owned }: Checks): void => {
+  const reads = { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy',
+    {
+      schema: {
+        operationId: 'getPrivacyBudget',
+        summary: 'The privacy budget, and what of it is spent',
+        tags: ['privacy'],
+        params: FederationParams,
+        response: { 200: PrivacyBudget },
+      },
+      config: reads,
+    },
+    async (request, reply) => present(await privacy.state(askingCaller(request, reply), request.params.federation_id)),
+  )
+
+  app.put(
+    '/api/v1/federations/:federation_id/privacy/budget',
+    {
+      schema: {
+        operationId: 'setPrivacyBudget',
+        summary: 'Set the budget; only the owner may',
+        tags: ['privacy'],
+        params: FederationParams,
+        body: BudgetBody,
+        response: { 200: PrivacyBudget },
+      },
+      config: { access: 'training:write', errors: ['not_found'], beforeInvalid: owned } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { total_epsilon_budget, total_delta_budget } = request.body
+      const budget = { epsilon: total_epsilon_budget, delta: total_delta_budget ?? 1e-5 }
+      return present(await privacy.setBudget(askingCaller(request, reply), request.params.federation_id, budget))
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/estimate',
+    {
+      schema: {
+        operationId: 'estimatePrivacyCost',
+        summary: 'What a round would cost; records nothing',
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: EstimateQuery,
+        response: { 200: Estimate },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const { target_delta } = request.query
+      const found = await privacy.estimate(
+        askingCaller(request, reply),
+        federation_id,
+        stepsOf(request.query),
+        target_delta,
+      )
+      return {
+        current_epsilon: finite(found.currentEpsilon),
+        projected_epsilon: finite(found.projectedEpsilon),
+        round_epsilon_cost: finite(found.projectedEpsilon - found.currentEpsilon),
+        would_exceed_budget: found.wouldExceed,
+        budget_epsilon: found.budgetEpsilon,
+        target_delta: found.delta,
+        accountant: found.accountant,
+        projected_epsilon_rdp: finite(found.rdp),
+        projected_epsilon_pld: found.pld === null ? null : finite(found.pld),
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/history',
+    {
+      schema: {
+        operationId: 'listPrivacyHistory',
+        summary: 'Every private round, in the order in which it was spent; rounds in progress last',
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: HistoryQuery,
+        response: { 200: PrivacyHistory },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { limit, offset } = request.query
+      const { federation_id } = request.params
+      const found = await privacy.history(askingCaller(request, reply), federation_id, { limit, offset })
+      return {
+        federation_id,
+        history: found.entries.map(presentEntry),
+        target_delta: found.delta,
+        total: found.total,
+        limit,
+        offset,
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/noise-for-epsilon',
+    {
+      schema: {
+        operationId: 'noiseForEpsilon',
+        summary: 'Ours: the least noise with which so many steps still fit an epsilon',
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: NoiseQuery,
+        response: { 200: NoiseAnswer },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const { sample_rate, num_steps, target_epsilon, target_delta } = request.query
+      const found = await privacy.noiseFor(askingCaller(request, reply), federation_id, {
+        sampleRate: sample_rate,
+        steps: num_steps,
+        epsilon: target_epsilon,
+        delta: target_delta,
+      })
+      return {
+        federation_id,
+        noise_multiplier: found.noiseMultiplier,
+        target_epsilon: found.epsilon,
+        target_delta: found.delta,
+        sample_rate,
+        num_steps,
+        current_epsilon: finite(found.currentEpsilon),
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/rounds-left',
+    {
+      schema: {
+        operationId: 'privateRoundsLeft',
+        summary: 'Ours: how many more such rounds fit the budget',
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: RoundsLeftQuery,
+        response: { 200: RoundsLeft },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const { target_delta } = request.query
+      const found = await privacy.roundsLeft(
+        askingCaller(request, reply),
+        federation_id,
+        stepsOf(request.query),
+        target_delta,
+      )
+      return {
+        federation_id,
+        rounds_left: found.rounds,
+        budget_epsilon: found.epsilon,
+        target_delta: found.delta,
+        current_epsilon: finite(found.currentEpsilon),
+      }
+    },
+  )
+}
+
+/** The caller, until nobody waits for the answer any more. */
+const askingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
+  ...callerOf(request),
+  signal: hangUpOn(reply.raw),
+})
+
+const stepsOf = (query: { noise_multiplier: number; sample_rate: number; num_steps: number }) => ({
+  noiseMultiplier: query.noise_multiplier,
+  sampleRate: query.sample_rate,
+  steps: query.num_steps,
+})
+
+/** JSON has no infinity. */
+const finite = (epsilon: number): number => Math.min(epsilon, Number.MAX_VALUE)
+
+const present = (state: BudgetState) => {
+  const total = state.budget?.epsilon ?? 0
+  return {
+    federation_id: state.federationId,
+    total_epsilon_budget: total,
+    total_delta_budget: state.delta,
+    current_epsilon_spent: finite(state.epsilonSpent),
+    epsilon_remaining: Math.max(0, total - state.epsilonSpent),
+    is_exhausted: state.budget !== null && state.epsilonSpent >= total,
+    rounds_tracked: state.roundsTracked,
+    is_set: state.budget !== null,
+    epsilon_committed: finite(state.epsilonCommitted),
+    accountant: state.accountant,
+  }
+}
+
+const presentEntry = (entry: HistoryEntry) => ({
+  round_id: entry.roundId,
+  job_id: entry.jobId,
+  status: entry.status as 'reserved' | 'settled',
+  noise_multiplier: entry.noiseMultiplier,
+  sample_rate: entry.sampleRate,
+  num_steps: entry.steps,
+  clip_norm: entry.clipNorm,
+  epsilon_cost: entry.epsilonCost,
+  cumulative_epsilon: entry.epsilonAfter,
+  accountant: entry.accountant,
+  reserved_at: entry.reservedAt.toISOString(),
+  settled_at: entry.settledAt?.toISOString() ?? null,
+})

@@ -1,0 +1,101 @@
+import { Type } from 'typebox'
+import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../platform/http/wire.schema.ts'
+
+const Accountant = OneOf(['rdp', 'pld'], {
+  description: 'Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution',
+})
+const Delta = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
+const Epsilon = Type.Number({ minimum: 0 })
+
+const round = {
+  noise_multiplier: Type.Number({
+    exclusiveMinimum: 0,
+    description: 'Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6',
+  }),
+  sample_rate: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1,
+    description: 'The part of all devices that takes part; below 1e-9 it counts as 1e-9',
+  }),
+  num_steps: Type.Integer({ minimum: 1, maximum: 1e9, default: 1 }),
+}
+const target_delta = Type.Optional(Type.Number({ ...Delta, description: "The budget's when absent" }))
+
+export const BudgetBody = Type.Object({
+  total_epsilon_budget: Type.Number({ exclusiveMinimum: 0 }),
+  total_delta_budget: Type.Optional(Type.Number({ ...Delta, default: 1e-5 })),
+})
+
+export const PrivacyBudget = Type.Object({
+  federation_id: Uuid,
+  total_epsilon_budget: Type.Number({ minimum: 0, description: '0 until one is set' }),
+  total_delta_budget: Delta,
+  current_epsilon_spent: Epsilon,
+  epsilon_remaining: Epsilon,
+  is_exhausted: Type.Boolean(),
+  rounds_tracked: Count,
+  is_set: Type.Boolean({ description: 'Ours: whether the owner has set a budget; private rounds need one' }),
+  epsilon_committed: Type.Number({ minimum: 0, description: 'Ours: spent, and reserved by rounds in progress' }),
+  accountant: Accountant,
+})
+
+export const EstimateQuery = Type.Object({ ...round, target_delta })
+export const Estimate = Type.Object({
+  current_epsilon: Type.Number({ minimum: 0, description: 'Spent, and reserved by rounds in progress' }),
+  projected_epsilon: Epsilon,
+  round_epsilon_cost: Type.Number({ minimum: 0, description: 'What it adds: composed, less than it costs alone' }),
+  would_exceed_budget: Type.Boolean(),
+  budget_epsilon: Epsilon,
+  target_delta: Delta,
+  accountant: Accountant,
+  projected_epsilon_rdp: Epsilon,
+  projected_epsilon_pld: Nullable(Epsilon),
+})
+
+export const HistoryQuery = Type.Object(Page({ max: 200, default: 100 }))
+export const PrivacyHistory = Type.Object({
+  federation_id: Uuid,
+  history: Type.Array(
+    Type.Object({
+      round_id: Uuid,
+      job_id: Nullable(Uuid),
+      status: OneOf(['reserved', 'settled']),
+      noise_multiplier: Type.Number(),
+      sample_rate: Type.Number(),
+      num_steps: Type.Integer(),
+      clip_norm: Nullable(Type.Number()),
+      epsilon_cost: Nullable(Type.Number({ description: 'What it added; null while it is only reserved' })),
+      cumulative_epsilon: Nullable(Epsilon),
+      accountant: Nullable(Accountant),
+      reserved_at: Timestamp,
+      settled_at: Nullable(Timestamp),
+    }),
+  ),
+  target_delta: Delta,
+  ...Envelope,
+})
+
+export const NoiseQuery = Type.Object({
+  sample_rate: round.sample_rate,
+  num_steps: round.num_steps,
+  target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "The budget's when absent" })),
+  target_delta,
+})
+export const NoiseAnswer = Type.Object({
+  federation_id: Uuid,
+  noise_multiplier: Nullable(Type.Number({ description: 'Null when no noise is enough' })),
+  target_epsilon: Epsilon,
+  target_delta: Delta,
+  sample_rate: Type.Number(),
+  num_steps: Type.Integer(),
+  current_epsilon: Epsilon,
+})
+
+export const RoundsLeftQuery = Type.Object({ ...round, target_delta })
+export const RoundsLeft = Type.Object({
+  federation_id: Uuid,
+  rounds_left: Count,
+  budget_epsilon: Epsilon,
+  target_delta: Delta,
+  current_epsilon: Epsilon,
+})

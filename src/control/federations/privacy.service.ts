@@ -1,0 +1,192 @@
+import type { Caller } from '../../domain/access.ts'
+import type { Accountant } from '../../domain/privacy/accountant.ts'
+import { type NoisySteps, requireDelta } from '../../domain/privacy/mechanism.ts'
+import type { Database } from '../../platform/db/open.ts'
+import type { Asker } from './accounting/accounting.ts'
+import type { FederationsService } from './federations.service.ts'
+import type { Ledger } from './ledger.service.ts'
+import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
+
+/** What a budget without an owner's decision amounts to: nothing can be spent. */
+const NO_BUDGET: Budget = { epsilon: 0, delta: 1e-5 }
+
+export interface BudgetState {
+  readonly federationId: string
+  /** Null until the owner has set one. */
+  readonly budget: Budget | null
+  readonly delta: number
+  readonly epsilonSpent: number
+  /** What would be spent if every round in progress ended well. */
+  readonly epsilonCommitted: number
+  readonly accountant: Accountant
+  readonly roundsTracked: number
+}
+
+export interface Estimate {
+  readonly currentEpsilon: number
+  readonly projectedEpsilon: number
+  readonly budgetEpsilon: number
+  readonly wouldExceed: boolean
+  readonly delta: number
+  readonly accountant: Accountant
+  readonly rdp: number
+  readonly pld: number | null
+}
+
+export interface HistoryEntry extends LedgerEntry {
+  /** What it added to the total; null while it is only reserved. */
+  readonly epsilonCost: number | null
+}
+
+/** A caller; the signal withdraws what is being computed for it. */
+type AskingCaller = Caller & Asker
+
+/** Questions about a federation's privacy budget. Only `setBudget` changes anything. */
+export const createPrivacyService = (parts: {
+  readonly database: Database
+  readonly store: LedgerStore
+  readonly ledger: Ledger
+  readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
+  readonly now: () => Date
+}) => {
+  const { database, store, ledger, federations, now } = parts
+
+  /** What is spent or reserved, and the budget it is held against. */
+  const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
+    const federation = await federations.getAsMember(caller, federationId)
+    const budget = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET
+    const delta = wantedDelta ?? budget.delta
+    requireDelta(delta)
+    const committed = await store.steps(database.sql, federation.id, ['settled', 'reserved'])
+    return { federation, budget, delta, committed }
+  }
+
+  const stateOf = async (asker: Asker, federationId: string): Promise<BudgetState> => {
+    const budget = await store.budget(database.sql, federationId)
+    const { delta } = budget ?? NO_BUDGET
+    const settled = await store.steps(database.sql, federationId, ['settled'])
+    const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
+    const spent = await ledger.lossOf(asker, { spent: settled }, delta)
+    return {
+      federationId,
+      budget,
+      delta,
+      epsilonSpent: spent.epsilon,
+      // Two bounds, each of them within a thousandth: the one of more may come out a little below the other.
+      epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf(asker, { spent: committed }, delta)).epsilon),
+      accountant: spent.accountant,
+      roundsTracked: await store.count(database.sql, federationId, 'settled'),
+    }
+  }
+
+  /** Computes what was never asked for, entry by entry, and keeps it. */
+  const withCosts = async (
+    asker: Asker,
+    federationId: string,
+    entries: readonly LedgerEntry[],
+    { delta, offset }: { readonly delta: number; readonly offset: number },
+  ): Promise<HistoryEntry[]> => {
+    const before = async (count: number) => store.firstSteps(database.sql, federationId, count)
+    let previous = (await ledger.lossOf(asker, { spent: await before(offset) }, delta)).epsilon
+    const priced: HistoryEntry[] = []
+    for (const [at, entry] of entries.entries()) {
+      if (entry.status !== 'settled') {
+        priced.push({ ...entry, epsilonCost: null })
+        continue
+      }
+      let { epsilonAfter, accountant } = entry
+      if (epsilonAfter === null) {
+        const loss = await ledger.lossOf(asker, { spent: await before(offset + at + 1) }, delta)
+        epsilonAfter = Math.max(previous, loss.epsilon)
+        accountant = loss.accountant
+        await store.keepCost(database.sql, entry, { epsilon: epsilonAfter, accountant, delta })
+      }
+      priced.push({ ...entry, epsilonAfter, accountant, epsilonCost: Math.max(0, epsilonAfter - previous) })
+      previous = epsilonAfter
+    }
+    return priced
+  }
+
+  return {
+    async state(caller: AskingCaller, federationId: string): Promise<BudgetState> {
+      return stateOf(caller, (await federations.getAsMember(caller, federationId)).id)
+    },
+
+    /** May be below what is spent: then nothing more can be. What rounds cost is computed anew for another delta. */
+    async setBudget(caller: AskingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
+      const federation = await federations.getAsOwner(caller, federationId)
+      requireDelta(budget.delta)
+      await database.transaction(async (tx) => {
+        const before = await store.lockBudget(tx, federation.id)
+        await store.setBudget(tx, federation.id, budget, now())
+        if (before !== null && before.delta !== budget.delta) await store.forgetCosts(tx, federation.id)
+      })
+      return stateOf(caller, federation.id)
+    },
+
+    /** What a round would cost on top of what is spent and reserved. */
+    async estimate(
+      caller: AskingCaller,
+      federationId: string,
+      round: NoisySteps,
+      wantedDelta: number | undefined,
+    ): Promise<Estimate> {
+      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
+      const current = await ledger.lossOf(caller, { spent: committed }, delta)
+      const projected = await ledger.lossOf(caller, { spent: committed, more: [round] }, delta)
+      return {
+        currentEpsilon: current.epsilon,
+        projectedEpsilon: Math.max(current.epsilon, projected.epsilon),
+        budgetEpsilon: budget.epsilon,
+        wouldExceed: projected.epsilon > budget.epsilon,
+        delta,
+        accountant: projected.accountant,
+        rdp: projected.rdp,
+        pld: projected.pld,
+      }
+    },
+
+    async history(caller: AskingCaller, federationId: string, page: { limit: number; offset: number }) {
+      const { federation, delta } = await standing(caller, federationId)
+      const { entries, total } = await store.history(database.sql, federation.id, page)
+      return { entries: await withCosts(caller, federation.id, entries, { delta, offset: page.offset }), total, delta }
+    },
+
+    /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. */
+    async noiseFor(
+      caller: AskingCaller,
+      federationId: string,
+      wanted: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
+    ) {
+      const { budget, delta, committed } = await standing(caller, federationId, wanted.delta)
+      const epsilon = wanted.epsilon ?? budget.epsilon
+      const noiseMultiplier = await ledger.noiseFor(caller, {
+        epsilon,
+        delta,
+        sampleRate: wanted.sampleRate,
+        steps: wanted.steps,
+        spent: committed,
+      })
+      return {
+        noiseMultiplier,
+        epsilon,
+        delta,
+        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
+      }
+    },
+
+    /** How many more such rounds fit the budget. */
+    async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
+      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
+      const rounds = await ledger.roundsLeft(caller, { epsilon: budget.epsilon, delta, round, spent: committed })
+      return {
+        rounds,
+        epsilon: budget.epsilon,
+        delta,
+        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
+      }
+    },
+  }
+}
+
+export type PrivacyService = ReturnType<typeof createPrivacyService>

@@ -1,0 +1,89 @@
+import { callerOf } from '../../platform/http/access.ts'
+import type { App } from '../../platform/http/app.ts'
+import type { RouteConfig } from '../../platform/http/route-config.ts'
+import {
+  FederationParams,
+  PageQuery,
+  ShareBody,
+  SharedModel as SharedModelBody,
+  SharedModelList,
+  SharedModelParams,
+  Unshared,
+} from './federations.schema.ts'
+import type { FederationsService, SharedModel } from './federations.service.ts'
+import type { Checks } from './members.routes.ts'
+
+export const sharedModelsRoutes = (app: App, federations: FederationsService, { visible, owned }: Checks): void => {
+  app.post(
+    '/api/v1/federations/:federation_id/models',
+    {
+      schema: {
+        operationId: 'shareModel',
+        summary: 'Let all active members read a model; only the owner may share',
+        tags: ['federations'],
+        params: FederationParams,
+        body: ShareBody,
+        response: { 201: SharedModelBody },
+      },
+      config: { access: 'training:write', errors: ['not_found'], beforeInvalid: owned } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const shared = await federations.share(callerOf(request), federation_id, request.body.model_id)
+      return reply.code(201).send(present(federation_id, shared))
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/models',
+    {
+      schema: {
+        operationId: 'listSharedModels',
+        summary: 'Models that members may read, the latest shared first',
+        tags: ['federations'],
+        params: FederationParams,
+        querystring: PageQuery,
+        response: { 200: SharedModelList },
+      },
+      config: { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const { federation_id } = request.params
+      const found = await federations.sharedModels(callerOf(request), federation_id, { limit, offset })
+      return { models: found.models.map((one) => present(federation_id, one)), total: found.total, limit, offset }
+    },
+  )
+
+  app.delete(
+    '/api/v1/federations/:federation_id/models/:model_id',
+    {
+      schema: {
+        operationId: 'unshareModel',
+        summary: 'Ours: share a model no longer, by its id',
+        tags: ['federations'],
+        params: SharedModelParams,
+        response: { 200: Unshared },
+      },
+      config: { access: 'training:write', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { federation_id, model_id } = request.params
+      const { name } = await federations.unshare(callerOf(request), federation_id, model_id)
+      return { federation_id, model_id, message: `Members of '${name}' may read the model no longer.` }
+    },
+  )
+}
+
+const present = (federationId: string, model: SharedModel) => ({
+  federation_id: federationId,
+  model_id: model.modelId,
+  org_id: model.orgId,
+  name: model.name,
+  framework: model.framework,
+  description: model.description,
+  accuracy: model.accuracy,
+  loss: model.loss,
+  latest_version: model.versionCount === 0 ? null : model.versionCount,
+  shared_at: model.sharedAt.toISOString(),
+})

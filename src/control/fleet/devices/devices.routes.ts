@@ -1,0 +1,112 @@
+import { type DeviceStatus, statusAt } from '../../../domain/device.ts'
+import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
+import { callerOf, optionalCallerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { Device, DeviceList, DeviceParams, ListQuery, OrgQuery, RegisterBody, Registration } from './devices.schema.ts'
+import type { DevicesService, StoredDevice } from './devices.service.ts'
+
+export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date): void => {
+  app.post(
+    '/api/v1/devices/register',
+    {
+      schema: {
+        operationId: 'registerDevice',
+        summary: 'Register a device; its API key is in this answer and nowhere else',
+        tags: ['devices'],
+        body: RegisterBody,
+        response: { 201: Registration },
+      },
+      config: {
+        access: 'public',
+        rateLimit: false,
+        errors: ['bad_request', 'unauthorized', 'forbidden', 'conflict'],
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { device_id, platform, org_id, trains } = request.body
+      const { values: capabilities, outside } = reportedValues(request.body.capabilities ?? {})
+      if (outside.length > 0) warn(request, outsideWarning('capabilities', outside))
+      const { device, token } = await devices.register(await optionalCallerOf(request), {
+        deviceId: device_id,
+        platform: platform ?? 'unknown',
+        capabilities,
+        orgId: org_id,
+        trains: trains ?? true,
+      })
+      return reply.code(201).send({
+        id: device.id,
+        device_id: device.deviceId,
+        api_key: token,
+        platform: device.platform,
+        status: statusOf(device),
+        created_at: device.createdAt.toISOString(),
+      })
+    },
+  )
+
+  app.get(
+    '/api/v1/devices',
+    {
+      schema: {
+        operationId: 'listDevices',
+        summary: 'List the devices of an organisation, oldest first',
+        tags: ['devices'],
+        querystring: ListQuery,
+        response: { 200: DeviceList },
+      },
+      config: { access: 'devices:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { org_id, platform, status, limit, offset } = request.query
+      const found = await devices.list(callerOf(request), { orgId: org_id, platform, status }, { limit, offset })
+      return {
+        devices: found.devices.map((device) => ({
+          id: device.id,
+          device_identifier: device.deviceId,
+          org_id: device.orgId ?? org_id,
+          platform: device.platform,
+          status: statusOf(device),
+          last_seen_at: device.lastHeartbeat.toISOString(),
+        })),
+        total: found.total,
+        limit,
+        offset,
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/devices/:device_id',
+    {
+      schema: {
+        operationId: 'getDevice',
+        summary: 'One device, by its user-chosen id',
+        tags: ['devices'],
+        params: DeviceParams,
+        querystring: OrgQuery,
+        response: { 200: Device },
+      },
+      config: { access: 'devices:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) =>
+      present(await devices.get(callerOf(request), request.params.device_id, { orgId: request.query.org_id })),
+  )
+
+  const statusOf = (device: StoredDevice): DeviceStatus => statusAt(device, now())
+
+  const present = (device: StoredDevice) => ({
+    id: device.id,
+    device_id: device.deviceId,
+    org_id: device.orgId,
+    platform: device.platform,
+    capabilities: device.capabilities,
+    trains: device.trains,
+    status: statusOf(device),
+    metrics: device.metrics,
+    last_heartbeat: device.lastHeartbeat.toISOString(),
+    created_at: device.createdAt.toISOString(),
+    updated_at: device.updatedAt.toISOString(),
+  })
+}

@@ -1,0 +1,148 @@
+import { type Caller, DEFAULT_ORG, type EnrollmentMode, holds, sees } from '../../../domain/access.ts'
+import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
+import { badRequest, conflict, forbidden, notFound, type ServiceError, unauthorized } from '../../../domain/errors.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
+import type { DevicesStore, StoredDevice } from './devices.store.ts'
+
+export type { StoredDevice } from './devices.store.ts'
+
+export const createDevicesService = (parts: {
+  readonly database: Database
+  readonly store: DevicesStore
+  readonly keys: KeysService
+  readonly enrollment: EnrollmentMode
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, keys, enrollment, now, newId } = parts
+
+  const insert = createBatcher<{ device: StoredDevice; key: StoredKey }, boolean>({
+    maxBatch: 500,
+    run: async (entries) => {
+      const sorted = [...entries].sort((a, b) => (a.device.deviceId < b.device.deviceId ? -1 : 1))
+      const inserted = await store.insertAll(database.sql, sorted)
+      return entries.map((entry) => inserted.has(entry.device.id))
+    },
+  })
+
+  const count = createBatcher<string | null, { total: number; active: number }>({
+    maxBatch: 10_000,
+    run: async (orgIds) => {
+      const since = activeSince(now())
+      const counted = new Map<string | null, { total: number; active: number }>()
+      for (const orgId of new Set(orgIds)) counted.set(orgId, await store.census(database.sql, orgId, since))
+      return orgIds.map((orgId) => counted.get(orgId)!)
+    },
+  })
+
+  /** The organization a new device joins: under token enrollment that of the key that lets it in, else `default`. */
+  const orgOfNewDevice = (caller: Caller | null, named: string | undefined): string | null => {
+    if (enrollment === 'open') return named ?? null
+    if (caller === null) {
+      throw unauthorized(
+        'This service enrolls devices by token: send a key with scope devices:write as Authorization: Bearer <key>.',
+      )
+    }
+    if (!holds(caller, 'devices:write')) throw forbidden('Registering a device needs the scope devices:write.')
+    if (named !== undefined && !sees(caller, named)) {
+      throw forbidden(`This key is bound to another organization than '${named}'.`)
+    }
+    return named ?? caller.orgId ?? DEFAULT_ORG
+  }
+
+  return {
+    async register(
+      caller: Caller | null,
+      wanted: {
+        readonly deviceId: string
+        readonly platform: Platform
+        readonly capabilities: Readonly<Record<string, unknown>>
+        readonly orgId: string | undefined
+        readonly trains: boolean
+      },
+    ): Promise<{ device: StoredDevice; token: string }> {
+      const orgId = orgOfNewDevice(caller, wanted.orgId)
+      const at = now()
+      const device: StoredDevice = {
+        id: newId(),
+        deviceId: wanted.deviceId,
+        orgId,
+        platform: wanted.platform,
+        capabilities: wanted.capabilities,
+        trains: wanted.trains,
+        reported: 'active',
+        metrics: null,
+        lastHeartbeat: at,
+        createdAt: at,
+        updatedAt: at,
+      }
+      const { key, token } = keys.mintForDevice({ id: device.id, name: device.deviceId, orgId })
+      if (!(await insert({ device, key }))) {
+        throw conflict(
+          `A device with device_id '${wanted.deviceId}' is registered already. Use its key, or choose another device_id.`,
+        )
+      }
+      return { device, token }
+    },
+
+    /**
+     * The device with this user-chosen id, in the organization `orgId` where one is named. Of several that an unbound key
+     * sees, its own is meant, else that of the organization `near`, else the one there without an organization.
+     * @throws not_found when there is none that the caller may see; conflict when it is not clear which one is meant
+     */
+    async get(
+      caller: Caller,
+      deviceId: string,
+      { orgId, near }: { readonly orgId?: string | undefined; readonly near?: string | null } = {},
+    ): Promise<StoredDevice> {
+      if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
+      const found = await store.findByName(database.sql, deviceId, caller.orgId ?? orgId ?? null)
+      const own = found.find(({ id }) => id === caller.deviceId)
+      if (own !== undefined) return own
+      const [device, ...others] = found
+      if (device === undefined) throw notFound('Device', deviceId)
+      if (others.length === 0) return device
+      const nearest = near
+        ? (found.find((one) => one.orgId === near) ?? found.find((one) => one.orgId === null))
+        : undefined
+      if (nearest === undefined) throw ambiguous(deviceId)
+      return nearest
+    },
+
+    /** The device that owns the caller's key; bad_request where the key belongs to none. */
+    async owner(caller: Caller): Promise<StoredDevice> {
+      const device = caller.deviceId === null ? null : await store.findById(database.sql, caller.deviceId)
+      if (device === null) throw badRequest('device_id is required: this key belongs to no device.')
+      return device
+    },
+
+    /** An unbound key also sees devices without an organisation, under whichever one it asks for. */
+    async list(
+      caller: Caller,
+      query: { orgId: string; platform: Platform | undefined; status: DeviceStatus | undefined },
+      page: { limit: number; offset: number },
+    ): Promise<{ devices: StoredDevice[]; total: number }> {
+      if (!sees(caller, query.orgId)) return { devices: [], total: 0 }
+      const filter = { ...query, withUnbound: caller.orgId === null, activeSince: activeSince(now()) }
+      const [devices, total] = await Promise.all([
+        store.list(database.sql, filter, page),
+        store.count(database.sql, filter),
+      ])
+      return { devices, total }
+    },
+
+    /** How many devices the caller's organisation has, and how many are active; concurrent calls share one count. */
+    census: (caller: Caller): Promise<{ total: number; active: number }> => count(caller.orgId),
+  }
+}
+
+/** For keys that see several devices of one name. */
+export const ambiguous = (deviceId: string): ServiceError =>
+  conflict(
+    `Several organizations have a device '${deviceId}'. Name the one that is meant with the query parameter org_id ` +
+      `('${DEFAULT_ORG}' also stands for devices without an organization), or use a key of that organization.`,
+  )
+
+export type DevicesService = ReturnType<typeof createDevicesService>

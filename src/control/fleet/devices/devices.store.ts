@@ -1,0 +1,149 @@
+import { type Selectable, sql } from 'kysely'
+import type { DeviceStatus, Platform } from '../../../domain/device.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { DeviceRow } from '../../../platform/db/rows.ts'
+import type { StoredKey } from '../../access/keys/keys.service.ts'
+
+export interface StoredDevice {
+  readonly id: string
+  readonly deviceId: string
+  readonly orgId: string | null
+  readonly platform: Platform
+  readonly capabilities: Readonly<Record<string, unknown>>
+  /** False: it runs models, and no round ever selects it. */
+  readonly trains: boolean
+  /** What the device last said of itself; whether it counts as active also depends on the time. */
+  readonly reported: DeviceStatus
+  readonly metrics: Readonly<Record<string, unknown>> | null
+  readonly lastHeartbeat: Date
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface DeviceFilter {
+  readonly orgId: string
+  /** False for keys bound to an organisation: they do not see devices without one. */
+  readonly withUnbound: boolean
+  readonly platform: Platform | undefined
+  readonly status: DeviceStatus | undefined
+  readonly activeSince: Date
+}
+
+/** Enough to say that a name is ambiguous, and to find the one that is meant. */
+const MAX_NAMESAKES = 1000
+
+export const createDevicesStore = () => ({
+  /**
+   * Devices and their keys in one statement, so that neither is ever seen without the other. Returns the internal ids
+   * that were inserted; a device_id that its organization has already is left out.
+   */
+  async insertAll(
+    db: Executor,
+    entries: readonly { readonly device: StoredDevice; readonly key: StoredKey }[],
+  ): Promise<Set<string>> {
+    const devices = entries.map((entry) => entry.device)
+    const keys = entries.map((entry) => entry.key)
+    const { rows } = await sql<{ id: string }>`
+      with wanted as (
+        select * from unnest(
+          ${devices.map((d) => d.id)}::uuid[], ${devices.map((d) => d.deviceId)}::text[],
+          ${devices.map((d) => d.orgId)}::text[], ${devices.map((d) => d.platform)}::text[],
+          ${devices.map((d) => JSON.stringify(d.capabilities))}::text[], ${devices.map((d) => d.createdAt)}::timestamptz[],
+          ${devices.map((d) => d.trains)}::boolean[], ${keys.map((k) => k.id)}::uuid[], ${keys.map((k) => k.prefix)}::text[], ${keys.map((k) => k.hash)}::text[]
+        ) as w (id, device_id, org_id, platform, capabilities, at, trains, key_id, prefix, hash)
+      ), added as (
+        insert into devices (id, device_id, org_id, platform, capabilities, trains, status, last_heartbeat, created_at,
+          updated_at)
+        select id, device_id, org_id, platform, capabilities::jsonb, trains, 'active', at, at, at from wanted
+        on conflict do nothing
+        returning id, org_id
+      ), keyed as (
+        insert into keys (id, name, prefix, hash, grants, org_id, device_id, created_at)
+        select key_id, device_id, prefix, hash, array['self'], w.org_id, w.id, at
+        from wanted w join added a on a.id = w.id
+      ), counted as (
+        insert into device_counts as c (org_id, devices)
+        select coalesce(org_id, ''), count(*) from added group by 1 order by 1
+        on conflict (org_id) do update set devices = c.devices + excluded.devices
+      )
+      select id from added`.execute(db)
+    return new Set(rows.map((row) => row.id))
+  },
+
+  /** Those of this name, in the organization or, where it is null, in any; devices without one count as `default`'s. */
+  async findByName(db: Executor, deviceId: string, orgId: string | null): Promise<StoredDevice[]> {
+    const { rows } = await sql<Selectable<DeviceRow>>`
+      select * from devices where device_id = ${deviceId}
+        ${orgId === null ? sql`` : sql`and coalesce(org_id, 'default') = ${orgId}`}
+      order by org_id nulls first limit ${MAX_NAMESAKES}`.execute(db)
+    return rows.map(fromRow)
+  },
+
+  async findById(db: Executor, id: string): Promise<StoredDevice | null> {
+    const row = await db.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Oldest first. Each organisation's part is read through its own index and merged: no scan of the fleet. */
+  async list(db: Executor, filter: DeviceFilter, page: { limit: number; offset: number }): Promise<StoredDevice[]> {
+    const part = (owner: ReturnType<typeof sql<boolean>>) => sql`
+      (select * from devices where ${owner} and ${matches(filter)}
+       order by created_at, id limit ${page.limit + page.offset})`
+    const own = part(sql<boolean>`org_id = ${filter.orgId}`)
+    const parts = filter.withUnbound ? sql`${own} union all ${part(sql<boolean>`org_id is null`)}` : own
+    const { rows } = await sql<Selectable<DeviceRow>>`
+      select * from (${parts}) as d order by created_at, id limit ${page.limit} offset ${page.offset}`.execute(db)
+    return rows.map(fromRow)
+  },
+
+  async count(db: Executor, filter: DeviceFilter): Promise<number> {
+    const orgs = filter.withUnbound ? [filter.orgId, ''] : [filter.orgId]
+    const { rows } =
+      filter.platform === undefined && filter.status === undefined
+        ? await sql<{ total: number }>`
+            select coalesce(sum(devices), 0)::bigint as total from device_counts
+            where org_id = any(${orgs}::text[])`.execute(db)
+        : await sql<{ total: number }>`
+            select count(*) as total from devices
+            where (org_id = ${filter.orgId} ${filter.withUnbound ? sql`or org_id is null` : sql``})
+            and ${matches(filter)}`.execute(db)
+    return rows[0]!.total
+  },
+
+  /** All devices, and those active, that a key bound to `orgId` (null: an unbound key) may see. */
+  async census(db: Executor, orgId: string | null, activeSince: Date): Promise<{ total: number; active: number }> {
+    const { rows } = await sql<{ total: number; active: number }>`
+      select count(*) as total,
+        count(*) filter (where status = 'active' and last_heartbeat >= ${activeSince}) as active
+      from devices where ${orgId === null ? sql`true` : sql`org_id = ${orgId}`}`.execute(db)
+    return rows[0]!
+  },
+})
+
+const matches = (filter: DeviceFilter) => {
+  const conditions = [sql<boolean>`true`]
+  if (filter.platform !== undefined) conditions.push(sql<boolean>`platform = ${filter.platform}`)
+  if (filter.status === 'active') {
+    conditions.push(sql<boolean>`status = 'active' and last_heartbeat >= ${filter.activeSince}`)
+  }
+  if (filter.status === 'inactive') {
+    conditions.push(sql<boolean>`(status <> 'active' or last_heartbeat < ${filter.activeSince})`)
+  }
+  return sql.join(conditions, sql` and `)
+}
+
+const fromRow = (row: Selectable<DeviceRow>): StoredDevice => ({
+  id: row.id,
+  deviceId: row.device_id,
+  orgId: row.org_id,
+  platform: row.platform as Platform,
+  capabilities: row.capabilities,
+  trains: row.trains,
+  reported: row.status as DeviceStatus,
+  metrics: row.metrics,
+  lastHeartbeat: row.last_heartbeat,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})
+
+export type DevicesStore = ReturnType<typeof createDevicesStore>

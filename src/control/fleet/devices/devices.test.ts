@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { startWorld } from '../../../../test/world.ts'
+
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+const at = '2026-01-01T00:00:00.000Z'
+
+describe('registering a device', () => {
+  it('answers with the key, once, and the device can then be read', async () => {
+    const world = await startWorld()
+    const answer = await world.request('POST', '/api/v1/devices/register', {
+      body: { device_id: 'pixel-7', platform: 'android', capabilities: { cpu: 'tensor', memory_gb: 8, gpu: true } },
+    })
+    expect(answer.status).toBe(201)
+    expect(answer.body).toEqual({
+      id: uuid,
+      device_id: 'pixel-7',
+      api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
+      platform: 'android',
+      status: 'active',
+      created_at: at,
+    })
+    const { id, api_key } = answer.body as { id: string; api_key: string }
+    expect((await world.request('GET', '/api/v1/devices/pixel-7', { key: api_key })).body).toEqual({
+      id,
+      device_id: 'pixel-7',
+      org_id: null,
+      platform: 'android',
+      capabilities: { cpu: 'tensor', memory_gb: 8, gpu: true },
+      trains: true,
+      status: 'active',
+      metrics: null,
+      last_heartbeat: at,
+      created_at: at,
+      updated_at: at,
+    })
+  })
+
+  it('refuses the same device_id twice, also when both arrive at once', async () => {
+    const world = await startWorld()
+    const attempts = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        world.request('POST', '/api/v1/devices/register', { body: { device_id: 'twin' } }),
+      ),
+    )
+    expect(attempts.map((answer) => answer.status).sort()).toEqual([201, ...Array(19).fill(409)])
+    expect(attempts.find((answer) => answer.status === 409)?.body).toEqual({
+      error: 'conflict',
+      message: "A device with device_id 'twin' is registered already. Use its key, or choose another device_id.",
+      status_code: 409,
+    })
+  })
+
+  it.each([
+    [{}, 'device_id'],
+    [{ device_id: '' }, 'device_id'],
+    [{ device_id: 'x'.repeat(256) }, 'device_id'],
+    [{ device_id: 7 }, 'device_id'],
+    [{ device_id: 'a', platform: 'toaster' }, 'platform'],
+    [{ device_id: 'a', capabilities: 'fast' }, 'capabilities'],
+  ])('refuses %j, naming %s', async (body, field) => {
+    const world = await startWorld()
+    const answer = await world.request('POST', '/api/v1/devices/register', { body })
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({ error: 'bad_request', status_code: 400 })
+    expect((answer.body as { message: string }).message).toContain(field)
+  })
+
+  it('takes ids of 255 characters and of any script, and finds them again in paths', async () => {
+    const world = await startWorld()
+    for (const deviceId of ['x'.repeat(255), 'gerät 1/2 ?&#%', '设备']) {
+      const { key } = await world.register(deviceId)
+      const found = await world.request('GET', `/api/v1/devices/${encodeURIComponent(deviceId)}`, { key })
+      expect(found).toMatchObject({ status: 200, body: { device_id: deviceId } })
+    }
+  })
+})
+
+describe('listing devices', () => {
+  it('pages through them oldest first, with a true total', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('d0')
+    for (let n = 1; n < 5; n++) await world.register(`d${n}`, { platform: n % 2 ? 'ios' : 'linux' })
+    const page = await world.request('GET', '/api/v1/devices?org_id=acme&limit=2&offset=1', { key })
+    expect(page.body).toMatchObject({ total: 5, limit: 2, offset: 1 })
+    const { devices } = page.body as { devices: { device_identifier: string }[] }
+    expect(devices).toHaveLength(2)
+    expect(devices[0]).toEqual({
+      id: uuid,
+      device_identifier: expect.stringMatching(/^d\d$/),
+      org_id: 'acme',
+      platform: expect.any(String),
+      status: 'active',
+      last_seen_at: at,
+    })
+    const ios = await world.request('GET', '/api/v1/devices?org_id=acme&platform=ios', { key })
+    expect(ios.body).toMatchObject({ total: 2, limit: 100, offset: 0 })
+  })
+
+  it('tells active from silent and from inactive devices', async () => {
+    const world = await startWorld()
+    const watcher = await world.register('watcher')
+    await world.register('silent')
+    const sleeper = await world.register('sleeper')
+    await world.request('PUT', '/api/v1/devices/sleeper/heartbeat', { key: sleeper.key, body: { status: 'inactive' } })
+    const names = async (status: string) => {
+      const { body } = await world.request('GET', `/api/v1/devices?org_id=x&status=${status}`, { key: watcher.key })
+      const list = body as { devices: { device_identifier: string }[]; total: number }
+      expect(list.total).toBe(list.devices.length)
+      return list.devices.map((device) => device.device_identifier).sort()
+    }
+    expect(await names('active')).toEqual(['silent', 'watcher'])
+    expect(await names('inactive')).toEqual(['sleeper'])
+    await world.advance(301)
+    await world.request('PUT', '/api/v1/devices/watcher/heartbeat', { key: watcher.key })
+    expect(await names('active')).toEqual(['watcher'])
+    expect(await names('inactive')).toEqual(['silent', 'sleeper'])
+  })
+
+  it.each([
+    ['', 'org_id'],
+    ['?org_id=a&limit=0', 'limit'],
+    ['?org_id=a&limit=1001', 'limit'],
+    ['?org_id=a&offset=-1', 'offset'],
+    ['?org_id=a&limit=ten', 'limit'],
+    ['?org_id=a&status=asleep', 'status'],
+    ['?org_id=a&platform=toaster', 'platform'],
+  ])('refuses the query %s, naming %s', async (query, field) => {
+    const world = await startWorld()
+    const { key } = await world.register('d')
+    const answer = await world.request('GET', `/api/v1/devices${query}`, { key })
+    expect(answer.status).toBe(400)
+    expect((answer.body as { message: string }).message).toContain(field)
+  })
+})
+
+describe('organisations', () => {
+  it('are invisible to each other under token enrolment', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey ?? ''
+    const keyFor = async (org: string): Promise<string> => {
+      const made = await world.request('POST', '/api/v1/keys', { key: admin, body: { name: org, org_id: org } })
+      return (made.body as { api_key: string }).api_key
+    }
+    const [acme, umbrella] = [await keyFor('acme'), await keyFor('umbrella')]
+    const registered = await world.request('POST', '/api/v1/devices/register', {
+      key: acme,
+      body: { device_id: 'robot' },
+    })
+    expect(registered.status).toBe(201)
+    const seenBy = async (key: string, org: string) =>
+      ((await world.request('GET', `/api/v1/devices?org_id=${org}`, { key })).body as { total: number }).total
+    expect(await seenBy(acme, 'acme')).toBe(1)
+    expect(await seenBy(umbrella, 'umbrella')).toBe(0)
+    expect(await seenBy(umbrella, 'acme')).toBe(0)
+    expect((await world.request('GET', '/api/v1/devices/robot', { key: umbrella })).status).toBe(404)
+    const robot = (registered.body as { api_key: string }).api_key
+    expect((await world.request('GET', '/api/v1/devices/robot', { key: robot })).status).toBe(403)
+  })
+
+  it('are entered only with a key that has devices:write', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const body = { device_id: 'stranger' }
+    expect((await world.request('POST', '/api/v1/devices/register', { body })).status).toBe(401)
+    const made = await world.request('POST', '/api/v1/keys', {
+      key: world.service.firstAdminKey ?? '',
+      body: { name: 'reader', scopes: ['devices:read'] },
+    })
+    const reader = (made.body as { api_key: string }).api_key
+    const refused = await world.request('POST', '/api/v1/devices/register', { key: reader, body })
+    expect(refused).toMatchObject({ status: 403, body: { error: 'forbidden', status_code: 403 } })
+    expect((refused.body as { message: string }).message).toContain('devices:write')
+  })
+})

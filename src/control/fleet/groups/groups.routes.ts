@@ -1,0 +1,128 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import {
+  CreateGroupBody,
+  DeletedGroup,
+  Group,
+  GroupList,
+  GroupParams,
+  ListGroupsQuery,
+  UpdateGroupBody,
+} from './groups.schema.ts'
+import type { GroupsService, StoredGroup } from './groups.service.ts'
+import { membersRoutes } from './members.routes.ts'
+
+export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): void => {
+  app.get(
+    '/api/v1/device-groups',
+    {
+      schema: {
+        operationId: 'listGroups',
+        summary: 'List the device groups of an organisation, oldest first',
+        tags: ['device-groups'],
+        querystring: ListGroupsQuery,
+        response: { 200: GroupList },
+      },
+      config: { access: 'devices:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { org_id, limit, offset } = request.query
+      const found = await groups.list(callerOf(request), org_id, { limit, offset })
+      return { groups: found.groups.map(present), total: found.total, limit, offset }
+    },
+  )
+
+  app.post(
+    '/api/v1/device-groups',
+    {
+      schema: {
+        operationId: 'createGroup',
+        summary: 'Create a device group, without devices',
+        tags: ['device-groups'],
+        body: CreateGroupBody,
+        response: { 201: Group },
+      },
+      config: { access: 'devices:write', errors: ['conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { org_id, name, description, group_type, tags } = request.body
+      const created = await groups.create(callerOf(request), {
+        name,
+        orgId: org_id,
+        description: description ?? '',
+        groupType: group_type ?? 'static',
+        tags: tags ?? [],
+      })
+      return reply.code(201).send(present(created))
+    },
+  )
+
+  app.get(
+    '/api/v1/device-groups/:group_id',
+    {
+      schema: {
+        operationId: 'getGroup',
+        summary: 'One device group',
+        tags: ['device-groups'],
+        params: GroupParams,
+        response: { 200: Group },
+      },
+      config: { access: 'devices:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await groups.get(callerOf(request), request.params.group_id)),
+  )
+
+  app.put(
+    '/api/v1/device-groups/:group_id',
+    {
+      schema: {
+        operationId: 'updateGroup',
+        summary: 'Change the name, description or tags; what is left out stays as it is',
+        tags: ['device-groups'],
+        params: GroupParams,
+        body: UpdateGroupBody,
+        response: { 200: Group },
+      },
+      config: {
+        access: 'devices:write',
+        errors: ['not_found', 'conflict'],
+        beforeInvalid: async (request) => {
+          await groups.get(callerOf(request), (request.params as { group_id: string }).group_id)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) => present(await groups.update(callerOf(request), request.params.group_id, request.body)),
+  )
+
+  app.delete(
+    '/api/v1/device-groups/:group_id',
+    {
+      schema: {
+        operationId: 'deleteGroup',
+        summary: 'Delete a device group; its devices stay registered',
+        tags: ['device-groups'],
+        params: GroupParams,
+        response: { 200: DeletedGroup },
+      },
+      config: { access: 'devices:write', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { id } = await groups.delete(callerOf(request), request.params.group_id)
+      return { group_id: id, deleted: true }
+    },
+  )
+
+  membersRoutes(app, groups, now)
+}
+
+const present = (group: StoredGroup) => ({
+  id: group.id,
+  org_id: group.orgId,
+  name: group.name,
+  description: group.description,
+  group_type: group.groupType,
+  tags: [...group.tags],
+  device_count: group.deviceCount,
+  created_at: group.createdAt.toISOString(),
+})

@@ -1,0 +1,138 @@
+import { type Caller, sees } from '../../../domain/access.ts'
+import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { DeliveryPlans } from '../../delivery/assignments/delivery-plans.service.ts'
+import type { DevicesService } from '../devices/devices.service.ts'
+import type { GroupsStore, StoredGroup } from './groups.store.ts'
+
+export type { GroupMember, StoredGroup } from './groups.store.ts'
+
+type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
+
+/** Device groups: named sets of an organisation's devices, for plans to aim at. */
+export const createGroupsService = (parts: {
+  readonly database: Database
+  readonly store: GroupsStore
+  readonly plans: Pick<DeliveryPlans, 'change'>
+  readonly devices: Pick<DevicesService, 'get'>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, plans, devices, now, newId } = parts
+
+  /** not_found when there is no such group that the caller may see. */
+  const get = async (caller: Caller, id: string): Promise<StoredGroup> => {
+    const group = isUuid(id) ? await store.find(database.sql, id) : null
+    if (group === null || !sees(caller, group.orgId)) throw notFound('Device group', id)
+    return group
+  }
+
+  /** Changes who is in the group; `work` returns the devices that this was new for. Plans that aim at it follow. */
+  const changeMembers = (
+    groupId: string,
+    work: (tx: Database['sql']) => Promise<ReadonlySet<string>>,
+  ): Promise<ReadonlySet<string>> =>
+    plans.change(async (tx, bump) => {
+      if (!(await store.lock(tx, groupId))) throw notFound('Device group', groupId)
+      const changed = await work(tx)
+      if (changed.size > 0 && (await store.isUsedByPlans(tx, groupId))) await bump()
+      return changed
+    })
+
+  const add = async (caller: Caller, id: string, deviceIds: readonly string[], addedBy: string | null) => {
+    const group = await get(caller, id)
+    const by = { label: addedBy, at: now(), seesUnbound: caller.orgId === null }
+    const added = await changeMembers(group.id, (tx) => store.add(tx, group.id, deviceIds, by))
+    return { group, ...split(deviceIds, added) }
+  }
+
+  const remove = async (caller: Caller, id: string, deviceIds: readonly string[]) => {
+    const group = await get(caller, id)
+    const removed = await changeMembers(group.id, (tx) => store.remove(tx, group.id, deviceIds))
+    return { group, ...split(deviceIds, removed) }
+  }
+
+  return {
+    get,
+    add,
+    remove,
+
+    /** By id or name, in this organisation or, where it is null, in all; null when there is none such. */
+    locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
+      store.locate(database.sql, idOrName, orgId),
+
+    async create(caller: Caller, wanted: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
+      if (!sees(caller, wanted.orgId)) {
+        throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+      }
+      requireName(wanted.name)
+      const group: StoredGroup = { ...wanted, id: newId(), deviceCount: 0, createdAt: now() }
+      await store.insert(database.sql, group)
+      return group
+    },
+
+    async list(
+      caller: Caller,
+      orgId: string,
+      page: { limit: number; offset: number },
+    ): Promise<{ groups: StoredGroup[]; total: number }> {
+      return sees(caller, orgId) ? store.list(database.sql, orgId, page) : { groups: [], total: 0 }
+    },
+
+    /** What is left out stays as it is. */
+    async update(caller: Caller, id: string, changes: Partial<Named>): Promise<StoredGroup> {
+      await get(caller, id)
+      if (changes.name !== undefined) requireName(changes.name)
+      const updated = await store.update(database.sql, id, changes)
+      if (updated === null) throw notFound('Device group', id)
+      return updated
+    },
+
+    /** Its devices stay registered; plans that aim at it reach nobody through it. */
+    async delete(caller: Caller, id: string): Promise<StoredGroup> {
+      const group = await get(caller, id)
+      await plans.change(async (tx, bump) => {
+        if (!(await store.lock(tx, id))) throw notFound('Device group', id)
+        await store.delete(tx, id)
+        if (await store.isUsedByPlans(tx, id)) await bump()
+      })
+      return group
+    },
+
+    async members(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      const group = await get(caller, id)
+      return { group, devices: await store.members(database.sql, group.id, page) }
+    },
+
+    /** A device that is a member already is no error; one that does not exist is. */
+    async addOne(caller: Caller, id: string, deviceId: string) {
+      const group = await get(caller, id)
+      const device = await devices.get(caller, deviceId, { near: group.orgId })
+      if (device.orgId !== null && device.orgId !== group.orgId) {
+        throw notFound('Device', deviceId, `of organisation '${group.orgId}'`)
+      }
+      return add(caller, id, [deviceId], null)
+    },
+
+    /** A device that is no member is no error; one that does not exist is. */
+    async removeOne(caller: Caller, id: string, deviceId: string) {
+      const { orgId: near } = await get(caller, id)
+      const outcome = await remove(caller, id, [deviceId])
+      if (outcome.changed.length === 0) await devices.get(caller, deviceId, { near })
+      return outcome
+    },
+  }
+}
+
+/** Every id once, in the order in which they were sent. */
+const split = (deviceIds: readonly string[], changed: ReadonlySet<string>) => {
+  const ids = [...new Set(deviceIds)]
+  return { changed: ids.filter((id) => changed.has(id)), skipped: ids.filter((id) => !changed.has(id)) }
+}
+
+const requireName = (name: string): void => {
+  if (isUuid(name)) throw badRequest('name must not look like the id of a group: plans take either.')
+}
+
+export type GroupsService = ReturnType<typeof createGroupsService>

@@ -1,0 +1,136 @@
+import type { FastifyRequest } from 'fastify'
+import { statusAt } from '../../../domain/device.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import {
+  AddDevicesBody,
+  Added,
+  GroupParams,
+  MemberList,
+  MemberParams,
+  MembersQuery,
+  RemoveDevicesBody,
+  Removed,
+} from './groups.schema.ts'
+import type { GroupsService } from './groups.service.ts'
+
+/** Who is in a group. */
+export const membersRoutes = (app: App, groups: GroupsService, now: () => Date): void => {
+  const beforeInvalid = async (request: FastifyRequest): Promise<void> => {
+    await groups.get(callerOf(request), (request.params as { group_id: string }).group_id)
+  }
+  const reads = { access: 'devices:read', errors: ['not_found'], beforeInvalid } as const satisfies RouteConfig
+  const writes = { access: 'devices:write', errors: ['not_found'], beforeInvalid } as const satisfies RouteConfig
+
+  app.get(
+    '/api/v1/device-groups/:group_id/devices',
+    {
+      schema: {
+        operationId: 'listGroupDevices',
+        summary: 'The devices of a group, in the order in which they were added',
+        tags: ['device-groups'],
+        params: GroupParams,
+        querystring: MembersQuery,
+        response: { 200: MemberList },
+      },
+      config: reads,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const { group, devices } = await groups.members(callerOf(request), request.params.group_id, { limit, offset })
+      return {
+        devices: devices.map((device) => ({
+          id: device.id,
+          device_identifier: device.deviceId,
+          org_id: device.orgId ?? group.orgId,
+          platform: device.platform,
+          status: statusAt(device, now()),
+          last_seen_at: device.lastHeartbeat.toISOString(),
+          added_by: device.addedBy,
+          added_at: device.addedAt.toISOString(),
+        })),
+        total: group.deviceCount,
+        limit,
+        offset,
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/device-groups/:group_id/devices',
+    {
+      schema: {
+        operationId: 'addGroupDevices',
+        summary: 'Add up to 1,000 devices',
+        tags: ['device-groups'],
+        params: GroupParams,
+        body: AddDevicesBody,
+        response: { 200: Added },
+      },
+      config: writes,
+    },
+    async (request) => {
+      const { device_ids, added_by } = request.body
+      return presentAdded(await groups.add(callerOf(request), request.params.group_id, device_ids, added_by ?? null))
+    },
+  )
+
+  app.delete(
+    '/api/v1/device-groups/:group_id/devices',
+    {
+      schema: {
+        operationId: 'removeGroupDevices',
+        summary: 'Remove up to 1,000 devices',
+        tags: ['device-groups'],
+        params: GroupParams,
+        body: RemoveDevicesBody,
+        response: { 200: Removed },
+      },
+      config: writes,
+    },
+    async (request) =>
+      presentRemoved(await groups.remove(callerOf(request), request.params.group_id, request.body.device_ids)),
+  )
+
+  app.post(
+    '/api/v1/device-groups/:group_id/devices/:device_id',
+    {
+      schema: {
+        operationId: 'addGroupDevice',
+        summary: 'Add one device; one that is in the group already is skipped',
+        tags: ['device-groups'],
+        params: MemberParams,
+        response: { 200: Added },
+      },
+      config: writes,
+    },
+    async (request) => {
+      const { group_id, device_id } = request.params
+      return presentAdded(await groups.addOne(callerOf(request), group_id, device_id))
+    },
+  )
+
+  app.delete(
+    '/api/v1/device-groups/:group_id/devices/:device_id',
+    {
+      schema: {
+        operationId: 'removeGroupDevice',
+        summary: 'Remove one device; one that is not in the group is skipped',
+        tags: ['device-groups'],
+        params: MemberParams,
+        response: { 200: Removed },
+      },
+      config: writes,
+    },
+    async (request) => {
+      const { group_id, device_id } = request.params
+      return presentRemoved(await groups.removeOne(callerOf(request), group_id, device_id))
+    },
+  )
+}
+
+type Outcome = Awaited<ReturnType<GroupsService['add']>>
+
+const presentAdded = ({ group, changed, skipped }: Outcome) => ({ group_id: group.id, added: changed, skipped })
+const presentRemoved = ({ group, changed, skipped }: Outcome) => ({ group_id: group.id, removed: changed, skipped })

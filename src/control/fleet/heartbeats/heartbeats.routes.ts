@@ -1,0 +1,67 @@
+import { tagOfAll } from '../../../domain/assignment.ts'
+import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { hangUpOn } from '../../../platform/http/hang-up.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { presentAssignment } from '../../delivery/assignments/assignments.schema.ts'
+import type { DevicesService } from '../devices/devices.service.ts'
+import { DeviceParams, HeartbeatBody, HeartbeatQuery, HeartbeatResult } from './heartbeats.schema.ts'
+import type { HeartbeatsService } from './heartbeats.service.ts'
+
+export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, devices: DevicesService): void => {
+  app.put(
+    '/api/v1/devices/:device_id/heartbeat',
+    {
+      schema: {
+        operationId: 'sendHeartbeat',
+        summary: 'A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run',
+        tags: ['devices'],
+        params: DeviceParams,
+        querystring: HeartbeatQuery,
+        body: optionalBody(HeartbeatBody),
+        response: { 200: HeartbeatResult },
+      },
+      config: {
+        access: ['devices:write', 'self'],
+        errors: ['bad_request', 'forbidden', 'not_found', 'conflict'],
+        beforeInvalid: async (request) => {
+          const { org_id: orgId } = request.query as { org_id?: string }
+          await devices.get(callerOf(request), (request.params as { device_id: string }).device_id, { orgId })
+        },
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { status, metrics, trains } = request.body ?? {}
+      const reported = metrics && reportedValues(metrics)
+      if (reported !== undefined && reported.outside.length > 0) {
+        warn(request, outsideWarning('metrics', reported.outside))
+      }
+      const waitMs = request.query.wait_seconds * 1000
+      const known = request.query.known_assignments
+      const heard = await heartbeats.beat(
+        callerOf(request),
+        { deviceId: request.params.device_id, orgId: request.query.org_id },
+        { status, metrics: reported?.values, trains },
+        { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
+      )
+      const { assignments } = heard
+      const tag = known === undefined && assignments.length === 0 ? undefined : tagOfAll(assignments)
+      return {
+        status: heard.reported,
+        last_heartbeat: heard.lastHeartbeat.toISOString(),
+        ...(heard.pendingRoundId === null ? {} : { pending_round_id: heard.pendingRoundId }),
+        ...(assignments.length === 0 || tag === known ? {} : { assignments: assignments.map(presentAssignment) }),
+        ...(tag === undefined ? {} : { assignments_tag: tag }),
+        next_heartbeat_seconds: heard.nextSeconds,
+        message:
+          heard.pendingRoundId === null ? 'Heartbeat recorded.' : 'Heartbeat recorded. A round awaits this device.',
+      }
+    },
+  )
+}
+
+// Aborting makes an error with a stack, a sixth of a heartbeat's CPU time: only those that wait have a signal of their own.
+const NEVER = new AbortController().signal

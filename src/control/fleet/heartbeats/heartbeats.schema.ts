@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import { ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Assignment } from '../../delivery/assignments/assignments.schema.ts'
+import { DeviceParams, OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
+
+export { DeviceParams }
+
+export const HeartbeatBody = Type.Object({
+  status: Type.Optional(Status),
+  metrics: Type.Optional(ReportedValues),
+  trains: Type.Optional(Trains),
+})
+
+export const HeartbeatQuery = Type.Object({
+  ...OrgQuery.properties,
+  wait_seconds: Type.Number({
+    minimum: 0,
+    maximum: 55,
+    default: 0,
+    description: 'Ours: hold the answer until a round awaits the device or its assignments change, at most so long',
+  }),
+  known_assignments: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'Ours: the assignments_tag the device knows; they are then not repeated',
+    }),
+  ),
+})
+
+export const HeartbeatResult = Type.Object({
+  status: Status,
+  last_heartbeat: Timestamp,
+  pending_round_id: Type.Optional(Uuid),
+  assignments: Type.Optional(
+    Type.Array(Assignment, { description: 'Ours: what the device is to run; absent when nothing, or as it knows' }),
+  ),
+  assignments_tag: Type.Optional(
+    Type.String({ description: "Ours: equal while the assignments are; 'none' of no assignments" }),
+  ),
+  next_heartbeat_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Ours: come again after so long; spread so that a large fleet does not come all at once',
+    }),
+  ),
+  message: Type.String(),
+})

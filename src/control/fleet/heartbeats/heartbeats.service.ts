@@ -1,0 +1,200 @@
+import { type Caller, DEFAULT_ORG, holds, sees } from '../../../domain/access.ts'
+import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
+import type { DeviceStatus } from '../../../domain/device.ts'
+import { forbidden, notFound } from '../../../domain/errors.ts'
+import { nextHeartbeatSeconds } from '../../../domain/pace.ts'
+import type { Random } from '../../../domain/sampling.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { NamedDevice } from '../../delivery/assignments/assignments.service.ts'
+import type { DeliveryPlans } from '../../delivery/assignments/delivery-plans.service.ts'
+import type { Participation } from '../../training/rounds/participation.service.ts'
+import type { RoundsService } from '../../training/rounds/rounds.service.ts'
+import type { DevicesService } from '../devices/devices.service.ts'
+import {
+  type Beat,
+  type Heard,
+  type HeartbeatsStore,
+  isUnlimited,
+  type OpenRound,
+  type Wanting,
+  type Written,
+} from './heartbeats.store.ts'
+
+export interface Report {
+  readonly status: DeviceStatus | undefined
+  readonly metrics: Readonly<Record<string, unknown>> | undefined
+  readonly trains: boolean | undefined
+}
+
+export interface Wait {
+  /** How long the answer may be held. */
+  readonly ms: number
+  /** Ends the wait when the device hangs up. */
+  readonly gone: AbortSignal
+  /** The tag of the assignments that the device knows; undefined: those it has when the wait begins. */
+  readonly known: string | undefined
+}
+
+/** A heartbeat that was recorded, and what the device is to run. */
+export type Answered = Heard & {
+  readonly assignments: readonly Assignment[]
+  /** When the device should come again. */
+  readonly nextSeconds: number
+}
+
+/** The fleet's size is looked at so often: counting reads all devices. */
+const FLEET_KNOWN_MS = 30_000
+
+/** Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit. */
+export const createHeartbeatsService = (parts: {
+  readonly database: Database
+  readonly store: HeartbeatsStore
+  readonly devices: DevicesService
+  readonly changes: RoundsService['changes']
+  readonly participation: Pick<Participation, 'join'>
+  readonly plans: Pick<DeliveryPlans, 'assignmentsOf'>
+  /** How many devices are active, of all organisations. */
+  readonly activeDevices: () => Promise<number>
+  readonly random: Random
+  readonly now: () => Date
+}) => {
+  const { database, store, devices, changes, participation, plans, activeDevices, random, now } = parts
+
+  let fleet = { size: 0, lookAgainAt: 0 }
+  /** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
+  const fleetSize = (): number => {
+    if (Date.now() >= fleet.lookAgainAt) {
+      fleet = { size: fleet.size, lookAgainAt: Date.now() + FLEET_KNOWN_MS }
+      activeDevices().then(
+        (size) => {
+          fleet = { ...fleet, size }
+        },
+        // A database that is away is told to those who need it.
+        () => undefined,
+      )
+    }
+    return fleet.size
+  }
+
+  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[]; wanting: readonly Wanting[] }>({
+    maxBatch: 1000,
+    run: async (beats) => {
+      const merged = [...mergeByDevice(beats).values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+      const { heard, open, wanting } = await store.beat(database.sql, merged, now())
+      const byName = new Map<string, Written[]>()
+      for (const one of heard) byName.set(one.deviceId, [...(byName.get(one.deviceId) ?? []), one])
+      return beats.map((beat) => {
+        const own = byName.get(beat.deviceId)?.find((one) => mayHave(beat, one))
+        return { heard: own ?? null, open, wanting }
+      })
+    },
+  })
+
+  const beatOnce = async (
+    caller: Caller,
+    { deviceId, orgId }: NamedDevice,
+    report: Report,
+    waitMs: number,
+  ): Promise<Heard & { wanted: boolean }> => {
+    if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
+    const isOwn = orgId === undefined && caller.deviceName === deviceId
+    const {
+      heard: device,
+      open,
+      wanting,
+    } = await write({
+      deviceId,
+      status: report.status ?? null,
+      metrics: report.metrics ?? null,
+      trains: report.trains ?? null,
+      at: now(),
+      waitSeconds: waitMs / 1000,
+      // A device means itself by its name, whoever else has it.
+      onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
+      onlyOrg: caller.orgId ?? orgId ?? null,
+    })
+    if (device === null) {
+      await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
+      throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
+    }
+    const isTold = !device.pendingIsPrivate || caller.deviceId === device.id || holds(caller, 'admin')
+    const wanted = device.trains && wanting.some((training) => mayJoin(training, device))
+    const heard = { ...device, wanted, pendingRoundId: isTold ? device.pendingRoundId : null }
+    if (!isTold || heard.pendingRoundId !== null || heard.reported !== 'active' || !heard.trains) return heard
+    // The oldest comes first. A group's round may refuse the device, and the next one take it.
+    for (const round of open) {
+      if (!mayJoin(round, heard)) continue
+      if (await participation.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
+      if (round.groupId === null) return heard
+    }
+    return heard
+  }
+
+  return {
+    /**
+     * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer
+     * is held until a round does or its assignments are others than it knows, at most so long.
+     */
+    async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<Answered> {
+      const began = Date.now()
+      const deadline = began + wait.ms
+      const answer = (heard: Heard & { wanted: boolean }, assignments: readonly Assignment[]): Answered => {
+        const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
+        const wanted = heard.pendingRoundId !== null ? 'now' : heard.wanted ? 'soon' : null
+        const pace = { fleet: fleetSize(), wanted, heldSeconds, random } as const
+        return { ...heard, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
+      }
+      let seen = changes.version()
+      let seenRounds = changes.versionOf('rounds')
+      let heard = await beatOnce(caller, device, report, wait.ms)
+      let assignments = plans.assignmentsOf(heard)
+      if (wait.ms <= 0) return answer(heard, assignments)
+      const known = wait.known ?? tagOfAll(assignments)
+      for (;;) {
+        const left = deadline - Date.now()
+        const isNews = heard.pendingRoundId !== null || tagOfAll(assignments) !== known
+        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(heard, assignments)
+        await changes.changedSince(seen, left, wait.gone)
+        seen = changes.version()
+        const roundsVersion = changes.versionOf('rounds')
+        // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
+        if (roundsVersion !== seenRounds || Date.now() >= deadline)
+          heard = await beatOnce(caller, device, report, wait.ms)
+        seenRounds = roundsVersion
+        assignments = plans.assignmentsOf(heard)
+      }
+    },
+  }
+}
+
+const mayJoin = (round: Wanting, device: Heard): boolean => {
+  if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
+  // A group's members may also be devices of no organisation.
+  return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
+}
+
+/** One row per device: what a later beat leaves out, an earlier one in the batch may still say. */
+const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
+  const merged = new Map<string, Beat>()
+  for (const beat of beats) {
+    const rights = `${beat.onlyId ?? ''} ${beat.onlyOrg ?? ''} ${beat.deviceId}`
+    const earlier = merged.get(rights)
+    merged.set(rights, {
+      ...beat,
+      status: beat.status ?? earlier?.status ?? null,
+      metrics: beat.metrics ?? earlier?.metrics ?? null,
+      trains: beat.trains ?? earlier?.trains ?? null,
+      waitSeconds: Math.max(beat.waitSeconds, earlier?.waitSeconds ?? 0),
+    })
+  }
+  return merged
+}
+
+/** The answer belongs to a beat only when that beat's key was allowed to write it. */
+const mayHave = (beat: Beat, heard: Written): boolean =>
+  (beat.onlyId === null || beat.onlyId === heard.id) &&
+  (beat.onlyOrg === null || beat.onlyOrg === (heard.orgId ?? DEFAULT_ORG)) &&
+  !(isUnlimited(beat) && heard.hasNamesakes)
+
+export type HeartbeatsService = ReturnType<typeof createHeartbeatsService>

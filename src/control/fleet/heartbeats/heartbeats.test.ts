@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { formOf, startWorld } from '../../../../test/world.ts'
+
+describe('a heartbeat', () => {
+  it('is recorded with its metrics and answered with the time', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    await world.advance(60)
+    const answer = await world.request('PUT', '/api/v1/devices/phone/heartbeat', {
+      key,
+      body: { status: 'active', metrics: { battery_level: 0.5, note: 'any' } },
+    })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { status: 'active', last_heartbeat: '2026-01-01T00:01:00.000Z', message: 'Heartbeat recorded.' },
+    })
+    expect(answer.body).not.toHaveProperty('pending_round_id')
+    expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({
+      last_heartbeat: '2026-01-01T00:01:00.000Z',
+      metrics: { battery_level: 0.5, note: 'any' },
+    })
+  })
+
+  it('keeps its metrics within the range of numbers, and says which became null', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone', { capabilities: { memory_gb: 1e300, cores: 8 } })
+    const send = (metrics: string) =>
+      world.request('PUT', '/api/v1/devices/phone/heartbeat', {
+        key,
+        body: `{"metrics":${metrics}}`,
+        headers: { 'content-type': 'application/json' },
+      })
+    const metricsNow = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+    const answer = await send('{"loss":1e39,"top":3.4e38,"endless":1e999,"tiny":1e-39,"deep":{"far":-1e200,"near":1}}')
+    expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+      200,
+      "metrics: 'loss', 'endless', 'far' became null; numbers from -3.4e38 to 3.4e38 are kept",
+    ])
+    expect(await metricsNow()).toMatchObject({
+      metrics: { loss: null, top: 3.4e38, endless: null, tiny: 0, deep: { far: null, near: 1 } },
+      capabilities: { memory_gb: null, cores: 8 },
+    })
+    expect((await send('{"loss":-3.4e38}')).headers.get('x-service-warning')).toBeNull()
+  })
+
+  it('is told when to come again: at once where a job goes on that the device may take part in', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const beat = async () =>
+      (await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key })).body as Record<string, number>
+    const idle = (await beat()).next_heartbeat_seconds!
+    expect(idle).toBeGreaterThanOrEqual(10)
+    expect(idle).toBeLessThanOrEqual(30)
+    const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
+    const path = `/api/v1/models/${(created.body as { id: string }).id}/versions/upload`
+    await world.request('POST', path, { key, body: formOf(new Uint8Array(8), {}, 'm.f32') })
+    const job = await world.request('POST', '/api/v1/training/jobs', { key, body: { model: 'm' } })
+    expect(job.status).toBe(201)
+    expect(await beat()).toMatchObject({ next_heartbeat_seconds: 1 })
+    const elsewhere = await world.register('elsewhere', { org_id: 'acme' })
+    const other = await world.request('PUT', '/api/v1/devices/elsewhere/heartbeat', { key: elsewhere.key })
+    expect((other.body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBeGreaterThanOrEqual(10)
+    await world.register('tablet')
+    await world.service.settle()
+    const drawn = await beat()
+    expect(drawn).toMatchObject({ pending_round_id: expect.any(String), next_heartbeat_seconds: 2 })
+    const { body } = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body: { trains: false } })
+    expect((body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBe(2)
+  })
+
+  it('needs no body, announced as JSON or not', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const path = '/api/v1/devices/phone/heartbeat'
+    expect((await world.request('PUT', path, { key })).status).toBe(200)
+    expect((await world.request('PUT', path, { key, headers: { 'content-type': 'application/json' } })).status).toBe(
+      200,
+    )
+  })
+
+  it.each([
+    [{ status: 'asleep' }, 'status'],
+    [{ metrics: [1] }, 'metrics'],
+  ])('with the body %j is refused, naming %s', async (body, field) => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const answer = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
+    expect(answer.status).toBe(400)
+    expect((answer.body as { message: string }).message).toContain(field)
+    const missing = await world.request('PUT', '/api/v1/devices/ghost/heartbeat', { key, body })
+    expect(missing.status).toBe(404)
+  })
+
+  it('of hundreds of devices at once is answered for each of them by name', async () => {
+    const world = await startWorld()
+    const devices = await Promise.all(Array.from({ length: 300 }, (_, n) => world.register(`d${n}`)))
+    await world.advance(30)
+    const answers = await Promise.all(
+      devices.map((device, n) =>
+        world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, {
+          key: device.key,
+          body: { status: n % 3 === 0 ? 'inactive' : 'active', metrics: { n } },
+        }),
+      ),
+    )
+    expect(answers.map(({ body }) => (body as { status: string }).status)).toEqual(
+      devices.map((_, n) => (n % 3 === 0 ? 'inactive' : 'active')),
+    )
+    const one = await world.request('GET', '/api/v1/devices/d123', { key: devices[0]!.key })
+    expect(one.body).toMatchObject({ metrics: { n: 123 }, last_heartbeat: '2026-01-01T00:00:30.000Z' })
+  })
+
+  it('under token enrolment is taken only for the device that owns the key', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey ?? ''
+    const enrol = async (name: string) =>
+      (await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: name } })).body as {
+        api_key: string
+      }
+    const [mine] = [await enrol('mine'), await enrol('other')]
+    const beat = (name: string, key: string) => world.request('PUT', `/api/v1/devices/${name}/heartbeat`, { key })
+    expect((await beat('mine', mine.api_key)).status).toBe(200)
+    expect((await beat('other', mine.api_key)).status).toBe(403)
+    expect((await beat('nobody', mine.api_key)).status).toBe(404)
+    expect((await beat('other', admin)).status).toBe(200)
+  })
+
+  it.each([
+    ['without a body', undefined],
+    ['with a body', { status: 'active' }],
+  ])('that waits, %s, is answered as soon as a round awaits the device', async (_, body) => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const waiting = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=20', {
+      key,
+      ...(body !== undefined && { body }),
+    })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const started = await world.request('POST', '/api/v1/training/rounds/start', {
+      key,
+      body: { target_devices: 1, min_devices: 1 },
+    })
+    const { id } = started.body as { id: string }
+    expect((await waiting).body).toMatchObject({ pending_round_id: id })
+  })
+})

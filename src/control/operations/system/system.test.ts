@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { startWorld } from '../../../../test/world.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+describe('the service as a whole', () => {
+  it('tells its health to anybody', async () => {
+    const world = await startWorld()
+    expect(await world.request('GET', '/api/v1/health')).toMatchObject({
+      status: 200,
+      body: { status: 'healthy', version: '1.0.0', timestamp: at },
+    })
+  })
+
+  it('counts devices, models and rounds', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    const status = async () => (await world.request('GET', '/api/v1/status', { key })).body
+    expect(await status()).toEqual({
+      status: 'operational',
+      active_devices: 1,
+      total_devices: 1,
+      current_round_number: null,
+      current_round_status: null,
+      total_models: 0,
+      timestamp: at,
+    })
+    await world.register('b')
+    await world.request('PUT', '/api/v1/devices/b/heartbeat', { key, body: { status: 'inactive' } })
+    await world.request('POST', '/api/v1/models', { key, body: {} })
+    await world.request('POST', '/api/v1/training/rounds/start', { key, body: { target_devices: 1, min_devices: 1 } })
+    expect(await status()).toEqual({
+      status: 'operational',
+      active_devices: 1,
+      total_devices: 2,
+      current_round_number: 1,
+      current_round_status: 'active',
+      total_models: 1,
+      timestamp: at,
+    })
+    await world.advance(301)
+    expect(await status()).toMatchObject({ active_devices: 0, total_devices: 2, current_round_status: 'failed' })
+  })
+
+  it('offers its metrics and its document to anybody', async () => {
+    const world = await startWorld()
+    const { body } = await world.request('GET', '/metrics')
+    expect(body).toContain('http_requests_total')
+    const docs = await world.request('GET', '/docs')
+    expect([docs.status, String(docs.body).includes('swagger-ui')]).toEqual([200, true])
+    expect((await world.request('GET', '/')).body).toBe(docs.body)
+    expect((await world.request('GET', '/openapi.json')).body).toMatchObject({ openapi: '3.1.0' })
+  })
+})
+
+describe('every path of the API', () => {
+  it('wants a key, except the public ones', async () => {
+    const world = await startWorld()
+    const { body } = await world.request('GET', '/openapi.json')
+    const { paths } = body as { paths: Record<string, Record<string, { security: unknown[] }>> }
+    const open: string[] = []
+    for (const [path, operations] of Object.entries(paths)) {
+      for (const [method, operation] of Object.entries(operations)) {
+        const url = path.replaceAll(/\{\w+\}/g, 'x')
+        const { status, body: answer } = await world.request(method.toUpperCase(), url)
+        if (operation.security.length === 0) open.push(`${method} ${path}`)
+        // An answer to HEAD has no body.
+        else if (method === 'head') expect([path, status]).toEqual([path, 401])
+        else expect([path, status, answer]).toMatchObject([path, 401, { error: 'unauthorized', status_code: 401 }])
+      }
+    }
+    expect(open.sort()).toEqual([
+      'get /api/v1/health',
+      'post /api/v1/devices/register',
+      'post /api/v1/login/authorize',
+      'post /api/v1/login/token',
+      // Its code is what opens it.
+      'post /api/v1/pairings/claim',
+    ])
+  })
+
+  it.each([
+    ['GET', '/api/v1/nothing', 404, 'not_found'],
+    ['GET', '/nothing', 404, 'not_found'],
+    ['PATCH', '/api/v1/status', 404, 'not_found'],
+    ['DELETE', '/api/v1/devices/a', 404, 'not_found'],
+  ])('answers %s %s with %i', async (method, path, status, error) => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    const answer = await world.request(method, path, { key })
+    expect(answer.status).toBe(status)
+    expect(answer.body).toEqual({ error, message: expect.any(String), status_code: status })
+  })
+
+  it.each([
+    ['{"target_devices":', 'application/json'],
+    ['target_devices=1', 'application/x-www-form-urlencoded'],
+    ['{"target_devices":1,"min_devices":1}', 'text/plain'],
+    ['[]', 'application/json'],
+    ['null', 'application/json'],
+    ['', 'application/json'],
+  ])('refuses the body %s sent as %s with 400', async (body, type) => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    const answer = await world.request('POST', '/api/v1/training/rounds/start', {
+      key,
+      body,
+      headers: { 'content-type': type },
+    })
+    expect(answer.body).toEqual({ error: 'bad_request', message: expect.any(String), status_code: 400 })
+  })
+
+  it('is limited to so many requests a minute for each key', async () => {
+    const world = await startWorld({ config: { rateLimitPerMinute: 100 } })
+    const [a, b] = [await world.register('a'), await world.register('b')]
+    const statuses: number[] = []
+    for (let n = 0; n < 101; n++) statuses.push((await world.request('GET', '/api/v1/status', { key: a.key })).status)
+    expect(statuses).toEqual([...Array(100).fill(200), 429])
+    const refused = await world.request('GET', '/api/v1/status', { key: a.key })
+    expect(refused.body).toMatchObject({ error: 'rate_limited', status_code: 429 })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused.headers.get('ratelimit-limit')).toBe('100')
+    expect((await world.request('GET', '/api/v1/status', { key: b.key })).status).toBe(200)
+    await world.advance(Number(refused.headers.get('retry-after')))
+    expect((await world.request('GET', '/api/v1/status', { key: a.key })).status).toBe(200)
+  })
+})

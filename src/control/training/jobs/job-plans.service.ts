@@ -1,0 +1,196 @@
+import type { Caller } from '../../../domain/access.ts'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { leastTarget, requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
+import { DEFAULT_DELTA, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
+import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import {
+  fewestUpdates,
+  requirePrivacyAllowed,
+  requireSecureAggregationAllowed,
+  strategySettings,
+} from '../../../domain/strategy-settings.ts'
+import {
+  JOB_ROUNDS,
+  type JobSettings,
+  MIN_DEVICES_DEFAULT,
+  OVER_SELECTION,
+  roundSizes,
+  type StopRule,
+  WAIT_FOR_DEVICES_SECONDS,
+} from '../../../domain/training-job.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Ledger } from '../../federations/ledger.service.ts'
+import type { ModelContents } from '../rounds/model-content.service.ts'
+import type { Reach } from '../rounds/round-reach.service.ts'
+import type { RoundStarts } from '../rounds/round-starts.service.ts'
+import type { RoundsService } from '../rounds/rounds.service.ts'
+import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
+
+/** A job as it is asked for. */
+export interface NewJob {
+  readonly model: string
+  readonly name: string | undefined
+  readonly orgId: string | undefined
+  readonly strategy: string | undefined
+  readonly strategyOptions: Readonly<Record<string, unknown>> | undefined
+  readonly rounds: number | undefined
+  readonly minDevices: number | undefined
+  readonly targetDevices: number | undefined
+  readonly overSelection: number | undefined
+  readonly timeoutSeconds: number | undefined
+  readonly reportWindowSeconds: number | undefined
+  readonly waitForDevicesSeconds: number | undefined
+  readonly group: string | undefined
+  readonly federation: string | undefined
+  readonly hyperparameters: Readonly<Record<string, unknown>> | undefined
+  readonly privacy:
+    | {
+        readonly noiseMultiplier: number | undefined
+        readonly targetEpsilon: number | undefined
+        readonly targetDelta: number | undefined
+        readonly clipNorm: number
+        readonly adaptiveClip: boolean
+      }
+    | undefined
+  readonly secureAggregation: SecureWish | null
+  readonly stopWhen: StopRule | undefined
+  readonly rawVector: boolean
+}
+
+/** A job that may be created. */
+export interface PlannedJob {
+  readonly settings: JobSettings
+  readonly modelId: string
+  readonly reach: Reach
+  /** What is taken for granted though nobody said it. */
+  readonly warning: string | null
+}
+
+/** Checks what is asked of a job before there is one: names, sizes, strategy, and what its noise would cost. */
+export const createJobPlans = (parts: {
+  readonly database: Database
+  readonly models: Pick<ModelsService, 'findVersion'>
+  readonly rounds: Pick<RoundsService, 'reach'>
+  readonly starts: Pick<RoundStarts, 'countEligible'>
+  readonly secure: Pick<SecureSteps, 'prepare'>
+  readonly contents: Pick<ModelContents, 'judge'>
+  readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
+}) => {
+  const { database, models, rounds, starts, secure, contents, ledger } = parts
+
+  const modelOf = async (caller: Caller, idOrName: string) => {
+    try {
+      return (await models.findVersion(caller, idOrName, 'latest')).version
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
+      throw badRequest(`model: ${error.message} Name a model of the catalog that has an uploaded version.`)
+    }
+  }
+
+  const privacyOf = async (
+    caller: Caller,
+    asked: NonNullable<NewJob['privacy']>,
+    { sampleRate, steps }: { readonly sampleRate: number; readonly steps: number },
+  ) => {
+    const {
+      noiseMultiplier: given,
+      targetEpsilon: epsilon,
+      targetDelta: delta = DEFAULT_DELTA,
+      clipNorm,
+      adaptiveClip,
+    } = asked
+    if ((given === undefined) === (epsilon === undefined)) {
+      throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
+    }
+    if (given !== undefined) {
+      requireNoisySteps({ noiseMultiplier: given, sampleRate, steps })
+      return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
+    }
+    const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
+    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta }
+    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)
+  }
+
+  return {
+    async plan(caller: Caller, wanted: NewJob): Promise<PlannedJob> {
+      const strategy = strategySettings(wanted.strategy, wanted.strategyOptions)
+      if (wanted.privacy !== undefined) {
+        requirePrivacyAllowed(strategy.name)
+        requireNothingAtOdds(wanted)
+      }
+      if (wanted.secureAggregation !== null) {
+        requireSecureAggregationAllowed(strategy.name)
+        requireNoNoise(wanted.privacy)
+      }
+      const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
+      const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
+      const reach = await rounds.reach(caller, wanted)
+      const population = wanted.privacy === undefined ? null : await starts.countEligible(database.sql, reach.scope)
+      const targetDevices =
+        wanted.targetDevices ??
+        (population === null ? null : leastTarget(minDevices, population)) ??
+        Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : fewestUpdates(strategy))
+      const overSelection = wanted.overSelection ?? OVER_SELECTION.default
+      const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
+      // With fewer devices than that it waits for more.
+      if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
+      const version = await modelOf(caller, wanted.model)
+      const { rawVector, unreadable, warning } = await contents.judge(version, {
+        declared: wanted.rawVector,
+        guessed: true,
+      })
+      if (unreadable !== null) throw badRequest(`model: ${unreadable}`)
+      if (wanted.secureAggregation !== null) {
+        await secure.prepare(wanted.secureAggregation, { ...sizes, rawVector, modelSha256: version.sha256 })
+      }
+      const count = wanted.rounds ?? JOB_ROUNDS.default
+      const sampleRate = population === null ? 1 : samplingOf(targetDevices, population).sampleRate
+      const privacy =
+        wanted.privacy === undefined ? null : await privacyOf(caller, wanted.privacy, { sampleRate, steps: count })
+      if (privacy !== null && reach.federationId !== null) {
+        const { noiseMultiplier } = privacy
+        await ledger.quote(caller, reach.federationId, { noiseMultiplier, sampleRate, steps: count })
+      }
+      return {
+        modelId: version.modelId,
+        warning,
+        reach,
+        settings: {
+          strategy,
+          rounds: count,
+          minDevices,
+          targetDevices,
+          overSelection,
+          timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+          reportWindowSeconds: wanted.reportWindowSeconds ?? null,
+          waitForDevicesSeconds: wanted.waitForDevicesSeconds ?? WAIT_FOR_DEVICES_SECONDS.default,
+          hyperparameters: wanted.hyperparameters ?? {},
+          privacy,
+          secureAggregation: wanted.secureAggregation,
+          stopWhen: wanted.stopWhen ?? null,
+          ...(rawVector ? { rawVector: true } : {}),
+        },
+      }
+    },
+  }
+}
+
+/** What a private round must not do, because one device's part in it would then depend on another's. */
+const requireNothingAtOdds = ({ overSelection, stopWhen }: NewJob): void => {
+  if (overSelection !== undefined && overSelection !== 1) {
+    throw badRequest(
+      'over_selection cannot be combined with privacy: a private round draws each device by a coin of its own, and never ' +
+        'closes because enough updates are in. Set target_devices to how many are to be drawn on average.',
+    )
+  }
+  if (stopWhen !== undefined) {
+    throw badRequest(
+      'stop_when cannot be combined with privacy: it watches the loss, and no budget pays for showing the loss of private ' +
+        'rounds. Set rounds instead.',
+    )
+  }
+}
+
+export type JobPlansService = ReturnType<typeof createJobPlans>

@@ -1,0 +1,215 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { reachOf } from '../rounds/reach-body.schema.ts'
+import { present as presentRound } from '../rounds/round-body.schema.ts'
+import type { JobSpending } from '../rounds/round-starts.service.ts'
+import type { StoredRound } from '../rounds/rounds.service.ts'
+import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
+import {
+  Job,
+  JobDetail,
+  JobList,
+  JobParams,
+  JobRounds,
+  JobRoundsQuery,
+  ListJobsQuery,
+  StartJobBody,
+} from './jobs.schema.ts'
+import type { JobsService, StoredJob } from './jobs.service.ts'
+
+export const jobsRoutes = (app: App, jobs: JobsService): void => {
+  app.post(
+    '/api/v1/training/jobs',
+    {
+      schema: {
+        operationId: 'startTrainingJob',
+        summary: 'Ours: train a model for a number of rounds, one after another',
+        tags: ['training'],
+        body: StartJobBody,
+        response: { 201: Job },
+      },
+      config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { body } = request
+      const { privacy, stop_when: stop } = body
+      const job = await jobs.create(
+        callerOf(request),
+        {
+          model: body.model,
+          name: body.name,
+          orgId: body.org_id,
+          strategy: body.strategy,
+          strategyOptions: body.strategy_options,
+          rounds: body.rounds,
+          minDevices: body.min_devices,
+          targetDevices: body.target_devices,
+          overSelection: body.over_selection,
+          timeoutSeconds: body.timeout_seconds,
+          reportWindowSeconds: body.report_window_seconds,
+          waitForDevicesSeconds: body.wait_for_devices_seconds,
+          ...reachOf(body),
+          hyperparameters: body.hyperparameters,
+          privacy: privacy && {
+            noiseMultiplier: privacy.noise_multiplier,
+            targetEpsilon: privacy.target_epsilon,
+            targetDelta: privacy.target_delta,
+            clipNorm: privacy.clip_norm,
+            adaptiveClip: privacy.adaptive_clip ?? false,
+          },
+          secureAggregation: wishOf(body.secure_aggregation),
+          stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
+          rawVector: body.raw_vector ?? false,
+        },
+        (warning) => warn(request, warning),
+      )
+      return reply.code(201).send(present(job))
+    },
+  )
+
+  app.get(
+    '/api/v1/training/jobs',
+    {
+      schema: {
+        operationId: 'listTrainingJobs',
+        summary: 'Ours: training jobs, newest first',
+        tags: ['training'],
+        querystring: ListJobsQuery,
+        response: { 200: JobList },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset, status, model } = request.query
+      const found = await jobs.list(callerOf(request), { status, model }, { limit, offset })
+      return { jobs: found.jobs.map(present), total: found.total, limit, offset }
+    },
+  )
+
+  app.get(
+    '/api/v1/training/jobs/:job_id',
+    {
+      schema: {
+        operationId: 'getTrainingJob',
+        summary: 'Ours: a training job, with loss and accuracy by round',
+        tags: ['training'],
+        params: JobParams,
+        response: { 200: JobDetail },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { job, history, spent } = await jobs.detail(callerOf(request), request.params.job_id)
+      return {
+        ...present(job),
+        ...(spent === null ? {} : { privacy_spent: presentSpending(spent) }),
+        history: history.map(presentInHistory),
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/training/jobs/:job_id/rounds',
+    {
+      schema: {
+        operationId: 'listTrainingJobRounds',
+        summary: "Ours: a job's rounds, the latest first",
+        tags: ['training'],
+        params: JobParams,
+        querystring: JobRoundsQuery,
+        response: { 200: JobRounds },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const found = await jobs.rounds(callerOf(request), request.params.job_id, { limit, offset })
+      return { rounds: found.rounds.map(presentRound), total: found.total, limit, offset }
+    },
+  )
+
+  app.post(
+    '/api/v1/training/jobs/:job_id/stop',
+    {
+      schema: {
+        operationId: 'stopTrainingJob',
+        summary: 'Ours: end a job at once, and its round with it',
+        tags: ['training'],
+        params: JobParams,
+        response: { 200: Job },
+      },
+      config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => present(await jobs.stop(callerOf(request), request.params.job_id)),
+  )
+}
+
+const present = (job: StoredJob) => {
+  const { settings } = job
+  return {
+    id: job.id,
+    org_id: job.orgId,
+    name: job.name,
+    status: job.status,
+    model_id: job.modelId,
+    latest_model_id: job.latestModelId,
+    strategy: settings.strategy.name,
+    strategy_options: settings.strategy.options,
+    rounds: settings.rounds,
+    rounds_completed: job.roundsCompleted,
+    rounds_failed_in_a_row: job.roundsFailedInARow,
+    min_devices: settings.minDevices,
+    target_devices: settings.targetDevices,
+    over_selection: settings.overSelection,
+    timeout_seconds: settings.timeoutSeconds,
+    report_window_seconds: settings.reportWindowSeconds,
+    wait_for_devices_seconds: settings.waitForDevicesSeconds,
+    group_id: job.groupId,
+    federation_id: job.federationId,
+    hyperparameters: settings.hyperparameters,
+    privacy:
+      settings.privacy === null
+        ? null
+        : {
+            noise_multiplier: settings.privacy.noiseMultiplier,
+            clip_norm: job.clipNorm ?? settings.privacy.clipNorm,
+            adaptive_clip: settings.privacy.adaptiveClip,
+          },
+    secure_aggregation: settings.secureAggregation && wishIn(settings.secureAggregation),
+    stop_when:
+      settings.stopWhen === null
+        ? null
+        : { loss_improvement_below: settings.stopWhen.lossImprovementBelow, patience: settings.stopWhen.patience },
+    ...(settings.rawVector ? { raw_vector: true } : {}),
+    ended_by: job.endedBy,
+    reason: job.reason,
+    waiting_until: job.waitingUntil?.toISOString() ?? null,
+    waiting_for: job.waitingFor,
+    created_at: job.createdAt.toISOString(),
+    started_at: job.startedAt?.toISOString() ?? null,
+    ended_at: job.endedAt?.toISOString() ?? null,
+  }
+}
+
+const presentSpending = ({ epsilon, delta, accountant, rounds }: JobSpending) => ({
+  epsilon: Math.min(epsilon, Number.MAX_VALUE),
+  target_delta: delta,
+  accountant,
+  rounds,
+})
+
+const presentInHistory = (round: StoredRound) => ({
+  round_id: round.id,
+  round_number: round.roundNumber,
+  status: round.status,
+  loss: round.loss,
+  accuracy: round.accuracy,
+  completed_devices: round.completedDevices,
+  failed_devices: round.failedDevices,
+  aggregated_model_id: round.aggregatedModelId,
+  failure_reason: round.failureReason,
+  started_at: round.startedAt?.toISOString() ?? null,
+  ended_at: round.endedAt?.toISOString() ?? null,
+})

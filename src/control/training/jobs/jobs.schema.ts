@@ -1,0 +1,166 @@
+import { Type } from 'typebox'
+import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
+import { STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
+import {
+  JOB_ROUNDS,
+  MIN_DEVICES_DEFAULT,
+  OVER_SELECTION,
+  WAIT_FOR_DEVICES_SECONDS,
+} from '../../../domain/training-job.ts'
+import {
+  Count,
+  Envelope,
+  FreeObject,
+  Nullable,
+  OneOf,
+  Page,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { ReachFields } from '../rounds/reach-body.schema.ts'
+import { AccountantName, ClipNorm, NoiseMultiplier, RawVector, Round, TargetDelta } from '../rounds/rounds.schema.ts'
+import { StrategyField, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
+import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
+
+const MAX_DEVICES = 10_000_000
+const Devices = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description }))
+const Options = (description: string) =>
+  Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description }))
+
+export const JOB_STATUSES = ['pending', 'running', 'completed', 'failed', 'stopped'] as const
+
+const StopWhen = Type.Object(
+  {
+    loss_improvement_below: Type.Number({ minimum: 0 }),
+    patience: Type.Integer({ minimum: 1, maximum: 1000 }),
+  },
+  { description: 'End when the best loss of the last `patience` rounds is hardly better than that of those before' },
+)
+
+export const StartJobBody = Type.Object({
+  model: Type.String({ minLength: 1, description: 'Id or name of a model with an uploaded version' }),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
+  strategy: StrategyField,
+  strategy_options: StrategyOptionsField,
+  rounds: Type.Optional(
+    Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description: `Default ${JOB_ROUNDS.default}` }),
+  ),
+  min_devices: Devices(`Updates that a round needs, default ${MIN_DEVICES_DEFAULT}`),
+  target_devices: Devices(
+    'Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works',
+  ),
+  over_selection: Type.Optional(
+    Type.Number({
+      minimum: OVER_SELECTION.min,
+      maximum: OVER_SELECTION.max,
+      description: 'So many times target_devices are selected; the round closes with the first target_devices updates',
+    }),
+  ),
+  timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
+  report_window_seconds: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: TIMEOUT_SECONDS.max,
+      description: 'How long the rest is waited for once min_devices updates are in',
+    }),
+  ),
+  wait_for_devices_seconds: Type.Optional(
+    Type.Integer({
+      minimum: WAIT_FOR_DEVICES_SECONDS.min,
+      maximum: WAIT_FOR_DEVICES_SECONDS.max,
+      description: `How long a round waits for min_devices active devices, default ${WAIT_FOR_DEVICES_SECONDS.default}`,
+    }),
+  ),
+  ...ReachFields,
+  hyperparameters: Options('Handed to the devices, e.g. local_epochs, batch_size, learning_rate'),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Optional(NoiseMultiplier),
+      target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Over all rounds of this job' })),
+      target_delta: Type.Optional(TargetDelta),
+      clip_norm: ClipNorm,
+      adaptive_clip: Type.Optional(Type.Boolean()),
+    }),
+  ),
+  secure_aggregation: Type.Optional(SecureAggregation),
+  stop_when: Type.Optional(StopWhen),
+  raw_vector: Type.Optional(RawVector),
+})
+
+export const Job = Type.Object({
+  id: Uuid,
+  org_id: Nullable(Type.String()),
+  name: Nullable(Type.String()),
+  status: OneOf(JOB_STATUSES),
+  model_id: Nullable(Uuid),
+  latest_model_id: Nullable(Uuid),
+  strategy: OneOf(STRATEGY_NAMES),
+  strategy_options: FreeObject,
+  rounds: Count,
+  rounds_completed: Count,
+  rounds_failed_in_a_row: Count,
+  min_devices: Count,
+  target_devices: Count,
+  over_selection: Type.Number(),
+  timeout_seconds: Count,
+  report_window_seconds: Nullable(Type.Number()),
+  wait_for_devices_seconds: Count,
+  group_id: Nullable(Uuid),
+  federation_id: Nullable(Uuid),
+  hyperparameters: FreeObject,
+  privacy: Nullable(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number({ description: 'As adaptive clipping has it now' }),
+      adaptive_clip: Type.Boolean(),
+    }),
+  ),
+  secure_aggregation: Nullable(SecureAggregation),
+  stop_when: Nullable(StopWhen),
+  raw_vector: Type.Optional(RawVector),
+  ended_by: Nullable(
+    OneOf(['rounds_done', 'converged', 'budget_spent', 'rounds_failed', 'no_devices', 'cannot_start', 'stopped']),
+  ),
+  reason: Nullable(Type.String()),
+  waiting_until: Nullable(Timestamp),
+  waiting_for: Nullable(Type.String({ description: 'How many devices it needs and has, while it waits for them' })),
+  created_at: Timestamp,
+  started_at: Nullable(Timestamp),
+  ended_at: Nullable(Timestamp),
+})
+
+const JobRound = Type.Object({
+  round_id: Uuid,
+  round_number: Count,
+  status: Round.properties.status,
+  loss: Nullable(Type.Number()),
+  accuracy: Nullable(Type.Number()),
+  completed_devices: Count,
+  failed_devices: Count,
+  aggregated_model_id: Nullable(Uuid),
+  failure_reason: Nullable(Type.String()),
+  started_at: Nullable(Timestamp),
+  ended_at: Nullable(Timestamp),
+})
+
+export const JobDetail = Type.Object({
+  ...Job.properties,
+  privacy_spent: Type.Optional(
+    Type.Object(
+      { epsilon: Type.Number(), target_delta: Type.Number(), accountant: AccountantName, rounds: Count },
+      { description: 'What the noisy rounds started so far cost together, however they ended; absent without noise' },
+    ),
+  ),
+  history: Type.Array(JobRound, { description: 'The latest 100 rounds, oldest first' }),
+})
+
+export const JobParams = Type.Object({ job_id: Type.String() })
+export const ListJobsQuery = Type.Object({
+  status: Type.Optional(OneOf(JOB_STATUSES)),
+  model: Type.Optional(Type.String({ description: 'Id or name of the model it began from' })),
+  ...Page({ max: 1000, default: 100 }),
+})
+export const JobList = Type.Object({ jobs: Type.Array(Job), ...Envelope })
+export const JobRoundsQuery = Type.Object(Page({ max: 1000, default: 100 }))
+export const JobRounds = Type.Object({ rounds: Type.Array(Round), total: Count, limit: Type.Integer(), offset: Count })

@@ -1,0 +1,159 @@
+import { type Selectable, sql } from 'kysely'
+import type { EndedBy, JobSettings, JobStatus } from '../../../domain/training-job.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { TrainingJobRow } from '../../../platform/db/training-rows.ts'
+
+export interface StoredJob {
+  readonly id: string
+  readonly orgId: string | null
+  readonly name: string | null
+  readonly status: JobStatus
+  readonly settings: JobSettings
+  /** The model it began from, and the latest that its rounds have made. */
+  readonly modelId: string | null
+  readonly latestModelId: string | null
+  readonly groupId: string | null
+  readonly federationId: string | null
+  readonly roundsCompleted: number
+  readonly roundsFailedInARow: number
+  readonly stateSha256: string | null
+  readonly controlSha256: string | null
+  /** What adaptive clipping has reached. */
+  readonly clipNorm: number | null
+  readonly endedBy: EndedBy | null
+  readonly reason: string | null
+  /** Until when its next round waits for devices; null while it does not. */
+  readonly waitingUntil: Date | null
+  /** What it waits for, in a sentence; null while it does not. */
+  readonly waitingFor: string | null
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+}
+
+export interface JobFilter {
+  /** Null: an unbound key, which sees all. */
+  readonly orgId: string | null
+  readonly status: JobStatus | undefined
+  readonly modelId: string | undefined
+}
+
+export interface JobChanges {
+  status: JobStatus
+  latest_model_id: string
+  rounds_completed: number
+  rounds_failed_in_a_row: number
+  state_sha256: string | null
+  control_sha256: string | null
+  clip_norm: number | null
+  ended_by: EndedBy
+  reason: string
+  waiting_until: Date | null
+  waiting_for: string | null
+  started_at: Date
+  ended_at: Date
+}
+
+export const createJobsStore = () => ({
+  async insert(db: Executor, job: StoredJob): Promise<void> {
+    await db
+      .insertInto('training_jobs')
+      .values({
+        id: job.id,
+        org_id: job.orgId,
+        name: job.name,
+        status: job.status,
+        settings: JSON.stringify(job.settings),
+        model_id: job.modelId,
+        latest_model_id: job.latestModelId,
+        group_id: job.groupId,
+        federation_id: job.federationId,
+        clip_norm: job.clipNorm,
+        created_at: job.createdAt,
+      })
+      .execute()
+  },
+
+  async find(db: Executor, id: string): Promise<StoredJob | null> {
+    const row = await db.selectFrom('training_jobs').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The job, locked until the transaction ends. */
+  async lock(tx: Executor, id: string): Promise<StoredJob | null> {
+    const row = await tx.selectFrom('training_jobs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The same, where it has not ended and no other process is at it; else null. */
+  async lockFree(tx: Executor, id: string): Promise<StoredJob | null> {
+    const { rows } = await sql<Selectable<TrainingJobRow>>`
+      select * from training_jobs where id = ${id} and ended_at is null for update skip locked`.execute(tx)
+    return rows[0] === undefined ? null : fromRow(rows[0])
+  },
+
+  async update(tx: Executor, id: string, changes: Partial<JobChanges>): Promise<void> {
+    await tx.updateTable('training_jobs').set(changes).where('id', '=', id).execute()
+  },
+
+  /**
+   * Jobs that have no round in progress, and whose organisation has none. Who has waited longest comes first, so that the jobs of
+   * one organisation take turns.
+   */
+  async idle(db: Executor): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select j.id from training_jobs j
+      left join lateral (select max(ended_at) as at from rounds r where r.job_id = j.id) as latest on true
+      where j.ended_at is null and not exists (
+        select from rounds r where coalesce(r.org_id, '') = coalesce(j.org_id, '')
+          and r.status in ('pending', 'active', 'aggregating'))
+      order by coalesce(latest.at, j.created_at), j.ordinal`.execute(db)
+    return rows.map((row) => row.id)
+  },
+
+  /** Newest first. */
+  async list(
+    db: Executor,
+    filter: JobFilter,
+    page: { limit: number; offset: number },
+  ): Promise<{ jobs: StoredJob[]; total: number }> {
+    const { orgId, status, modelId } = filter
+    const visible =
+      orgId === null
+        ? sql<boolean>`true`
+        : sql<boolean>`(org_id = ${orgId} or federation_id in (
+            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
+    let query = db.selectFrom('training_jobs').where(visible)
+    if (status !== undefined) query = query.where('status', '=', status)
+    if (modelId !== undefined) query = query.where('model_id', '=', modelId)
+    const rows = await query.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    return { jobs: rows.map(fromRow), total }
+  },
+})
+
+const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
+  id: row.id,
+  orgId: row.org_id,
+  name: row.name,
+  status: row.status as JobStatus,
+  settings: row.settings as unknown as JobSettings,
+  modelId: row.model_id,
+  latestModelId: row.latest_model_id,
+  groupId: row.group_id,
+  federationId: row.federation_id,
+  roundsCompleted: row.rounds_completed,
+  roundsFailedInARow: row.rounds_failed_in_a_row,
+  stateSha256: row.state_sha256,
+  controlSha256: row.control_sha256,
+  clipNorm: row.clip_norm,
+  endedBy: row.ended_by as EndedBy | null,
+  reason: row.reason,
+  waitingUntil: row.waiting_until,
+  waitingFor: row.waiting_for,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  endedAt: row.ended_at,
+})
+
+export type JobsStore = ReturnType<typeof createJobsStore>

@@ -1,0 +1,380 @@
+import { describe, expect, it, vi } from 'vitest'
+import {
+  comeOnce,
+  type JobBody,
+  jobOf,
+  judge,
+  play,
+  startFleet,
+  startJob,
+  uploadModel,
+} from '../../../../test/training-fleet.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
+import { STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
+
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+const at = '2026-01-01T00:00:00.000Z'
+
+const prepared = async (devices: number, alike = false) => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, devices, alike)
+  const { key } = fleet[0]!
+  const modelId = await uploadModel(world, key)
+  return { world, fleet, key, modelId }
+}
+
+const startOk = async (world: World, key: string, fields: object = {}): Promise<JobBody> => {
+  const answer = await startJob(world, key, fields)
+  if (answer.status !== 201) throw new Error(`the job was answered with ${JSON.stringify(answer.body)}`)
+  return answer.body as JobBody
+}
+
+const get = async (world: World, key: string, path: string) =>
+  (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>
+
+describe('a training job', () => {
+  it.each([
+    ['fedyogi', 'yogi'],
+    ['fedadagrad', 'adagrad'],
+    ['fedavgm', 'momentum'],
+  ])('takes %s for fedopt with the variant %s', async (strategy, variant) => {
+    const { world, key, modelId } = await prepared(1)
+    expect(await startOk(world, key, { model: modelId, strategy })).toMatchObject({
+      strategy: 'fedopt',
+      strategy_options: { variant },
+    })
+  })
+
+  it('begins with the model that it names, whatever was trained before', async () => {
+    const { world, fleet, key } = await prepared(2, true)
+    const earlier = await startOk(world, key, { rounds: 1, min_devices: 2 })
+    expect(await play(world, earlier.id, fleet)).toMatchObject({ status: 'completed' })
+    const other = await uploadModel(world, key, 'other')
+    const job = await startOk(world, key, { model: 'other', rounds: 2, min_devices: 2 })
+    await comeOnce(fleet)
+    await world.service.settle()
+    await comeOnce(fleet)
+    const { body } = await world.request('GET', `/api/v1/training/jobs/${job.id}/rounds`, { key })
+    const [second, first] = (body as { rounds: { global_model_id: string; aggregated_model_id: string | null }[] })
+      .rounds
+    expect(first).toMatchObject({ global_model_id: other })
+    expect(second).toMatchObject({ global_model_id: first!.aggregated_model_id })
+  })
+
+  it('is not started with a misspelled field, and says which was meant', async () => {
+    const { world, key, modelId } = await prepared(1)
+    const refused = async (fields: object) => {
+      const { status, body } = await world.request('POST', '/api/v1/training/jobs', {
+        key,
+        body: { model: modelId, ...fields },
+      })
+      return [status, (body as { message: string }).message]
+    }
+    expect(await refused({ round: 3 })).toEqual([400, 'unknown field `round`; did you mean `rounds`?'])
+    expect(await refused({ timout_seconds: 60 })).toEqual([
+      400,
+      'unknown field `timout_seconds`; did you mean `timeout_seconds`?',
+    ])
+    expect(await refused({ privacy: { clipnorm: 1, noise_multiplier: 1 } })).toEqual([
+      400,
+      'unknown field `privacy.clipnorm`; did you mean `privacy.clip_norm`?',
+    ])
+    const jobs = await world.request('GET', '/api/v1/training/jobs', { key })
+    expect(jobs.body).toMatchObject({ total: 0 })
+  })
+
+  it('says what it is, with every default', async () => {
+    const { world, key, modelId } = await prepared(1)
+    const answer = await startJob(world, key, { rounds: undefined, hyperparameters: undefined, name: 'first' })
+    expect(answer).toMatchObject({ status: 201 })
+    expect(answer.body).toEqual({
+      id: uuid,
+      org_id: null,
+      name: 'first',
+      status: 'pending',
+      model_id: modelId,
+      latest_model_id: null,
+      strategy: 'fedavg',
+      strategy_options: {},
+      rounds: 10,
+      rounds_completed: 0,
+      rounds_failed_in_a_row: 0,
+      min_devices: 2,
+      target_devices: 2,
+      over_selection: 1,
+      timeout_seconds: 300,
+      report_window_seconds: null,
+      wait_for_devices_seconds: 3600,
+      group_id: null,
+      federation_id: null,
+      hyperparameters: {},
+      privacy: null,
+      secure_aggregation: null,
+      stop_when: null,
+      ended_by: null,
+      reason: null,
+      waiting_for: 'Waits for 2 active devices that train; 1 is active.',
+      waiting_until: '2026-01-01T01:00:00.000Z',
+      created_at: at,
+      started_at: null,
+      ended_at: null,
+    })
+  })
+
+  it.each(STRATEGY_NAMES)('with %s runs its rounds with real devices, and every receipt replays', async (strategy) => {
+    const { world, fleet, key } = await prepared(5, true)
+    const options = strategy === 'fedbuff' ? { strategy_options: { buffer: 5 } } : {}
+    const job = await startOk(world, key, { strategy, min_devices: 5, ...options })
+    const done = await play(world, job.id, fleet)
+    expect(done).toMatchObject({
+      status: 'completed',
+      ended_by: 'rounds_done',
+      reason: 'All 3 rounds asked for are completed.',
+      rounds_completed: 3,
+      latest_model_id: uuid,
+      ended_at: at,
+    })
+    expect(done.history.map((round) => [round.status, round.completed_devices])).toEqual(
+      Array(3).fill(['completed', 5]),
+    )
+    for (const { loss, accuracy } of done.history) {
+      expect(loss).toBeGreaterThan(0)
+      expect(accuracy).toBeGreaterThan(0)
+    }
+    // It began with all scores equal, a loss of ln 3.
+    expect((await judge(world, done.history[2]!.round_id, fleet)).loss).toBeLessThan(1)
+    for (const { round_id: id } of done.history) {
+      const replay = await world.request('POST', `/api/v1/training/rounds/${id}/receipt/replay`, { key })
+      expect(replay.body).toMatchObject({ matches: true })
+    }
+  })
+
+  it('keeps how every update looked beside the others', async () => {
+    const { world, fleet, key } = await prepared(3)
+    const job = await startOk(world, key, { rounds: 1, min_devices: 3 })
+    const { history } = await play(world, job.id, fleet)
+    const { updates, total } = (await get(world, key, `${history[0]!.round_id}/updates`)) as {
+      updates: Record<string, unknown>[]
+      total: number
+    }
+    expect(total).toBe(3)
+    expect(updates.map((update) => update.device_identifier)).toEqual(['d0', 'd1', 'd2'])
+    for (const update of updates) {
+      expect(update).toMatchObject({ non_finite: 0, staleness: null, base_round_id: null, id: uuid })
+      expect(update.norm).toBeGreaterThan(0)
+      expect(Math.abs(update.cosine as number)).toBeLessThanOrEqual(1)
+    }
+    expect(updates.reduce((sum, { weight }) => sum + (weight as number), 0)).toBeCloseTo(1, 12)
+  })
+
+  it('hands the server state on: Adam of the second round is not that of a first', async () => {
+    const { world, fleet, key } = await prepared(2)
+    const job = await startOk(world, key, { strategy: 'fedadam', rounds: 2 })
+    const { history } = await play(world, job.id, fleet)
+    const [first, second] = await Promise.all(history.map(({ round_id: id }) => get(world, key, `${id}/receipt`)))
+    expect(first).toMatchObject({ state_sha256: null, next_state_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(second).toMatchObject({ state_sha256: first!.next_state_sha256 })
+    expect(second!.next_state_sha256).not.toBe(first!.next_state_sha256)
+  })
+
+  it('selects more devices than it wants updates, and closes with the first', async () => {
+    const { world, fleet, key } = await prepared(6)
+    const job = await startOk(world, key, { rounds: 1, min_devices: 2, target_devices: 4, over_selection: 1.5 })
+    const { history } = await jobOf(world, key, job.id)
+    const id = history[0]!.round_id
+    expect(await get(world, key, `${id}/status`)).toMatchObject({ target_devices: 6, wanted_updates: 4 })
+    await comeOnce(fleet.slice(0, 4))
+    await world.service.settle()
+    expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'completed' })
+    expect(await get(world, key, `${id}/status`)).toMatchObject({ completed_devices: 4, failed_devices: 2 })
+  })
+
+  it('ends when it has converged', async () => {
+    const { world, fleet, key } = await prepared(2)
+    const stop = { loss_improvement_below: 1000, patience: 1 }
+    const job = await startOk(world, key, { rounds: 50, stop_when: stop })
+    expect(await play(world, job.id, fleet)).toMatchObject({
+      status: 'completed',
+      ended_by: 'converged',
+      rounds_completed: 2,
+    })
+  })
+
+  it('waits for devices no longer than it was told to', async () => {
+    const { world, key } = await prepared(1)
+    const job = await startOk(world, key, { wait_for_devices_seconds: 60 })
+    await world.advance(59)
+    expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'pending' })
+    await world.advance(1)
+    expect(await jobOf(world, key, job.id)).toMatchObject({
+      status: 'failed',
+      ended_by: 'no_devices',
+      reason: 'Waited 60 s for at least 2 active devices; there was 1.',
+    })
+  })
+
+  it('waits for as many devices as its strategy needs', async () => {
+    const { world, key } = await prepared(2)
+    const job = await startOk(world, key, { strategy: 'krum', wait_for_devices_seconds: 60 })
+    expect(await jobOf(world, key, job.id)).toMatchObject({
+      status: 'pending',
+      waiting_for:
+        "Waits for 5 active devices that train; 2 are active. Strategy 'krum' with byzantine 1 needs 2f + 3 = 5 updates.",
+      history: [],
+    })
+    await world.advance(60)
+    expect(await jobOf(world, key, job.id)).toMatchObject({
+      ended_by: 'no_devices',
+      waiting_for: null,
+      reason: 'Waited 60 s for at least 5 active devices; there were 2.',
+    })
+  })
+
+  it('gives up after three rounds in a row that nobody delivered to', async () => {
+    const { world, fleet, key } = await prepared(2)
+    const job = await startOk(world, key, { timeout_seconds: 60 })
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(fleet.map(({ device }) => device.heartbeat()))
+      await world.service.settle()
+      await world.advance(60)
+    }
+    const ended = await jobOf(world, key, job.id)
+    expect(ended).toMatchObject({
+      status: 'failed',
+      ended_by: 'rounds_failed',
+      reason: '3 rounds failed one after another. The last: Timed out after 60 s: 0 of at least 2 updates had arrived.',
+    })
+    expect(ended.history.map((round) => round.status)).toEqual(['failed', 'failed', 'failed'])
+  })
+
+  it('is stopped at once, and its participants are told when they ask', async () => {
+    const { world, fleet, key } = await prepared(2)
+    const job = await startOk(world, key)
+    const { pendingRoundId } = await fleet[1]!.device.heartbeat()
+    const stopped = await world.request('POST', `/api/v1/training/jobs/${job.id}/stop`, { key })
+    expect(stopped).toMatchObject({
+      status: 200,
+      body: { status: 'stopped', ended_by: 'stopped', reason: 'The training job was stopped.' },
+    })
+    expect((await fleet[1]!.device.heartbeat()).pendingRoundId).toBeNull()
+    expect(await get(world, key, `${pendingRoundId}/status`)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'The training job was stopped.',
+    })
+    expect(await get(world, fleet[1]!.key, `${pendingRoundId}/selection`)).toMatchObject({
+      state: 'failed',
+      reason: 'The training job was stopped.',
+    })
+    const again = await world.request('POST', `/api/v1/training/jobs/${job.id}/stop`, { key })
+    expect(again).toMatchObject({
+      status: 409,
+      body: { message: 'A training job that is stopped cannot be stopped.' },
+    })
+    await world.service.settle()
+    expect((await jobOf(world, key, job.id)).history).toHaveLength(1)
+  })
+
+  it('takes turns with the other jobs of its organisation', async () => {
+    const { world, fleet, key } = await prepared(2)
+    const first = await startOk(world, key, { rounds: 2 })
+    await world.advance(1)
+    const jobs = [first, await startOk(world, key, { rounds: 2 })]
+    const order: string[] = []
+    for (let time = 0; time < 4; time++) {
+      const round = await get(world, key, 'current')
+      order.push(round.job_id as string)
+      await comeOnce(fleet)
+      await world.advance(1)
+    }
+    expect(order).toEqual([jobs[0]!.id, jobs[1]!.id, jobs[0]!.id, jobs[1]!.id])
+    for (const { id } of jobs) expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed' })
+  })
+
+  it('trains with the devices of its group only', async () => {
+    const { world, fleet, key } = await prepared(4)
+    const group = await world.request('POST', '/api/v1/device-groups', { key, body: { name: 'beta', org_id: 'acme' } })
+    const { id: groupId } = group.body as { id: string }
+    await world.request('POST', `/api/v1/device-groups/${groupId}/devices`, {
+      key,
+      body: { device_ids: ['d2', 'd3'] },
+    })
+    const job = await startOk(world, key, { group: 'beta', rounds: 1 })
+    expect(job).toMatchObject({ group_id: groupId })
+    expect((await fleet[0]!.device.heartbeat()).pendingRoundId).toBeNull()
+    const { history } = await play(world, job.id, fleet)
+    const { updates } = (await get(world, key, `${history[0]!.round_id}/updates`)) as {
+      updates: { device_identifier: string }[]
+    }
+    expect(updates.map((update) => update.device_identifier)).toEqual(['d2', 'd3'])
+  })
+
+  it.each([
+    [{ model: 'nothing' }, 'model:'],
+    [{ strategy: 'sgd' }, 'strategy'],
+    [{ strategy: 'krum', strategy_options: { byzantine: -1 } }, 'strategy_options.byzantine'],
+    [{ strategy_options: { mu: 1 } }, 'strategy_options.mu'],
+    [{ rounds: 0 }, 'rounds'],
+    [{ rounds: 10_001 }, 'rounds'],
+    [{ min_devices: 3, target_devices: 2 }, 'min_devices'],
+    [{ group: 'nobody' }, 'group'],
+    [{ over_selection: 0.5 }, 'over_selection'],
+    [{ privacy: { clip_norm: 1 } }, 'noise_multiplier'],
+    [{ strategy: 'fedmedian', privacy: { clip_norm: 1, noise_multiplier: 1 } }, 'privacy'],
+  ])('with %j is refused, naming %s', async (fields, named) => {
+    const { world, key } = await prepared(1)
+    const answer = await startJob(world, key, fields)
+    expect(answer.status).toBe(400)
+    expect((answer.body as { message: string }).message).toContain(named)
+  })
+
+  it('is listed by model and status, newest first', async () => {
+    const { world, key } = await prepared(1)
+    const jobs = [await startOk(world, key), await startOk(world, key)]
+    const list = async (query: string) =>
+      (await world.request('GET', `/api/v1/training/jobs${query}`, { key })).body as { jobs: JobBody[]; total: number }
+    expect((await list('?model=beginner')).jobs.map(({ id }) => id)).toEqual([jobs[1]!.id, jobs[0]!.id])
+    expect(await list('?status=completed')).toMatchObject({ jobs: [], total: 0 })
+    expect(await list('?limit=1')).toMatchObject({ jobs: [{ id: jobs[1]!.id }], total: 2 })
+  })
+})
+
+describe('attackers in the fleet', () => {
+  it.each([
+    ['krum', true],
+    ['multikrum', true],
+    ['fedmedian', true],
+    ['fedavg', false],
+  ] as const)('with %s: the model still learns is %s', async (strategy, learns) => {
+    const { world, fleet, key } = await prepared(7, true)
+    for (const attacker of fleet.slice(5)) {
+      const honest = attacker.trainer
+      // Ten times the change, the other way.
+      attacker.trainer = async (weights, ...rest) => {
+        const update = await honest(weights, ...rest)
+        return { ...update, weights: flipped(weights!, update.weights) }
+      }
+    }
+    const options = strategy.endsWith('krum') ? { strategy_options: { byzantine: 2 } } : {}
+    const job = await startOk(world, key, { strategy, rounds: 5, min_devices: 7, ...options })
+    const { history } = await play(world, job.id, fleet)
+    const { accuracy } = await judge(world, history.at(-1)!.round_id, fleet.slice(0, 5))
+    if (learns) expect(accuracy).toBeGreaterThan(0.9)
+    else expect(accuracy).toBeLessThan(0.2)
+  })
+})
+
+const flipped = (from: Uint8Array, to: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const out = Uint8Array.from(to)
+  const header = 8 + Number(new DataView(to.buffer, to.byteOffset).getBigUint64(0, true))
+  const fromHeader = 8 + Number(new DataView(from.buffer, from.byteOffset).getBigUint64(0, true))
+  const view = new DataView(out.buffer)
+  const start = new DataView(from.buffer, from.byteOffset)
+  for (let byte = 0; header + byte < out.length; byte += 4) {
+    const base = start.getFloat32(fromHeader + byte, true)
+    view.setFloat32(header + byte, base - 10 * (view.getFloat32(header + byte, true) - base), true)
+  }
+  return out
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { fixtureBytes } from '../../../../test/fixtures/weights/open.ts'
+import { formOf, startWorld } from '../../../../test/world.ts'
+
+const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
+
+/** A model with this file, and an answer to a job on it. */
+const tried = async (file: Uint8Array, fields: object = {}, name = 'weights.bin') => {
+  const world = await startWorld()
+  const { key } = await world.register('d0')
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const path = '/api/v1/models/net/versions/upload'
+  const { body: version } = await world.request('POST', path, { key, body: formOf(file, {}, name) })
+  const body = { model: 'net', min_devices: 1, rounds: 2, ...fields }
+  const answer = await world.request('POST', '/api/v1/training/jobs', { key, body })
+  return { world, key, answer, warnings: (version as { warnings: string[] }).warnings }
+}
+
+it.each([
+  ['an XGBoost model in JSON', bytes('{"learner":{}}'), 'Trees cannot be averaged'],
+  ['an XGBoost model in UBJSON', bytes('{L\0\0\0\0\0\0\0\x07learner{'), 'Trees cannot be averaged'],
+  ['a TensorFlow Lite model', bytes('\x1c\0\0\0TFL3\0\0\0\0'), 'the weights that it was converted from'],
+  ['a GGUF file', bytes('GGUF\x03\0\0\0'), 'the weights that it was converted from'],
+  ['an HDF5 file', bytes('\x89HDF\r\n\x1a\n\0\0\0\0'), 'numpy.savez(path, *model.get_weights())'],
+  ['a plain Python pickle', fixtureBytes('cases/refused_pickle.pkl'), 'coef=model.coef_'],
+  ['CSV text', bytes('5.0,5.0,'), 'Weights can be aggregated from .safetensors'],
+])('no job starts on %s, which the upload has warned of', async (title, file, instead) => {
+  for (const strategy of ['fedavg', 'fedadam']) {
+    const { answer, warnings } = await tried(file, { strategy })
+    expect(warnings).toEqual([expect.stringContaining(`The file is ${title}: devices can be given it, but training`)])
+    expect(warnings[0]).toContain(instead)
+    expect(answer).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
+  }
+})
+
+it('no job starts on bytes that are nothing we know, or on a file that is cut', async () => {
+  const unknown = await tried(floats(1e30, 1))
+  expect(unknown.warnings).toEqual([])
+  expect(unknown.answer).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('model: The file is unknown binary content') },
+  })
+  const cut = await tried(fixtureBytes('net_truncated.pt'))
+  expect(cut.answer).toMatchObject({ status: 400, body: { message: expect.stringMatching(/^model: .*truncated/) } })
+})
+
+it('a job on a bare vector runs: declared, by its name, or taken for one with a warning', async () => {
+  const plausible = floats(1, 2, 3)
+  for (const [file, fields, name, warns] of [
+    [floats(1e30, 2, 3), { raw_vector: true }, 'weights.bin', false],
+    [floats(1e30, 2, 3), {}, 'weights.f32', false],
+    [plausible, {}, 'weights.bin', true],
+    [plausible, { strategy: 'fedadam' }, 'weights.f32', false],
+  ] as const) {
+    const { world, key, answer } = await tried(file, fields, name)
+    expect(answer).toMatchObject({ status: 201, body: { raw_vector: true } })
+    const warning = answer.headers.get('X-Service-Warning')
+    if (warns) expect(warning).toContain('was taken for a bare vector of 3 float32 values')
+    else expect(warning).toBeNull()
+    for (let round = 0; round < 2; round++) {
+      const { id } = (await world.request('GET', '/api/v1/training/rounds/current', { key })).body as { id: string }
+      const path = `/api/v1/training/rounds/${id}/updates`
+      const wrong = await world.request('POST', path, { key, body: formOf(floats(1), { num_samples: 1 }) })
+      expect(wrong.status).toBe(400)
+      const sent = await world.request('POST', path, { key, body: formOf(file, { num_samples: 1 }) })
+      expect(sent).toMatchObject({ status: 201 })
+      await world.service.settle()
+    }
+    const { id } = answer.body as { id: string }
+    expect((await world.request('GET', `/api/v1/training/jobs/${id}`, { key })).body).toMatchObject({
+      status: 'completed',
+      rounds_completed: 2,
+    })
+  }
+})

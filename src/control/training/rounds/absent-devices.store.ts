@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import { type ParticipantsStore, TURN } from './participants.store.ts'
+
+/** What became of those that will not deliver; the commonest reason first. */
+export interface Failures {
+  readonly selected: number
+  readonly failed: number
+  readonly reasons: readonly { readonly reason: string; readonly count: number }[]
+}
+
+/** An absent device takes its place again only after so long: those that take it instead may be more willing. */
+const OTHERS_FIRST_MS = 10_000
+
+/** Selected devices that do not come, and what a round has lost by them. */
+export const createAbsentDevicesStore = (participants: Pick<ParticipantsStore, 'markMissing'>) => ({
+  /** Gives an absent device a free seat again; false when there is none, or while others have not had the time to take it. */
+  async rejoin(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
+    const { rows } = await sql`
+      with held as materialized (
+        select id from rounds where id = ${roundId} and status = 'active' and taking_part < target_devices
+          and timeout_at > ${now}
+          and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')
+        for no key update
+      ), back as (
+        update round_participants p set state = 'selected', chosen = 'joined', selected_at = ${now}, reported_at = null,
+          failure_reason = null
+        from held where p.round_id = held.id and p.device_id = ${deviceId} and p.state = 'absent'
+          and p.reported_at <= ${new Date(now.getTime() - OTHERS_FIRST_MS)}
+        returning p.round_id
+      )
+      update rounds r set taking_part = r.taking_part + 1, review_at = least(r.review_at, ${now}::timestamptz + ${TURN})
+      from back where r.id = back.round_id returning r.id`.execute(db)
+    return rows.length === 1
+  },
+
+  /** Gives up those selected devices of the locked round that had their turn and did not fetch its plan; returns how many. */
+  async giveUp(
+    db: Executor,
+    round: { readonly id: string; readonly timeoutSeconds: number },
+    now: Date,
+  ): Promise<number> {
+    const { rows } = await sql<{ device_id: string }>`
+      update round_participants p set state = 'absent', reported_at = ${now},
+        failure_reason = 'Did not fetch the plan within '
+          || round(extract(epoch from ${now}::timestamptz - p.selected_at))::text || ' s.'
+      from devices d
+      where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null and d.id = p.device_id
+        and p.selected_at + ${patience(round.timeoutSeconds)} <= ${now}
+        and not exists (select from secure_rounds s where s.round_id = p.round_id and s.status <> 'advertising')
+      returning p.device_id`.execute(db)
+    await participants.markMissing(
+      db,
+      rows.map((row) => row.device_id),
+      now,
+    )
+    return rows.length
+  },
+
+  /** When the next of the round's selected devices will have had its turn; null when all have come. */
+  async nextTurnEnds(
+    db: Executor,
+    round: { readonly id: string; readonly timeoutSeconds: number },
+  ): Promise<Date | null> {
+    const { rows } = await sql<{ at: Date | null }>`
+      select min(p.selected_at + ${patience(round.timeoutSeconds)}) as at
+      from round_participants p join devices d on d.id = p.device_id
+      where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null`.execute(db)
+    return rows[0]?.at ?? null
+  },
+
+  /** Whether a secure round still takes devices that it does not know yet. */
+  async isAdvertising(db: Executor, roundId: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from secure_rounds where round_id = ${roundId} and status = 'advertising'`.execute(db)
+    return rows.length === 1
+  },
+
+  /** How many have shown that they were there, whatever became of them. */
+  async countLive(db: Executor, roundId: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from round_participants p where p.round_id = ${roundId}
+        and (p.acknowledged_at is not null or p.chosen <> 'drawn' or p.state in ('delivered', 'failed'))`.execute(db)
+    return rows[0]!.count
+  },
+
+  /** How many were selected, how many of these failed or did not come, and the commonest reasons. */
+  async failures(db: Executor, roundId: string): Promise<Failures> {
+    const { rows } = await sql<{ selected: number; reason: string | null; count: number }>`
+      select (select count(*)::int from round_participants where round_id = ${roundId}) as selected,
+        failure_reason as reason, count(*)::int as count
+      from round_participants where round_id = ${roundId} and state in ('failed', 'absent')
+      group by failure_reason order by count(*) desc, failure_reason`.execute(db)
+    return {
+      selected: rows[0]?.selected ?? 0,
+      failed: rows.reduce((sum, row) => sum + row.count, 0),
+      reasons: rows.map(({ reason, count }) => ({ reason: reason ?? 'no reason given', count })),
+    }
+  },
+})
+
+/** The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at most half of the timeout. */
+const patience = (timeoutSeconds: number) => sql<string>`least(${timeoutSeconds / 2}::float8,
+  greatest(${timeoutSeconds / 10}::float8, 2 * coalesce(d.heartbeat_seconds, 0))) * interval '1 second'`
+
+export type AbsentDevicesStore = ReturnType<typeof createAbsentDevicesStore>

@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+const ROUNDS = '/api/v1/training/rounds'
+const floats = new Uint8Array(new Float32Array([1, 2]).buffer)
+
+interface Body {
+  readonly id: string
+  readonly status: string
+  readonly failure_reason: string | null
+  readonly [field: string]: unknown
+}
+
+const beat = async (world: World, device: TestDevice): Promise<string | null> => {
+  const { body } = await world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, { key: device.key })
+  return (body as { pending_round_id?: string }).pending_round_id ?? null
+}
+const start = async (world: World, key: string, fields: object): Promise<Body> => {
+  const answer = await world.request('POST', `${ROUNDS}/start`, { key, body: { timeout_seconds: 60, ...fields } })
+  expect(answer.status).toBe(201)
+  return answer.body as Body
+}
+const plan = (world: World, { key }: TestDevice, id: string) => world.request('GET', `${ROUNDS}/${id}/plan`, { key })
+const submit = (world: World, { key }: TestDevice, id: string) =>
+  world.request('POST', `${ROUNDS}/${id}/updates`, { key, body: formOf(floats, { num_samples: 10 }) })
+const fail = (world: World, { key }: TestDevice, id: string, reason: string) =>
+  world.request('POST', `${ROUNDS}/${id}/failures`, { key, body: { reason } })
+const roundOf = async (world: World, key: string, id: string) =>
+  (await world.request('GET', `${ROUNDS}/${id}/status`, { key })).body as Body
+const participantsOf = async (world: World, key: string, id: string) =>
+  (await world.request('GET', `${ROUNDS}/${id}/participants`, { key })).body as {
+    readonly participants: readonly { readonly device_identifier: string; readonly state: string }[]
+    readonly total: number
+  }
+
+const registered = async (world: World, size: number, fields: object = {}): Promise<TestDevice[]> => {
+  const devices: TestDevice[] = []
+  for (let n = 0; n < size; n++) devices.push(await world.register(`d${String(n).padStart(2, '0')}`, fields))
+  return devices
+}
+
+/** One that starts rounds of an organization and is no device of it. */
+const starterOf = async (world: World): Promise<string> => (await world.register('operator', { trains: false })).key
+
+describe.each(['embedded', 'postgres'] as const)('a fleet of which half is silent (%s)', (database) => {
+  const isAbsent = database === 'postgres' && !hasPostgres()
+
+  it.skipIf(isAbsent)('completes a job that has enough devices that are there', async () => {
+    const world = await startWorld({ database })
+    const key = await starterOf(world)
+    const devices = await registered(world, 12)
+    await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
+    await world.request('POST', '/api/v1/models/m/versions/upload', { key, body: formOf(floats) })
+    // Nothing tells the two halves apart when the job begins.
+    await world.advance(1)
+    for (const device of devices) await beat(world, device)
+    const live = devices.filter((_, n) => n % 2 === 0)
+    const body = { model: 'm', rounds: 3, min_devices: 5, target_devices: 6, timeout_seconds: 60 }
+    const job = (await world.request('POST', '/api/v1/training/jobs', { key, body })).body as Body
+    const jobNow = async () => (await world.request('GET', `/api/v1/training/jobs/${job.id}`, { key })).body as Body
+    for (let second = 0; second < 60 && (await jobNow()).ended_by === null; second++) {
+      await world.advance(1)
+      for (const device of live) {
+        const id = await beat(world, device)
+        if (id === null) continue
+        await plan(world, device, id)
+        expect((await submit(world, device, id)).status).toBe(201)
+      }
+      await world.service.settle()
+    }
+    expect(await jobNow()).toMatchObject({ status: 'completed', rounds_completed: 3 })
+    const history = (await jobNow()).history as readonly { round_id: string; status: string }[]
+    expect(history.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed'])
+    // Whoever was missing from one is not drawn for another.
+    const seen: string[] = []
+    for (const { round_id } of history) {
+      const { participants } = await participantsOf(world, key, round_id)
+      seen.push(...participants.filter(({ state }) => state === 'failed').map((one) => one.device_identifier))
+    }
+    expect(seen.length).toBe(new Set(seen).size)
+    expect(seen.every((name) => Number(name.slice(1)) % 2 === 1)).toBe(true)
+  })
+})
+
+describe('a device that does not come', () => {
+  it('loses its place after a tenth of the timeout, to one that does', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [silent] = await registered(world, 1)
+    const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
+    const other = await world.register('other')
+    await world.advance(5)
+    expect(await beat(world, other)).toBeNull()
+    await world.advance(1)
+    expect(await beat(world, other)).toBe(id)
+    const listed = await participantsOf(world, key, id)
+    expect(listed).toEqual({
+      participants: [
+        {
+          device_id: silent!.id,
+          device_identifier: 'd00',
+          org_id: null,
+          state: 'absent',
+          chosen: 'drawn',
+          selected_at: '2026-01-01T00:00:00.000Z',
+          acknowledged_at: null,
+          model_fetched_at: null,
+          reported_at: '2026-01-01T00:00:06.000Z',
+          reason: 'Did not fetch the plan within 6 s.',
+        },
+        {
+          device_id: other.id,
+          device_identifier: 'other',
+          org_id: null,
+          state: 'selected',
+          chosen: 'joined',
+          selected_at: '2026-01-01T00:00:06.000Z',
+          acknowledged_at: null,
+          model_fetched_at: null,
+          reported_at: null,
+          reason: null,
+        },
+      ],
+      total: 2,
+      limit: 100,
+      offset: 0,
+    })
+    expect((await submit(world, other, id)).status).toBe(201)
+    await world.service.settle()
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', failed_devices: 1 })
+  })
+
+  it('keeps its place for two of its own heartbeat intervals', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [slow] = await registered(world, 1)
+    await world.advance(10)
+    await beat(world, slow!)
+    const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
+    const other = await world.register('other')
+    await world.advance(19)
+    expect(await beat(world, other)).toBeNull()
+    await world.advance(1)
+    expect(await beat(world, other)).toBe(id)
+  })
+
+  it('keeps it as well once it has fetched the plan, however long it trains', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [only] = await registered(world, 1)
+    const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
+    await plan(world, only!, id)
+    const other = await world.register('other')
+    await world.advance(50)
+    expect(await beat(world, other)).toBeNull()
+    expect(await beat(world, only!)).toBe(id)
+  })
+
+  it('is welcome when it comes after all: it takes a place that is free still, and its update counts in any case', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [a, b] = await registered(world, 2)
+    const { id } = await start(world, key, { target_devices: 2, min_devices: 2 })
+    await world.advance(6)
+    const other = await world.register('other')
+    expect(await beat(world, other)).toBe(id)
+    await plan(world, other, id)
+    await world.advance(10)
+    expect(await beat(world, a!)).toBe(id)
+    expect(await beat(world, b!)).toBeNull()
+    expect((await submit(world, b!, id)).status).toBe(201)
+    expect((await submit(world, a!, id)).status).toBe(201)
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'active', completed_devices: 2 })
+    expect((await submit(world, other, id)).status).toBe(201)
+    await world.service.settle()
+    expect(await roundOf(world, key, id)).toMatchObject({
+      status: 'completed',
+      completed_devices: 3,
+      failed_devices: 0,
+    })
+  })
+
+  it('is not drawn again before it is heard from', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [silent] = await registered(world, 1)
+    await start(world, key, { target_devices: 1, min_devices: 1 })
+    await world.advance(60)
+    const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
+    expect(await participantsOf(world, key, id)).toMatchObject({ total: 0 })
+    await world.advance(1)
+    expect(await beat(world, silent!)).toBe(id)
+  })
+
+  it('is given up in a round that goes on after the service was killed', async () => {
+    const world = await startWorld({ durable: true })
+    const key = await starterOf(world)
+    await registered(world, 2)
+    const { id } = await start(world, key, { target_devices: 2, min_devices: 1 })
+    await world.restart()
+    await world.advance(6)
+    await world.restart()
+    const other = await world.register('other')
+    expect(await beat(world, other)).toBe(id)
+    expect((await submit(world, other, id)).status).toBe(201)
+    await world.service.settle()
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', failed_devices: 2 })
+  })
+})
+
+describe('a round that can no longer be completed', () => {
+  it('ends with the commonest reasons when all of its devices have failed', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [a, b] = await registered(world, 2)
+    const { id } = await start(world, key, { target_devices: 2, min_devices: 2 })
+    await fail(world, a!, id, 'CUDA out of memory')
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'active' })
+    const last = await fail(world, b!, id, 'CUDA out of memory')
+    expect(last.body).toMatchObject({
+      status: 'failed',
+      failed_devices: 2,
+      failure_reason: '2 of 2 devices failed: CUDA out of memory (2)',
+    })
+  })
+
+  it('ends with the first failure where nobody can take the place, and tells those who train', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [a, b, c] = await registered(world, 3)
+    const { id } = await start(world, key, { target_devices: 3, min_devices: 3 })
+    for (const device of [a!, b!, c!]) await plan(world, device, id)
+    const failed = await fail(world, a!, id, 'disk full.\nsorry')
+    expect(failed.body).toMatchObject({
+      status: 'failed',
+      failed_devices: 3,
+      failure_reason: '1 of 3 devices failed: disk full. sorry (1). At least 3 updates were needed',
+    })
+    const refused = await submit(world, b!, id)
+    expect(refused.status).toBe(409)
+    expect((refused.body as Body).message).toContain('disk full')
+  })
+
+  it('waits for a device that may take the place, and no longer than it may be expected', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [a, b] = await registered(world, 2)
+    const { id } = await start(world, key, { target_devices: 2, min_devices: 2, timeout_seconds: 300 })
+    await world.register('spare')
+    for (const device of [a!, b!]) await plan(world, device, id)
+    expect((await fail(world, a!, id, 'no data')).body).toMatchObject({ status: 'active' })
+    await world.advance(39)
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'active' })
+    await world.advance(5)
+    expect(await roundOf(world, key, id)).toMatchObject({
+      status: 'failed',
+      failure_reason: '1 of 2 devices failed: no data (1). At least 2 updates were needed',
+    })
+  })
+
+  it('waits until its timeout where it never had enough devices, and then says what failed', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [a] = await registered(world, 2)
+    const { id } = await start(world, key, { target_devices: 2, min_devices: 2 })
+    await fail(world, a!, id, 'no data')
+    await world.advance(59)
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'active' })
+    await world.advance(1)
+    expect(await roundOf(world, key, id)).toMatchObject({
+      status: 'failed',
+      failure_reason:
+        'Timed out after 60 s: 0 of at least 2 updates had arrived. 2 of 2 devices failed: ' +
+        'Did not fetch the plan within 59 s (1), no data (1).',
+    })
+  })
+})

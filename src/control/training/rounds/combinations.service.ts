@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import type { AggregationResult, PrivacyPlan } from '../../../aggregation/job.ts'
+import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
+import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
+import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
+import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
+import type { ModelContents } from './model-content.service.ts'
+import { presentCost, presentSampling } from './round-body.schema.ts'
+import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { DeliveredUpdate } from './updates.store.ts'
+
+/** What came out of a round's updates. The staged files are the caller's to keep or discard. */
+export interface Combined {
+  readonly result: AggregationResult
+  readonly output: StagedBlob
+  /** What the strategy hands to the job's next round; null where it keeps nothing. */
+  readonly state: StagedBlob | null
+  readonly control: StagedBlob | null
+  readonly receipt: Receipt
+  /** What a secure round's updates weigh and report together; null where each is known. */
+  readonly totals: SumTotals | null
+}
+
+/** Adds a round's updates up as its plan says. The same round gives the same bytes, as often as it is asked. */
+export const createCombinations = (parts: {
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
+  readonly contents: Pick<ModelContents, 'layoutOf'>
+  readonly sums: SecureSums
+}) => {
+  const { blobs, workers, contents, sums } = parts
+
+  /** The distributed model lends its container to the result, where we can read it; else the first update does. */
+  const globalOf = async ({ globalSha256: sha256, plan }: StoredRound): Promise<string | null> =>
+    sha256 !== null && (await contents.layoutOf(sha256, plan.rawVector === true)) !== null
+      ? blobs.localPath(sha256)
+      : null
+
+  const pathOf = async (sha256: string | null): Promise<string | null> =>
+    sha256 === null ? null : blobs.localPath(sha256)
+
+  const inputsOf = (delivered: readonly DeliveredUpdate[]) =>
+    Promise.all(
+      withKeys(delivered).map(async ({ update, key, baseSha256 }) => ({
+        id: key,
+        path: await blobs.localPath(fileOf(update)),
+        rawVector: update.rawVector,
+        numSamples: update.numSamples,
+        ...(update.controlSha256 === null ? {} : { controlPath: await blobs.localPath(update.controlSha256) }),
+        ...(baseSha256 === null ? {} : { basePath: await blobs.localPath(baseSha256) }),
+        ...(update.staleness === null ? {} : { staleness: update.staleness }),
+      })),
+    )
+
+  /** A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. */
+  const uncover = async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string) => {
+    const path = await blobs.scratchPath()
+    const masked = await Promise.all(
+      delivered.map(async ({ update }) => ({
+        deviceId: update.deviceId,
+        path: await blobs.localPath(fileOf(update)),
+      })),
+    )
+    const totals = await sums.uncover(round.id, masked, globalPath, path, round.plan.rawVector === true)
+    return { mean: { id: 'mean of masked updates', path, numSamples: totals.weight }, totals }
+  }
+
+  return {
+    async combine(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<Combined> {
+      const isPlain = round.plan.options === undefined
+      const outputPath = await blobs.scratchPath()
+      const stateOutputPath = isPlain ? null : await blobs.scratchPath()
+      const controlOutputPath = round.plan.strategy === 'scaffold' ? await blobs.scratchPath() : null
+      const globalPath = await globalOf(round)
+      const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!)
+      const result = await workers.aggregate({
+        strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
+        globalPath,
+        rawVector: round.plan.rawVector === true,
+        updates: uncovered === null ? await inputsOf(delivered) : [uncovered.mean],
+        statePath: await pathOf(round.stateSha256),
+        stateOutputPath,
+        controlOutputPath,
+        population: round.plan.population ?? null,
+        privacy: privacyOf(round),
+        outputPath,
+      })
+      if (uncovered !== null) await rm(uncovered.mean.path, { force: true })
+      const output = await blobs.adopt(outputPath)
+      const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
+      const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
+      const receipt = buildReceipt({
+        strategy: round.plan.strategy,
+        globalModelSha256: round.globalSha256,
+        updates: withKeys(delivered).map(({ update, key, deviceName, orgId, baseSha256 }) => ({
+          deviceId: key,
+          ...(key === deviceName ? {} : { namesake: { deviceId: deviceName, orgId } }),
+          updateId: update.id,
+          sha256: update.fileHash,
+          numSamples: update.numSamples,
+          controlSha256: update.controlSha256,
+          baseModelSha256: baseSha256,
+          staleness: update.staleness,
+        })),
+        weights: uncovered === null ? result.weights : weightsIn(round, delivered),
+        outputSha256: output.sha256,
+        ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
+      })
+      return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
+    },
+
+    /**
+     * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
+     * private rounds: no budget pays for figures about single devices.
+     */
+    async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
+      if (round.plan.secure !== undefined || round.privacy !== null) return null
+      const globalPath = await globalOf(round)
+      if (globalPath === null) return null
+      const keyed = withKeys(delivered)
+      const updates = await Promise.all(
+        keyed.map(async ({ update, key }) => ({
+          id: key,
+          path: await blobs.localPath(fileOf(update)),
+          rawVector: update.rawVector,
+        })),
+      )
+      const idOf = new Map(keyed.map(({ update, key }) => [key, update.id]))
+      const screened = await workers.screen({
+        globalPath,
+        rawVector: round.plan.rawVector === true,
+        updates,
+        scratchPath: await blobs.scratchPath(),
+      })
+      return screened.map(({ id, norm, cosine, nonFinite }) => ({
+        update_id: idOf.get(id)!,
+        norm,
+        cosine,
+        non_finite: nonFinite,
+      }))
+    },
+  }
+}
+
+/** How keys of namesakes end, and those of devices whose names end so: no two keys of a round are the same. */
+const KEY_SUFFIX = /\([0-9a-f-]{36}\)$/
+
+/**
+ * What tells a round's devices apart, and orders them: the user-chosen id, which in nearly all rounds is unique, so that their
+ * bytes are what they always were. Devices of several organizations with one id in a federation's round have their internal id behind it.
+ */
+const withKeys = (delivered: readonly DeliveredUpdate[]): (DeliveredUpdate & { readonly key: string })[] => {
+  const named = new Map<string, number>()
+  for (const { deviceName } of delivered) named.set(deviceName, (named.get(deviceName) ?? 0) + 1)
+  return delivered.map((one) => {
+    const { deviceName, update } = one
+    const isClear = named.get(deviceName) === 1 && !KEY_SUFFIX.test(deviceName)
+    return { ...one, key: isClear ? deviceName : `${deviceName} (${update.deviceId})` }
+  })
+}
+
+/** Of a secure round it is known what each update counted for only where all count for the same. */
+const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
+  withKeys(delivered).map(({ key }) => ({
+    id: key,
+    weight: round.plan.secure?.maxWeight === 1 ? 1 / delivered.length : null,
+  }))
+
+const privacyOf = (round: StoredRound): PrivacyPlan | null => {
+  const { privacy, noiseSeed } = round
+  if (privacy === null) return null
+  if (noiseSeed === null) throw conflict("The seed of this round's noise was deleted with its updates.")
+  const { clipNorm, noiseMultiplier, denominator, adaptiveClip, noise } = privacy
+  const hardened = noise === 'sum-of-four'
+  return { clipNorm, noiseMultiplier, denominator, noiseSeed, hardened, adaptive: adaptiveClip ? {} : null }
+}
+
+const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: StagedBlob | null) => ({
+  strategy_options: round.plan.options!,
+  ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSecure(round.plan.secure) }),
+  ...(round.plan.population === undefined ? {} : { population: round.plan.population }),
+  ...(state === null ? {} : { state_sha256: round.stateSha256, next_state_sha256: state.sha256 }),
+  ...(control === null ? {} : { next_control_sha256: control.sha256 }),
+  ...(round.privacy === null || round.noiseSeed === null
+    ? {}
+    : {
+        privacy: {
+          noise_multiplier: round.privacy.noiseMultiplier,
+          clip_norm: round.privacy.clipNorm,
+          denominator: round.privacy.denominator,
+          adaptive_clip: round.privacy.adaptiveClip,
+          sample_rate: round.privacy.sampleRate,
+          ...presentSampling(round.privacy),
+          ...presentCost(round.privacy),
+          noise_seed_sha256: createHash('sha256').update(round.noiseSeed).digest('hex'),
+        },
+      }),
+})
+
+const fileOf = (update: DeliveredUpdate['update']): string => {
+  if (update.sha256 === null) throw conflict(`The file of update ${update.id} was deleted after its retention period.`)
+  return update.sha256
+}
+
+export type Combinations = ReturnType<typeof createCombinations>

@@ -1,0 +1,75 @@
+import { type Selectable, sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { RoundRow } from '../../../platform/db/rows.ts'
+import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+
+/** Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time. */
+export const createLeasesStore = () => ({
+  /** Takes one round that waits for its aggregation and that nobody holds, or whose holder has fallen silent. */
+  async claim(db: Executor, owner: string, now: Date, until: Date): Promise<StoredRound | null> {
+    const { rows } = await sql<Selectable<RoundRow>>`
+      update rounds set lease_owner = ${owner}, lease_until = ${until}, attempts = attempts + 1
+      where id = (
+        select id from rounds where status = 'aggregating' and (lease_until is null or lease_until < ${now})
+        order by timeout_at, id limit 1 for update skip locked)
+      returning *`.execute(db)
+    return rows[0] === undefined ? null : fromRow(rows[0])
+  },
+
+  /** True while the lease is still ours. */
+  async renew(db: Executor, id: string, owner: string, until: Date): Promise<boolean> {
+    const { numUpdatedRows } = await db
+      .updateTable('rounds')
+      .set({ lease_until: until })
+      .where('id', '=', id)
+      .where('lease_owner', '=', owner)
+      .where('status', '=', 'aggregating')
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
+  /** The round, locked, if this owner still holds it; null when another process has taken over. */
+  async lockHeld(db: Executor, id: string, owner: string): Promise<StoredRound | null> {
+    const row = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('id', '=', id)
+      .where('lease_owner', '=', owner)
+      .where('status', '=', 'aggregating')
+      .forUpdate()
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async release(db: Executor, id: string, owner: string): Promise<void> {
+    await db
+      .updateTable('rounds')
+      .set({ lease_owner: null, lease_until: null })
+      .where('id', '=', id)
+      .where('lease_owner', '=', owner)
+      .execute()
+  },
+
+  /** For a database that only one process can open: whoever held a lease before this start is dead. */
+  async clearAll(db: Executor): Promise<void> {
+    await db
+      .updateTable('rounds')
+      .set({ lease_owner: null, lease_until: null })
+      .where('lease_owner', 'is not', null)
+      .execute()
+  },
+
+  /** Ended rounds whose updates have been kept long enough. */
+  async expired(db: Executor, before: Date, limit: number): Promise<string[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select('id')
+      .where('ended_at', '<=', before)
+      .where('updates_deleted_at', 'is', null)
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.id)
+  },
+})
+
+export type LeasesStore = ReturnType<typeof createLeasesStore>

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import { fixtureBytes } from '../../../../test/fixtures/weights/open.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
+const vectorWarning = (count: number) =>
+  `The file was taken for a bare vector of ${count} float32 values. Start the round or job with raw_vector: true, ` +
+  'or name the file .f32, to say that it is one.'
+
+interface Round {
+  readonly id: string
+  readonly status: string
+  readonly failure_reason: string | null
+  readonly aggregated_model_id: string | null
+  readonly raw_vector?: boolean
+}
+
+const fleetOf = async (world: World, count: number): Promise<TestDevice[]> => {
+  const devices: TestDevice[] = []
+  for (let n = 0; n < count; n++) devices.push(await world.register(`d${n}`))
+  return devices
+}
+
+const start = async (world: World, devices: readonly TestDevice[], fields: object = {}) => {
+  const body = { target_devices: devices.length, min_devices: devices.length, ...fields }
+  return world.request('POST', '/api/v1/training/rounds/start', { key: devices[0]!.key, body })
+}
+
+const submit = (world: World, device: TestDevice, id: string, file: Uint8Array, name?: string) =>
+  world.request('POST', `/api/v1/training/rounds/${id}/updates`, {
+    key: device.key,
+    body: formOf(file, { num_samples: 1 }, name),
+  })
+
+const download = async (world: World, key: string, model: string): Promise<Uint8Array> => {
+  const url = `${world.baseUrl}/api/v1/models/${model}/versions/1/download`
+  return new Uint8Array(await (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).arrayBuffer())
+}
+
+/** A round to which every device submits its file; what came of it, and what the devices were told. */
+const play = async (world: World, files: readonly Uint8Array[], fields: object = {}, name?: string) => {
+  const devices = await fleetOf(world, files.length)
+  const started = await start(world, devices, fields)
+  expect(started.status).toBe(201)
+  const { id } = started.body as Round
+  const warnings: (string | null)[] = []
+  for (const [n, file] of files.entries()) {
+    const answer = await submit(world, devices[n]!, id, file, name)
+    expect(answer.status).toBe(201)
+    warnings.push(answer.headers.get('X-Service-Warning'))
+  }
+  await world.service.settle()
+  const { key } = devices[0]!
+  const round = (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })).body as Round
+  const result = round.aggregated_model_id === null ? null : await download(world, key, round.aggregated_model_id)
+  const replay = async () =>
+    (await world.request('POST', `/api/v1/training/rounds/${id}/receipt/replay`, { key })).body as { matches: boolean }
+  return { round, warnings, result, replay, key }
+}
+
+const gguf = (text: string) => bytes(`GGUF\x03\0\0\0${text}`)
+
+describe('updates that are not weights', () => {
+  const kinds: readonly [string, Uint8Array, Uint8Array][] = [
+    ['text', bytes('these are my weights'), bytes('those are my weights')],
+    ['CSV text', bytes('5.0,5.0,5.0,5.0,'), bytes('7.0,7.0,7.0,7.0,')],
+    ['JSON text', bytes('{"w":[1.0,2.0]}\n'), bytes('{"w":[3.0,2.0]}\n')],
+    ['an XGBoost model in JSON', bytes('{"learner":{"a": 1}}'), bytes('{"learner":{"a": 2}}')],
+    ['a TensorFlow Lite model', bytes('\x1c\0\0\0TFL3\0\0\x80\x3f'), bytes('\x1c\0\0\0TFL3\0\0\0\x40')],
+    ['a GGUF file', gguf('\0\0\x80\x3f'), gguf('\0\0\0\x40')],
+    ['a plain Python pickle', bytes('\x80\x03]K\x01a.'), bytes('\x80\x03]K\x02a.')],
+    ['unknown binary content', floats(1e30, 1), floats(1e30, 2)],
+    ['unknown binary content', bytes('\x01\x02\x03'), bytes('\x01\x02\x04')],
+  ]
+
+  it.each(kinds)(
+    '%s: are accepted with a warning that names it, and different ones fail the round',
+    async (title, a, b) => {
+      const { round, warnings } = await play(await startWorld(), [a, b])
+      for (const warning of warnings) expect(warning).toContain(`The file is ${title}`)
+      expect(round).toMatchObject({
+        status: 'failed',
+        aggregated_model_id: null,
+        failure_reason: expect.stringContaining(
+          `The update of device 'd0' is ${title}, which cannot be aggregated: the 2 updates differ, and only equal ones`,
+        ),
+      })
+    },
+  )
+
+  it.each(kinds)(
+    '%s: equal ones, and a single one, become the result as they are; its receipt replays',
+    async (_, a) => {
+      for (const files of [[a], [a, a, a]]) {
+        const { round, result, replay } = await play(await startWorld(), files)
+        expect(round).toMatchObject({ status: 'completed', failure_reason: null })
+        expect(result).toEqual(a)
+        expect(await replay()).toMatchObject({ matches: true })
+      }
+    },
+  )
+
+  it('fail the round together with others that are weights', async () => {
+    const { round } = await play(await startWorld(), [floats(1, 2), bytes('5.0,5.0,')])
+    expect(round.failure_reason).toContain("The update of device 'd1' is CSV text, which cannot be aggregated")
+  })
+
+  it('are never the result of a round with privacy, which begins with a model that can be read or not at all', async () => {
+    const world = await startWorld()
+    const devices = await fleetOf(world, 2)
+    const { key } = devices[0]!
+    await world.request('POST', '/api/v1/models', { key, body: { name: 'trees' } })
+    const form = formOf(bytes('{"learner":{}}'), {}, 'model.json')
+    await world.request('POST', '/api/v1/models/trees/versions/upload', { key, body: form })
+    for (const fields of [
+      { privacy: { noise_multiplier: 1, clip_norm: 1 } },
+      { strategy: 'fedadam' },
+      { secure_aggregation: {} },
+    ]) {
+      const answer = await start(world, devices, { global_model_id: 'trees', ...fields })
+      expect(answer.status).toBe(400)
+      expect((answer.body as { message: string }).message).toContain('global_model_id: The file is an XGBoost model')
+    }
+  })
+})
+
+describe('bare float32 vectors', () => {
+  it('that nobody declared are averaged with a warning', async () => {
+    const { round, warnings, result, replay } = await play(await startWorld(), [floats(1, 2), floats(3, 4)])
+    expect(warnings).toEqual([vectorWarning(2), vectorWarning(2)])
+    expect(round).toMatchObject({ status: 'completed' })
+    expect(round).not.toHaveProperty('raw_vector')
+    expect(result).toEqual(floats(2, 3))
+    expect(await replay()).toMatchObject({ matches: true })
+  })
+
+  it('of different lengths fail the round', async () => {
+    const { round } = await play(await startWorld(), [floats(1, 2), floats(1, 2, 3)])
+    expect(round.failure_reason).toContain("The update of device 'd1' cannot be combined with the others.")
+  })
+
+  it('are averaged without a warning where the round, or the file name, says so, however improbable', async () => {
+    const files = [floats(1e30, 2), floats(3e30, 4)]
+    const declared = await play(await startWorld(), files, { raw_vector: true })
+    expect(declared.round).toMatchObject({ status: 'completed', raw_vector: true })
+    const named = await play(await startWorld(), files, {}, 'update.f32')
+    for (const { warnings, result, replay } of [declared, named]) {
+      expect(warnings).toEqual([null, null])
+      expect(result).toEqual(floats(2e30, 3))
+      expect(await replay()).toMatchObject({ matches: true })
+    }
+  })
+
+  it('that were declared and are not are refused', async () => {
+    const world = await startWorld()
+    const devices = await fleetOf(world, 2)
+    const { id } = (await start(world, devices, { raw_vector: true })).body as Round
+    for (const [file, named] of [
+      [bytes('{"weights": "a text that is longer than sixteen floats by chance could ever be"}'), 'JSON text'],
+      [floats(Number.NaN), 'NaN'],
+      [bytes('abc'), '3 bytes'],
+    ] as const) {
+      const answer = await submit(world, devices[0]!, id, file)
+      expect(answer.status).toBe(400)
+      expect((answer.body as { message: string }).message).toContain(named)
+    }
+  })
+
+  it('as a model fix the length of the updates, and carry on into the next round', async () => {
+    const world = await startWorld()
+    const first = await play(world, [floats(1, 2), floats(3, 4)], { raw_vector: true })
+    const devices = [{ key: first.key }] as TestDevice[]
+    const second = (await start(world, devices)).body as Round
+    expect(second).toMatchObject({ status: 'active', raw_vector: true })
+    const plan = await world.request('GET', `/api/v1/training/rounds/${second.id}/plan`, { key: first.key })
+    expect(plan.body).toMatchObject({ raw_vector: true })
+    const refused = await submit(world, devices[0]!, second.id, floats(1, 2, 3))
+    expect(refused.status).toBe(400)
+    expect((refused.body as { message: string }).message).toContain('tensor "vector" has shape [3], expected [2]')
+    expect((await submit(world, devices[0]!, second.id, floats(7, 8))).status).toBe(201)
+  })
+
+  it('cannot be declared of a model that is something else', async () => {
+    const world = await startWorld()
+    const devices = await fleetOf(world, 1)
+    const { key } = devices[0]!
+    await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+    const form = formOf(fixtureBytes('net_a.safetensors'), {}, 'net.f32')
+    await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: form })
+    const answer = await start(world, devices, { global_model_id: 'net', raw_vector: true })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { message: "raw_vector: the model's file is a safetensors file. Leave raw_vector out." },
+    })
+  })
+})

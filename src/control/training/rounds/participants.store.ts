@@ -1,0 +1,271 @@
+import { type Selectable, sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { RoundParticipantRow } from '../../../platform/db/rows.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import { isDueAt } from './stored-round.store.ts'
+
+/** `absent`: it was selected and did not come; its place is open to others, and its update still welcome. */
+export type ParticipantState = 'selected' | 'delivered' | 'failed' | 'absent'
+
+export interface Participant {
+  /** The round that counts it: a later one than it began from, where an asynchronous job has gone on. */
+  readonly roundId: string
+  /** The round whose model it trains from, where that is an earlier one. */
+  readonly baseRoundId: string | null
+  readonly state: ParticipantState
+  readonly chosen: 'drawn' | 'starter' | 'joined'
+  readonly fetchedAt: Date | null
+  readonly failureReason: string | null
+}
+
+/** A device in a round. */
+export interface Seat {
+  readonly roundId: string
+  /** Internal id. */
+  readonly deviceId: string
+}
+
+export interface ListedParticipant extends Participant {
+  /** Internal id. */
+  readonly deviceId: string
+  /** The id that the user gave it. */
+  readonly deviceName: string
+  readonly orgId: string | null
+  readonly selectedAt: Date
+  readonly acknowledgedAt: Date | null
+  readonly reportedAt: Date | null
+}
+
+/** Who takes part in a round. */
+export const createParticipantsStore = () => ({
+  async insertAll(
+    db: Executor,
+    roundId: string,
+    chosen: { readonly starter: string | null; readonly drawn: readonly string[] },
+    now: Date,
+  ): Promise<void> {
+    await sql`
+      insert into round_participants (round_id, device_id, state, chosen, selected_at, acknowledged_at)
+      select ${roundId}, id, 'selected', case when id = ${chosen.starter}::uuid then 'starter' else 'drawn' end, ${now},
+        case when id = ${chosen.starter}::uuid then ${now}::timestamptz end
+      from unnest(${[...(chosen.starter === null ? [] : [chosen.starter]), ...chosen.drawn]}::uuid[]) as c (id)
+    `.execute(db)
+  },
+
+  /** Gives the device a free seat in an active round; false when there is none or it has or had one. */
+  async join(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
+    try {
+      const { rows } = await sql`
+        with seat as (
+          update rounds set taking_part = taking_part + 1, review_at = least(review_at, ${now}::timestamptz + ${TURN})
+          where id = ${roundId} and status = 'active' and taking_part < target_devices and timeout_at > ${now}
+            and privacy is null
+            and not exists (
+              select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
+            and (group_id is null or exists (select from device_group_members m
+              where m.group_id = rounds.group_id and m.device_id = ${deviceId}))
+            and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')
+          returning id
+        )
+        insert into round_participants (round_id, device_id, state, chosen, selected_at)
+        select id, ${deviceId}::uuid, 'selected', 'joined', ${now}::timestamptz from seat returning device_id`.execute(
+        db,
+      )
+      return rows.length === 1
+    } catch (error) {
+      // Two heartbeats of one device at once: the other one took the seat, and this statement undid its own count.
+      if (isUniqueViolation(error)) return true
+      throw error
+    }
+  },
+
+  /**
+   * Notes that devices have fetched the plans of rounds that are still open, those also that were taken along into a later
+   * round. A round that lacks devices is then looked at again: it may now be known that it cannot be completed.
+   */
+  async acknowledge(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
+    await sql`
+      with asked as (
+        select distinct round_id, device_id
+        from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
+          as asked (round_id, device_id)
+      ), seats as (
+        select p.round_id, p.device_id from asked join round_participants p on p.device_id = asked.device_id
+          and (p.round_id = asked.round_id or p.base_round_id = asked.round_id)
+        where p.acknowledged_at is null and p.state in ('selected', 'absent')
+      ), held as materialized (
+        select id from rounds where id in (select round_id from seats) and status = 'active'
+        order by id for no key update
+      ), marked as (
+        update round_participants p set acknowledged_at = ${now}
+        from held join seats on seats.round_id = held.id
+        where p.round_id = seats.round_id and p.device_id = seats.device_id and p.acknowledged_at is null
+        returning p.round_id
+      )
+      update rounds r set review_at = least(r.review_at, ${now}::timestamptz)
+      where r.id in (select round_id from marked) and r.taking_part < r.min_devices`.execute(db)
+  },
+
+  /** Devices that were missing from a round are not drawn again before they are heard from. Locked as heartbeats lock them. */
+  async markMissing(db: Executor, deviceIds: readonly string[], now: Date): Promise<void> {
+    if (deviceIds.length === 0) return
+    await sql`
+      with missing as materialized (
+        select id from devices where id = any(${deviceIds}::uuid[]) order by device_id for no key update)
+      update devices d set missed_at = ${now} from missing where d.id = missing.id`.execute(db)
+  },
+
+  /** The round's participants with the ids that users gave their devices, in the order of these; a page of them. */
+  async page(
+    db: Executor,
+    roundId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ participants: ListedParticipant[]; total: number }> {
+    const { rows } = await sql<Selectable<RoundParticipantRow> & { device_name: string; org_id: string | null }>`
+      select p.*, d.device_id as device_name, d.org_id from round_participants p join devices d on d.id = p.device_id
+      where p.round_id = ${roundId} order by d.device_id, d.org_id, p.device_id limit ${page.limit} offset ${page.offset}`.execute(
+      db,
+    )
+    const { total } = await db
+      .selectFrom('round_participants')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where('round_id', '=', roundId)
+      .executeTakeFirstOrThrow()
+    return {
+      participants: rows.map((row) => ({ ...listed(row), deviceName: row.device_name, orgId: row.org_id })),
+      total,
+    }
+  },
+
+  /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
+  async find(db: Executor, roundId: string, deviceId: string): Promise<Participant | null> {
+    return (await this.findAll(db, [{ roundId, deviceId }]))[0]!
+  },
+
+  /** The same for many, in their order. */
+  async findAll(db: Executor, asked: readonly Seat[]): Promise<(Participant | null)[]> {
+    if (asked.length === 0) return []
+    const rounds = [...new Set(asked.map(({ roundId }) => roundId))]
+    const devices = [...new Set(asked.map(({ deviceId }) => deviceId))]
+    const { rows } = await sql<Selectable<RoundParticipantRow>>`
+      select * from round_participants where device_id = any(${devices}::uuid[])
+        and (round_id = any(${rounds}::uuid[]) or base_round_id = any(${rounds}::uuid[]))`.execute(db)
+    const began = new Map(rows.map((row) => [`${row.base_round_id} ${row.device_id}`, fromRow(row)]))
+    const taking = new Map(rows.map((row) => [`${row.round_id} ${row.device_id}`, fromRow(row)]))
+    return asked.map(({ roundId, deviceId }) => {
+      const seat = `${roundId.toLowerCase()} ${deviceId}`
+      return taking.get(seat) ?? began.get(seat) ?? null
+    })
+  },
+
+  /**
+   * Those that still train in an asynchronous job's ended round go on in its next, each from the model it has, as long as that
+   * is of one of the last rounds and its time is not over. Returns how many go on; the others have failed.
+   */
+  async takeAlong(
+    db: Executor,
+    move: { readonly from: string; readonly to: string; readonly oldestStep: number; readonly now: Date },
+  ): Promise<number> {
+    const { rows } = await sql`
+      update round_participants p set round_id = ${move.to}, base_round_id = b.id
+      from rounds b
+      where p.round_id = ${move.from} and p.state = 'selected' and b.id = coalesce(p.base_round_id, p.round_id)
+        and (b.plan->>'step')::int >= ${move.oldestStep} and b.timeout_at > ${move.now}
+      returning p.device_id`.execute(db)
+    const reason = 'The job has gone on without this device: its model is too old.'
+    await this.failTheRest(db, move.from, { reason, missed: true }, move.now)
+    return rows.length
+  },
+
+  /**
+   * Marks that devices fetched the models of rounds that are still open, and counts those that did so for the first time and
+   * had not been counted with an update. Rounds are locked before their participants, as everywhere.
+   */
+  async markFetched(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
+    await sql`
+      with asked as (
+        select distinct round_id, device_id
+        from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
+          as asked (round_id, device_id)
+      ), held as materialized (
+        select id from rounds where id in (select round_id from asked) and status = 'active' and not ${isDueAt(now)}
+        order by id for no key update
+      ), marked as (
+        update round_participants p set fetched_at = ${now}, acknowledged_at = coalesce(p.acknowledged_at, ${now})
+        from held join asked on asked.round_id = held.id
+        where p.round_id = asked.round_id and p.device_id = asked.device_id
+          and p.fetched_at is null and p.state <> 'delivered'
+        returning p.round_id
+      )
+      update rounds r set participated_devices = participated_devices + counted.devices
+      from (select round_id, count(*) as devices from marked group by round_id) as counted
+      where r.id = counted.round_id`.execute(db)
+  },
+
+  /** Ends one device's part in a round. */
+  async report(
+    db: Executor,
+    part: { roundId: string; deviceId: string; state: 'delivered' | 'failed'; reason: string | null },
+    now: Date,
+  ): Promise<void> {
+    await db
+      .updateTable('round_participants')
+      .set((eb) => ({
+        state: part.state,
+        failure_reason: part.reason,
+        reported_at: now,
+        acknowledged_at: eb.fn.coalesce('acknowledged_at', eb.val(now)),
+      }))
+      .where('round_id', '=', part.roundId)
+      .where('device_id', '=', part.deviceId)
+      .execute()
+  },
+
+  /** Whoever has not delivered by now has failed; returns how many have failed in all. `missed`: they had had their time. */
+  async failTheRest(
+    db: Executor,
+    roundId: string,
+    why: { readonly reason: string; readonly missed: boolean },
+    now: Date,
+  ): Promise<number> {
+    const { rows } = await sql<{ device_id: string }>`
+      update round_participants set state = 'failed', failure_reason = coalesce(failure_reason, ${why.reason}),
+        reported_at = coalesce(reported_at, ${now})
+      where round_id = ${roundId} and state in ('selected', 'absent') returning device_id`.execute(db)
+    if (why.missed)
+      await this.markMissing(
+        db,
+        rows.map((row) => row.device_id),
+        now,
+      )
+    const { failed } = await db
+      .selectFrom('round_participants')
+      .select((eb) => eb.fn.countAll<number>().as('failed'))
+      .where('round_id', '=', roundId)
+      .where('state', '=', 'failed')
+      .executeTakeFirstOrThrow()
+    return failed
+  },
+})
+
+/** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
+export const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
+
+const listed = (row: Selectable<RoundParticipantRow>): Omit<ListedParticipant, 'deviceName' | 'orgId'> => ({
+  ...fromRow(row),
+  deviceId: row.device_id,
+  selectedAt: row.selected_at,
+  acknowledgedAt: row.acknowledged_at,
+  reportedAt: row.reported_at,
+})
+
+const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({
+  roundId: row.round_id,
+  baseRoundId: row.base_round_id,
+  state: row.state as ParticipantState,
+  chosen: row.chosen as Participant['chosen'],
+  fetchedAt: row.fetched_at,
+  failureReason: row.failure_reason,
+})
+
+export type ParticipantsStore = ReturnType<typeof createParticipantsStore>

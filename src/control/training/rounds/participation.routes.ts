@@ -1,0 +1,134 @@
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { sendBlob } from '../../../platform/http/download.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { Binary } from '../../../platform/http/wire.schema.ts'
+import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
+import type { Participation as ParticipationService } from './participation.service.ts'
+import { presentSampling } from './round-body.schema.ts'
+import { Participation, Plan, RoundParams, SelectionQuery } from './rounds.schema.ts'
+import type { RoundBeginning } from './rounds.service.ts'
+
+export const participationRoutes = (app: App, participation: ParticipationService, blobs: BlobStore): void => {
+  app.get(
+    '/api/v1/training/rounds/:round_id/plan',
+    {
+      schema: {
+        operationId: 'getRoundPlan',
+        summary: 'Ours: what a device needs to know to take part',
+        tags: ['training'],
+        params: RoundParams,
+        response: { 200: Plan },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { round, version, control } = await participation.plan(callerOf(request), request.params.round_id)
+      return {
+        round_id: round.id,
+        round_number: round.roundNumber,
+        strategy: round.plan.strategy,
+        hyperparameters: round.plan.hyperparameters,
+        timeout_at: (round.closesAt ?? round.timeoutAt).toISOString(),
+        ...(round.plan.options === undefined ? {} : { strategy_options: round.plan.options }),
+        ...(round.jobId === null ? {} : { job_id: round.jobId }),
+        ...(round.plan.asynchronous ? { asynchronous: true } : {}),
+        ...(round.plan.strategy === 'scaffold' ? { control: presentControl(control) } : {}),
+        ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
+        ...(round.plan.rawVector ? { raw_vector: true } : {}),
+        ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm, privacy: planOfPrivacy(round.privacy) }),
+        model:
+          version === null
+            ? null
+            : {
+                model_id: version.modelId,
+                version: version.version,
+                format: version.format,
+                model_size_bytes: version.size,
+                model_hash: `sha256:${version.sha256}`,
+              },
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/model',
+    fileOf('downloadRoundModel', "Ours: the round's global model; fetching it counts the device as participating"),
+    async (request, reply) => {
+      const fetches = request.method === 'GET'
+      const version = await participation.modelFile(callerOf(request), request.params.round_id, fetches)
+      return sendBlob(request, reply, {
+        size: version.size,
+        sha256: version.sha256,
+        fileName: version.fileName,
+        open: (range, chunks) => blobs.read(version.sha256, range, chunks),
+      })
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/control',
+    fileOf(
+      'downloadRoundControl',
+      "Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero",
+    ),
+    async (request, reply) => {
+      const { sha256, size } = await participation.controlFile(callerOf(request), request.params.round_id)
+      return sendBlob(request, reply, {
+        size,
+        sha256,
+        fileName: 'control',
+        open: (range, chunks) => blobs.read(sha256, range, chunks),
+      })
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/selection',
+    {
+      schema: {
+        operationId: 'explainSelection',
+        summary: 'Ours: whether a device was selected, and why or why not',
+        tags: ['training'],
+        params: RoundParams,
+        querystring: SelectionQuery,
+        response: { 200: Participation },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { round_id } = request.params
+      const { device, part, reason } = await participation.selection(
+        callerOf(request),
+        round_id,
+        request.query.device_id,
+      )
+      return { round_id, device_id: device.deviceId, selected: part !== null, state: part?.state ?? null, reason }
+    },
+  )
+}
+
+const planOfPrivacy = (privacy: NonNullable<RoundBeginning['privacy']>) => ({
+  noise_multiplier: privacy.noiseMultiplier,
+  clip_norm: privacy.clipNorm,
+  denominator: privacy.denominator,
+  sample_rate: privacy.sampleRate,
+  ...presentSampling(privacy),
+})
+
+const presentControl = (control: { readonly sha256: string; readonly size: number } | null) =>
+  control === null ? null : { control_size_bytes: control.size, control_hash: `sha256:${control.sha256}` }
+
+/** What a route says of itself that answers with a file of the round. */
+const fileOf = (operationId: string, summary: string) => ({
+  schema: {
+    operationId,
+    summary,
+    tags: ['training'],
+    produces: ['application/octet-stream'],
+    params: RoundParams,
+    response: { 200: Binary },
+  },
+  config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+})

@@ -1,0 +1,134 @@
+import type { Caller } from '../../../domain/access.ts'
+import { conflict, notFound } from '../../../domain/errors.ts'
+import { requireMayInspect } from '../../../domain/private-round.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
+import type { AbsentDevicesStore } from './absent-devices.store.ts'
+import { lookedUpOnce } from './looked-up-once.ts'
+import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import type { RoundBeginning, RoundsService } from './rounds.service.ts'
+import type { RoundsStore, StoredRound } from './rounds.store.ts'
+
+export type { ListedParticipant } from './participants.store.ts'
+
+/** A device's part in a round: whether it has one, and what it is handed. */
+export const createParticipation = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly participants: ParticipantsStore
+  readonly absent: Pick<AbsentDevicesStore, 'rejoin'>
+  readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
+  readonly models: ModelsService
+  readonly devices: DevicesService
+  readonly now: () => Date
+}) => {
+  const { database, store, participants, absent, rounds, models, devices, now } = parts
+
+  // All devices of a round ask for the same version, at once.
+  const handedOut = lookedUpOnce<StoredVersion>(16)
+  const versionOf = async ({ globalModelId: id, globalModelVersion: number }: RoundBeginning) =>
+    id === null || number === null
+      ? null
+      : handedOut(`${id} ${number}`, async () => (await models.originOf(id, number))?.version ?? null)
+
+  const markFetched = createBatcher<Seat, void>({
+    maxBatch: 1000,
+    run: async (fetched) => {
+      await participants.markFetched(database.sql, fetched, now())
+      return fetched.map(() => undefined)
+    },
+  })
+
+  const acknowledge = createBatcher<Seat, void>({
+    maxBatch: 1000,
+    run: async (fetched) => {
+      await participants.acknowledge(database.sql, fetched, now())
+      return fetched.map(() => undefined)
+    },
+  })
+
+  /** It goes with the updates, when they have been kept long enough. */
+  const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
+    const sha256 = plan.strategy === 'scaffold' ? (await rounds.get(caller, id)).controlSha256 : null
+    return sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
+  }
+
+  return {
+    /** A free seat in an active round for a device that has none, or was given up; true when it now takes part. */
+    join: async (roundId: string, deviceId: string): Promise<boolean> =>
+      (await participants.join(database.sql, roundId, deviceId, now())) ||
+      absent.rejoin(database.sql, roundId, deviceId, now()),
+
+    /** What the round hands out: strategy, hyperparameters, and the model to start from. */
+    async plan(caller: Caller, id: string) {
+      const round = await rounds.beginning(caller, id)
+      if (caller.deviceId !== null) await acknowledge({ roundId: round.id, deviceId: caller.deviceId })
+      return { round, version: await versionOf(round), control: await controlOf(caller, round) }
+    },
+
+    /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
+    async controlFile(caller: Caller, id: string): Promise<{ sha256: string; size: number }> {
+      const { control } = await this.plan(caller, id)
+      if (control === null) throw notFound('A control variate of round', id)
+      return control
+    },
+
+    /** The file of the round's global model; a participant that fetches it is then counted as participating. */
+    async modelFile(caller: Caller, id: string, fetches: boolean): Promise<StoredVersion> {
+      const round = await rounds.beginning(caller, id)
+      const version = await versionOf(round)
+      if (version === null) throw notFound('A global model of round', id)
+      const deviceId = caller.deviceId
+      if (fetches && deviceId !== null) await markFetched({ roundId: round.id, deviceId })
+      return version
+    },
+
+    /** Every device that was selected for the round, and what became of it; who took part in a private one is for admins. */
+    async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
+      return participants.page(database.sql, round.id, page)
+    },
+
+    /** Whether a device takes part in the round, and why or why not. */
+    async selection(caller: Caller, id: string, deviceName: string | undefined) {
+      const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
+      const device = await (deviceName === undefined
+        ? devices.owner(caller)
+        : devices.get(caller, deviceName, { near: round.orgId }))
+      const part = await participants.find(database.sql, round.id, device.id)
+      return { round, device, part, reason: explain(round, part) }
+    },
+  }
+}
+
+const explain = (round: StoredRound, part: Participant | null): string => {
+  if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
+  if (part?.state === 'absent') return `${part.failureReason} Its place is open to others; its update is still taken.`
+  if (round.privacy !== null) {
+    return `${part === null ? 'Not selected' : 'Selected'}: its coin was tossed when the round started, as every eligible device's.`
+  }
+  switch (part?.chosen) {
+    case 'starter':
+      return 'Selected: its key started the round.'
+    case 'drawn':
+      return 'Selected: drawn at random among the active devices when the round started.'
+    case 'joined':
+      return 'Selected: it sent a heartbeat while the round had free places.'
+  }
+  if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
+  return round.takingPart < round.targetDevices
+    ? 'Not selected yet: it was not active when the round started. It joins with its next heartbeat.'
+    : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
+}
+
+/** The caller is a device taking part in the round, or a conflict says why it is not. */
+export const requireParticipant = (part: Participant | null, round: StoredRound): Participant => {
+  if (part === null) throw conflict(`This device is not a participant of the round. ${explain(round, null)}`)
+  return part
+}
+
+export type Participation = ReturnType<typeof createParticipation>

@@ -1,0 +1,29 @@
+import { activeSince } from '../../../domain/device.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { PrivateDrawStore } from './private-draw.store.ts'
+import type { RoundPrivacy } from './rounds.store.ts'
+import type { Scope } from './selection.store.ts'
+
+/** What is asked of a round's noise. */
+export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
+
+/** Whom a private round may draw, and the draw. */
+export const createPrivateDraws = (parts: {
+  readonly store: PrivateDrawStore
+  /** 32 bytes that nobody can guess, others for every draw. */
+  readonly seed: () => Uint8Array
+  readonly now: () => Date
+}) => {
+  const { store, seed, now } = parts
+  return {
+    /** N: how many devices of the scope a private round would draw from now. */
+    countEligible: (db: Executor, scope: Scope): Promise<number> => store.countEligible(db, scope, activeSince(now())),
+
+    /** Tosses the coins: internal ids, sorted. Who has become eligible since N was counted has a coin as well. */
+    async draw(tx: Executor, scope: Scope, sampleRate: number): Promise<string[]> {
+      return (await store.draw(tx, { scope, activeSince: activeSince(now()), sampleRate, seed: seed() })).sort()
+    },
+  }
+}
+
+export type PrivateDraws = ReturnType<typeof createPrivateDraws>

@@ -1,0 +1,221 @@
+import { describe, expect, it, vi } from 'vitest'
+import { distance, openPrivate } from '../../../../test/private-rounds.ts'
+import { coinBound, leastTarget } from '../../../domain/poisson-sampling.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
+
+describe('the start of a private round', () => {
+  it('is refused where the draw would often be too small, with a target that works or the word that none does', async () => {
+    const { start, fleet } = await openPrivate(4)
+    expect(await start({ target_devices: 2, min_devices: 2 })).toEqual({
+      status: 400,
+      body: {
+        error: 'bad_request',
+        message:
+          'target_devices: a private round draws each device by a coin of its own. 4 devices are eligible, and with a ' +
+          'target of 2 the draw would be smaller than min_devices (2) in 31 % of rounds; at most 1 % is allowed. Set ' +
+          'target_devices to at least 4, or lower min_devices.',
+        status_code: 400,
+      },
+    })
+    expect((await start({ target_devices: 4, min_devices: 2 })).status).toBe(201)
+    expect(fleet).toHaveLength(4)
+    const alone = await openPrivate(1)
+    expect(await alone.start({ target_devices: 5, min_devices: 2 })).toMatchObject({
+      status: 400,
+      body: {
+        message: expect.stringContaining('only 1 device is eligible, so a private round that needs 2 cannot start'),
+      },
+    })
+  })
+
+  it('fixes N and q, says what epsilon speaks of, and leaves its starter to chance', async () => {
+    const { world, fleet, send, start, isSelected, setSeed, seedThatDraws } = await openPrivate(12)
+    setSeed(seedThatDraws(3, coinBound(6 / 12)!))
+    const { status, body } = await start({ target_devices: 6, min_devices: 1, timeout_seconds: 300 })
+    const sampling = { denominator: 6, sample_rate: 0.5, sampling: 'poisson', population: 12, adjacency: 'zero-out' }
+    expect({ status, body }).toMatchObject({
+      status: 201,
+      body: { status: 'active', privacy: { ...sampling, closes_at: '2026-01-01T00:05:00.000Z' } },
+    })
+    expect((await send('GET', `/training/rounds/${body.id}/plan`)).body).toMatchObject({
+      clip_norm: 1,
+      privacy: { clip_norm: 1, ...sampling },
+    })
+    const selected: boolean[] = []
+    for (const device of fleet) selected.push(await isSelected(body.id, device))
+    expect(selected.filter(Boolean)).toHaveLength(3)
+    expect(selected[0]).toBe(false)
+
+    // Nobody joins, neither one that was not drawn nor a newcomer.
+    const late = await world.register('late')
+    for (const [at, { deviceId, key }] of [...fleet, late].entries()) {
+      const beat = await send('PUT', `/devices/${deviceId}/heartbeat`, {}, key)
+      expect(beat.body.pending_round_id).toBe(selected[at] ? body.id : undefined)
+    }
+    const why = async (name: string) =>
+      (await send('GET', `/training/rounds/${body.id}/selection?device_id=${name}`)).body.reason
+    expect(await why(fleet[selected.indexOf(true)]!.deviceId)).toMatch(/^Selected: its coin was tossed/)
+    expect(await why(fleet[selected.indexOf(false)]!.deviceId)).toMatch(/^Not selected: its coin was tossed/)
+  })
+
+  it('ends at once, with the reason, where the draw is smaller than min_devices', async () => {
+    const { send, start, setSeed, seedThatDraws } = await openPrivate(10)
+    const target = leastTarget(1, 10)!
+    setSeed(seedThatDraws(0, coinBound(target / 10)!))
+    const { status, body } = await start({ target_devices: target, min_devices: 1 })
+    expect({ status, body }).toMatchObject({
+      status: 201,
+      body: { status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices: /) },
+    })
+    expect((await send('GET', '/training/rounds/current')).body).toEqual(body)
+    setSeed(null)
+    expect((await start({ target_devices: 10, min_devices: 1 })).body.status).toBe('active')
+  })
+})
+
+describe('a private job', () => {
+  it('pays for a draw that was too small, and draws again in its next round', async () => {
+    const { world, fleet, send, deliver, setSeed, seedThatDraws } = await openPrivate(10)
+    const privacy = { noise_multiplier: 2, clip_norm: 1 }
+    const target_devices = leastTarget(1, 10)!
+    setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
+    const job = { model: 'zeros', rounds: 1, min_devices: 1, target_devices, timeout_seconds: 60, privacy }
+    const { id } = (await send('POST', '/training/jobs', job)).body
+    const detail = async () => (await send('GET', `/training/jobs/${id}`)).body
+    expect(await detail()).toMatchObject({
+      status: 'running',
+      rounds_failed_in_a_row: 1,
+      privacy_spent: { rounds: 1 },
+      history: [{ status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices/) }],
+    })
+    setSeed(seedThatDraws(2, coinBound(target_devices / 10)!))
+    await world.service.settle()
+    const { round_id } = ((await detail()).history as { round_id: string }[])[1]!
+    for (const device of fleet) await deliver(round_id, device, [1, 0, 0, 0])
+    await world.service.settle()
+    expect(await detail()).toMatchObject({ status: 'completed', rounds_completed: 1, privacy_spent: { rounds: 2 } })
+  })
+
+  it('ends where three draws in a row are too small, and not half', async () => {
+    const { world, send, setSeed, seedThatDraws } = await openPrivate(10)
+    const target_devices = leastTarget(1, 10)!
+    setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
+    const privacy = { noise_multiplier: 2, clip_norm: 1 }
+    const { id } = (await send('POST', '/training/jobs', { model: 'zeros', min_devices: 1, target_devices, privacy }))
+      .body
+    for (let time = 0; time < 4; time++) await world.service.settle()
+    expect((await send('GET', `/training/jobs/${id}`)).body).toMatchObject({
+      status: 'failed',
+      ended_by: 'rounds_failed',
+      ended_at: expect.any(String),
+      privacy_spent: { rounds: 3 },
+    })
+  })
+})
+
+describe('the end of a private round', () => {
+  it('is when all have reported, else at a fixed time: the update that makes min_devices moves it nowhere', async () => {
+    const { world, fleet, start, deliver, round } = await openPrivate(4)
+    const { body } = await start({ target_devices: 4, min_devices: 2, timeout_seconds: 300 })
+    await deliver(body.id, fleet[0]!, [0, 0, 0, 0])
+    await world.advance(100)
+    await deliver(body.id, fleet[1]!, [0, 0, 0, 0])
+    await world.advance(199)
+    expect(await round(body.id)).toMatchObject({ status: 'active', completed_devices: 2 })
+    expect((await deliver(body.id, fleet[2]!, [0, 0, 0, 0])).status).toBe(201)
+    await world.advance(1)
+    expect(await round(body.id)).toMatchObject({ status: 'completed', completed_devices: 3, failed_devices: 1 })
+  })
+
+  it('is when the straggler grace that an operator has set is over, counted from the start', async () => {
+    const { world, fleet, start, deliver, round } = await openPrivate(3, { config: { stragglerGraceSeconds: 20 } })
+    const { body } = await start({ target_devices: 3, min_devices: 2 })
+    expect(body.privacy).toMatchObject({ closes_at: '2026-01-01T00:00:20.000Z' })
+    await world.advance(15)
+    for (const device of fleet.slice(0, 2)) await deliver(body.id, device, [0, 0, 0, 0])
+    await world.advance(4)
+    expect((await round(body.id)).status).toBe('active')
+    await world.advance(1)
+    expect((await round(body.id)).status).toBe('completed')
+
+    const second = await start({ target_devices: 3, min_devices: 2 })
+    await deliver(second.body.id, fleet[0]!, [0, 0, 0, 0])
+    await world.advance(20)
+    expect(await round(second.body.id)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'Timed out after 20 s: 1 of at least 2 updates had arrived.',
+    })
+  })
+
+  it('comes at once where all have reported, and too few of them an update', async () => {
+    const { fleet, send, start, deliver, round } = await openPrivate(3)
+    const { body } = await start({ target_devices: 3, min_devices: 2 })
+    for (const { key } of fleet.slice(1))
+      await send('POST', `/training/rounds/${body.id}/failures`, { reason: 'hot' }, key)
+    await deliver(body.id, fleet[0]!, [0, 0, 0, 0])
+    expect(await round(body.id)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'All devices have reported: 1 of at least 2 updates had arrived.',
+    })
+  })
+})
+
+describe('the sum of a private round', () => {
+  /** Everybody delivers as `plan` says at its second, or fails, or is silent; the noisy sum is what came out. */
+  const play = async (plans: readonly { readonly at: number; readonly values: readonly number[] | null }[]) => {
+    const { world, fleet, send, start, deliver, round, sumOf } = await openPrivate(plans.length)
+    const { body } = await start({ target_devices: plans.length, min_devices: 2, timeout_seconds: 60 })
+    for (let second = 0; second <= 60; second += 10) {
+      for (const [at, { at: due, values }] of plans.entries()) {
+        if (due !== second || (await round(body.id)).status !== 'active') continue
+        if (values !== null) await deliver(body.id, fleet[at]!, values)
+        else await send('POST', `/training/rounds/${body.id}/failures`, { reason: 'out of memory' }, fleet[at]!.key)
+      }
+      await world.advance(10)
+    }
+    expect((await round(body.id)).status).toBe('completed')
+    return sumOf(body.id)
+  }
+
+  it('moves by at most the clip norm, whether one device sends much, little, nothing, early or late', async () => {
+    const others = [
+      { at: 0, values: [-9, 0, 0, 0] },
+      { at: 20, values: [-9, 0, 0, 0] },
+      { at: 40, values: [0, -3, 0, 0] },
+    ]
+    const never = 1000
+    const without = await play([{ at: never, values: null }, ...others])
+    // -1 and -1 clipped, and -1 beside them: nobody was kept out.
+    expect(distance(without, [-2, -1, 0, 0])).toBeLessThan(0.02)
+    for (const x of [
+      { at: 0, values: [1e6, 0, 0, 0] },
+      { at: 10, values: [0, 0, 0.25, 0] },
+      { at: 30, values: [9, 9, 9, 9] },
+      { at: 50, values: [-1, 0, 0, 0] },
+      { at: 10, values: null },
+    ]) {
+      expect(distance(await play([x, ...others]), without)).toBeLessThan(1 + 0.02)
+    }
+  })
+
+  it('is divided by target_devices, however many were drawn and came, and each update weighs one part of that', async () => {
+    const { world, fleet, send, start, deliver, sumOf, setSeed, isSelected, seedThatDraws } = await openPrivate(8)
+    setSeed(seedThatDraws(7, coinBound(5 / 8)!))
+    const { body } = await start({ target_devices: 5, min_devices: 1, timeout_seconds: 60 })
+    const drawn = []
+    for (const device of fleet) if (await isSelected(body.id, device)) drawn.push(device)
+    expect(drawn).toHaveLength(7)
+    for (const device of drawn.slice(0, 6)) expect((await deliver(body.id, device, [2, 0, 0, 0])).status).toBe(201)
+    await world.advance(60)
+    expect(distance(await sumOf(body.id), [6, 0, 0, 0])).toBeLessThan(0.02)
+    const { updates } = (await send('GET', `/training/rounds/${body.id}/updates`)).body as { updates: object[] }
+    expect(updates).toHaveLength(6)
+    for (const update of updates) expect(update).toMatchObject({ weight: 1 / 5, norm: null, local_loss: null })
+    const receipt = (await send('GET', `/training/rounds/${body.id}/receipt`)).body
+    expect(receipt).toMatchObject({ privacy: { denominator: 5, sampling: 'poisson', population: 8 } })
+    expect((receipt.updates as object[])[0]).toMatchObject({ weight: 1 / 5 })
+    expect((await send('POST', `/training/rounds/${body.id}/receipt/replay`)).body).toMatchObject({ matches: true })
+  })
+})

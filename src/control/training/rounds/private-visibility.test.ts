@@ -1,0 +1,71 @@
+import { expect, it, vi } from 'vitest'
+import { formOf } from '../../../../test/world.ts'
+import { initialModel } from '../../../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
+import { openLeague } from '../../federations/federation.fixture.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
+
+it('who took part in a private round, and with what, is for admin keys alone; what others see has no figure of it', async () => {
+  const { world, admin, send, keyOf } = await openLeague()
+  const writer = await keyOf('acme')
+  const reader = await keyOf('acme', ['devices:read', 'models:read', 'training:read'])
+  const owner = await keyOf('acme', ['admin', 'models:read', 'training:read'])
+  const devices: string[] = []
+  for (const device_id of ['d0', 'd1']) {
+    devices.push((await send(writer, 'POST', '/devices/register', { device_id })).body.api_key as string)
+  }
+  const device = devices[0]!
+  const modelId = (await send(writer, 'POST', '/models', { name: 'scanner' })).body.id as string
+  await send(writer, 'POST', `/models/${modelId}/versions/upload`, formOf(weights, {}, 'model.safetensors'))
+  const started = await send(writer, 'POST', '/training/rounds/start', {
+    target_devices: 2,
+    min_devices: 2,
+    global_model_id: 'scanner',
+    privacy: { noise_multiplier: 2, clip_norm: 1 },
+  })
+  expect(started).toMatchObject({ status: 201, body: { status: 'active' } })
+  const id = started.body.id as string
+
+  // That it was drawn is told to the device itself, and to admins.
+  const beat = async (key: string) => (await send(key, 'PUT', '/devices/d0/heartbeat', {})).body.pending_round_id
+  expect([await beat(device), await beat(admin), await beat(writer)]).toEqual([id, id, undefined])
+
+  for (const key of devices) {
+    const form = formOf(weights, { num_samples: 10, local_loss: 0.25, local_accuracy: 0.5 }, 'model.safetensors')
+    expect(await send(key, 'POST', `/training/rounds/${id}/updates`, form)).toMatchObject({ status: 201 })
+  }
+  await world.service.settle()
+
+  const refusal = {
+    status: 403,
+    body: {
+      error: 'forbidden',
+      message:
+        'Who took part in a private round, and with what, may be seen only with the scope ' +
+        "'admin': the round's noise cannot hide what is listed. Use a key that carries it.",
+      status_code: 403,
+    },
+  }
+  const asked = [
+    ['GET', `/training/rounds/${id}/participants`],
+    ['GET', `/training/rounds/${id}/updates`],
+    ['GET', `/training/rounds/${id}/selection?device_id=d0`],
+    ['GET', `/training/rounds/${id}/receipt`],
+    ['POST', `/training/rounds/${id}/receipt/replay`],
+  ] as const
+  for (const [method, path] of asked) {
+    for (const key of [reader, writer, device]) expect(await send(key, method, path)).toEqual(refusal)
+    for (const key of [owner, admin]) expect(await send(key, method, path)).toMatchObject({ status: 200 })
+  }
+  for (const key of [reader, writer, device, owner]) {
+    const round = (await send(key, 'GET', `/training/rounds/${id}/status`)).body
+    expect(round).toMatchObject({ status: 'completed', accuracy: null, loss: null })
+    const model = (await send(key, 'GET', `/models/${round.aggregated_model_id}`)).body
+    expect(model).toMatchObject({ accuracy: null, loss: null })
+  }
+  const { updates } = (await send(admin, 'GET', `/training/rounds/${id}/updates`)).body
+  expect(updates).toMatchObject([{ local_loss: null, local_accuracy: null, weight: 1 / 2 }, { weight: 1 / 2 }])
+})

@@ -1,0 +1,44 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { AggregationsService } from './aggregations.service.ts'
+import { Receipt, Replay, RoundParams } from './rounds.schema.ts'
+
+export const receiptsRoutes = (app: App, aggregations: AggregationsService): void => {
+  app.get(
+    '/api/v1/training/rounds/:round_id/receipt',
+    {
+      schema: {
+        operationId: 'getReceipt',
+        summary: 'Ours: what a completed round was made of',
+        tags: ['training'],
+        params: RoundParams,
+        response: { 200: Receipt },
+      },
+      config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { round, receipt } = await aggregations.receipt(callerOf(request), request.params.round_id)
+      return { round_id: round.id, ...receipt, updates: [...receipt.updates] }
+    },
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/receipt/replay',
+    {
+      schema: {
+        operationId: 'replayReceipt',
+        summary: 'Ours: add the kept updates up once more and compare the bytes with the receipt',
+        tags: ['training'],
+        params: RoundParams,
+        response: { 200: Replay },
+      },
+      config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { round_id } = request.params
+      const { expected, replayed, matches } = await aggregations.replay(callerOf(request), round_id)
+      return { round_id, matches, expected_sha256: expected, replayed_sha256: replayed }
+    },
+  )
+}

@@ -1,0 +1,76 @@
+import { type Caller, homeOf, sees } from '../../../domain/access.ts'
+import { badRequest, forbidden } from '../../../domain/errors.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { GroupsService } from '../../fleet/groups/groups.service.ts'
+import type { Scope } from './selection.store.ts'
+
+/** What rounds need to know of federations. */
+export interface Federations {
+  /** Throws when the caller's organisation is no active member. */
+  getAsMember(caller: Caller, id: string): Promise<{ readonly id: string; readonly orgId: string }>
+  activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
+}
+
+/** Whose devices take part, and to which organisation the round belongs. */
+export interface Reach {
+  readonly orgId: string | null
+  readonly groupId: string | null
+  readonly federationId: string | null
+  readonly scope: Scope
+}
+
+/** Who may see a round or job, and whose devices take part in it. */
+export const createRoundReach = (parts: {
+  readonly database: Database
+  readonly groups: Pick<GroupsService, 'locate'>
+  readonly federations: Federations
+}) => {
+  const { database, groups, federations } = parts
+
+  /** Whether the caller's organisation started it, or is an active member of the federation it was started for. */
+  const maySee = async (
+    caller: Caller,
+    it: { readonly orgId: string | null; readonly federationId: string | null },
+  ): Promise<boolean> => {
+    if (sees(caller, it.orgId)) return true
+    if (it.federationId === null) return false
+    return (await federations.activeOrgs(database.sql, it.federationId)).includes(caller.orgId!)
+  }
+
+  /** Whose devices a round or job of this caller selects. */
+  const reach = async (
+    caller: Caller,
+    wanted: {
+      readonly orgId: string | undefined
+      readonly group: string | undefined
+      readonly federation: string | undefined
+    },
+  ): Promise<Reach> => {
+    if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
+      throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+    }
+    const group = wanted.group === undefined ? null : await groups.locate(caller, wanted.group)
+    if (wanted.group !== undefined && group === null) {
+      throw badRequest(`group_id: there is no device group '${wanted.group}'. Name one by its id or its name.`)
+    }
+    const federation = wanted.federation === undefined ? null : await federations.getAsMember(caller, wanted.federation)
+    const orgId = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId ?? homeOf(caller)
+    const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
+    if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
+      throw forbidden(`Only active members start rounds of a federation; '${orgId}' is none of '${wanted.federation}'.`)
+    }
+    const found = { orgId, groupId: group?.id ?? null, federationId: federation?.id ?? null }
+    return { ...found, scope: await scopeOf(database.sql, found) }
+  }
+
+  /** The devices within a reach now: members come and go. */
+  const scopeOf = async (db: Database['sql'], within: Omit<Reach, 'scope'>): Promise<Scope> => {
+    const { orgId, groupId, federationId } = within
+    if (federationId !== null) return { orgIds: await federations.activeOrgs(db, federationId), groupId }
+    return { orgIds: groupId === null ? [orgId] : 'any', groupId }
+  }
+
+  return { maySee, reach, scopeOf }
+}
+
+export type RoundReach = ReturnType<typeof createRoundReach>

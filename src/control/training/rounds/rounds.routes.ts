@@ -1,0 +1,126 @@
+import { strategySettings } from '../../../domain/strategy-settings.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { wishOf } from '../secure-rounds/secure-rounds.schema.ts'
+import { reachOf } from './reach-body.schema.ts'
+import { fewDevices, present } from './round-body.schema.ts'
+import { CancelRoundBody, ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
+import type { RoundsService } from './rounds.service.ts'
+
+export const roundsRoutes = (app: App, rounds: RoundsService): void => {
+  app.post(
+    '/api/v1/training/rounds/start',
+    {
+      schema: {
+        operationId: 'startRound',
+        summary: 'Start a training round: devices are drawn, and the global model is theirs to fetch',
+        tags: ['training'],
+        body: StartRoundBody,
+        response: { 201: Round },
+      },
+      config: { access: 'training:write', errors: ['conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { body } = request
+      const round = await rounds.start(callerOf(request), {
+        targetDevices: body.target_devices,
+        minDevices: body.min_devices,
+        timeoutSeconds: body.timeout_seconds,
+        globalModel: body.global_model_id,
+        orgId: body.org_id,
+        hyperparameters: body.hyperparameters ?? {},
+        strategy:
+          body.strategy === undefined && body.strategy_options === undefined
+            ? null
+            : strategySettings(body.strategy, body.strategy_options),
+        ...reachOf(body),
+        secureAggregation: wishOf(body.secure_aggregation),
+        rawVector: body.raw_vector ?? false,
+        privacy:
+          body.privacy === undefined
+            ? null
+            : {
+                noiseMultiplier: body.privacy.noise_multiplier,
+                clipNorm: body.privacy.clip_norm,
+                adaptiveClip: body.privacy.adaptive_clip ?? false,
+                ...(body.privacy.target_delta === undefined ? {} : { delta: body.privacy.target_delta }),
+              },
+      })
+      const warning = fewDevices(round)
+      if (warning !== null) warn(request, warning)
+      return reply.code(201).send(present(round))
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/current',
+    {
+      schema: {
+        operationId: 'getCurrentRound',
+        summary: 'The round with the highest number, whatever its status',
+        tags: ['training'],
+        response: { 200: Round },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await rounds.current(callerOf(request))),
+  )
+
+  app.get(
+    '/api/v1/training/rounds',
+    {
+      schema: {
+        operationId: 'listRounds',
+        summary: 'Ours: all rounds, newest first',
+        tags: ['training'],
+        querystring: ListRoundsQuery,
+        response: { 200: RoundList },
+      },
+      config: { access: 'training:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const found = await rounds.list(callerOf(request), { limit, offset })
+      return { rounds: found.rounds.map(present), total: found.total, limit, offset }
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/status',
+    {
+      schema: {
+        operationId: 'getRoundStatus',
+        summary: 'One round',
+        tags: ['training'],
+        params: RoundParams,
+        response: { 200: Round },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => present(await rounds.get(callerOf(request), request.params.round_id)),
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/cancel',
+    {
+      schema: {
+        operationId: 'cancelRound',
+        summary: 'Cancel a training round',
+        description: 'Ends the round at once, as failed. Its job, where it has one, goes on with another round.',
+        tags: ['training'],
+        params: RoundParams,
+        body: optionalBody(CancelRoundBody),
+        response: { 200: Round },
+      },
+      config: {
+        access: 'training:write',
+        errors: ['bad_request', 'not_found', 'conflict'],
+      } satisfies RouteConfig,
+    },
+    async (request) =>
+      present(await rounds.cancel(callerOf(request), request.params.round_id, request.body?.reason ?? null)),
+  )
+}

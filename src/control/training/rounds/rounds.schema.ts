@@ -1,0 +1,310 @@
+import { Type } from 'typebox'
+import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
+import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
+import { STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
+import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
+import { ReachFields } from './reach-body.schema.ts'
+import { StrategyField, StrategyOptionsField } from './strategy-options.schema.ts'
+
+const MAX_DEVICES = 10_000_000
+
+export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: 1000 })
+export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
+
+export const TargetDelta = Type.Number({
+  exclusiveMinimum: 0,
+  exclusiveMaximum: 1,
+  description: 'What epsilon is told at; 1e-5 when absent',
+})
+export const AccountantName = OneOf(['rdp', 'pld'], { description: 'Which bound is the tighter one' })
+
+/** Clipping and noise: what can be said of a round, and of a job. */
+export const RoundPrivacy = Type.Object(
+  {
+    noise_multiplier: NoiseMultiplier,
+    clip_norm: ClipNorm,
+    adaptive_clip: Type.Optional(Type.Boolean()),
+    target_delta: Type.Optional(TargetDelta),
+  },
+  { description: 'Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise' },
+)
+
+export const RawVector = Type.Boolean({
+  description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
+})
+
+/** How a private round draws its devices; absent in rounds of before version 1.1. */
+const Sampling = {
+  sampling: Type.Optional(OneOf(['poisson'], { description: 'Every eligible device has a coin of its own' })),
+  population: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Eligible devices N; sample_rate is target_devices / N, both fixed before the draw',
+    }),
+  ),
+  adjacency: Type.Optional(
+    OneOf(['zero-out'], {
+      description: 'What epsilon speaks of: a device that takes part or sends nothing, N unchanged',
+    }),
+  ),
+}
+
+export const StartRoundBody = Type.Object({
+  target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
+  min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
+  timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
+  global_model_id: Type.Optional(Type.String({ description: 'Id or name; the latest aggregated model when absent' })),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Ours: for keys bound to no org' })),
+  hyperparameters: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      ...FreeObject,
+      description: 'Ours: handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate',
+    }),
+  ),
+  strategy: StrategyField,
+  strategy_options: StrategyOptionsField,
+  ...ReachFields,
+  privacy: Type.Optional(RoundPrivacy),
+  secure_aggregation: Type.Optional(SecureAggregation),
+  raw_vector: Type.Optional(RawVector),
+})
+
+export const Round = Type.Object({
+  id: Uuid,
+  org_id: Nullable(Type.String()),
+  round_number: Type.Integer({ minimum: 1 }),
+  status: OneOf(['pending', 'active', 'aggregating', 'completed', 'failed']),
+  target_devices: Count,
+  min_devices: Count,
+  participated_devices: Count,
+  completed_devices: Count,
+  failed_devices: Count,
+  global_model_id: Nullable(Uuid),
+  global_model_path: Nullable(Type.String()),
+  aggregated_model_id: Nullable(Uuid),
+  aggregated_model_path: Nullable(Type.String()),
+  failure_reason: Nullable(Type.String()),
+  started_at: Nullable(Timestamp),
+  completed_at: Nullable(Timestamp),
+  timeout_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  strategy: Type.Optional(OneOf(STRATEGY_NAMES, { description: 'Ours, as all that follow: absent in a plain round' })),
+  strategy_options: Type.Optional(FreeObject),
+  job_id: Type.Optional(Uuid),
+  group_id: Type.Optional(Uuid),
+  federation_id: Type.Optional(Uuid),
+  wanted_updates: Type.Optional(Count),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number(),
+      denominator: Count,
+      sample_rate: Type.Number(),
+      ...Sampling,
+      closes_at: Type.Optional(
+        Type.String({ format: 'date-time', description: 'No update moves the end of the round' }),
+      ),
+      adaptive_clip: Type.Boolean(),
+      target_delta: Type.Optional(Type.Number()),
+      epsilon: Type.Optional(Type.Number({ description: 'What the round costs by itself; costs do not add up' })),
+      accountant: Type.Optional(AccountantName),
+    }),
+  ),
+  secure_aggregation: Type.Optional(SecureSettings),
+  raw_vector: Type.Optional(RawVector),
+  accuracy: Type.Optional(Nullable(Type.Number())),
+  loss: Type.Optional(Nullable(Type.Number())),
+})
+
+export const RoundParams = Type.Object({ round_id: Type.String() })
+
+/** What an integer column holds: 68 years. */
+export const LONGEST_TRAINING_SECONDS = 2_147_483_647
+
+/** The fields beside `file` in the multipart body. */
+export const UpdateFields = Type.Object({
+  num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  local_loss: Type.Optional(Type.Number({ description: REPORTED_RANGE })),
+  local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  training_time_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, description: `Above ${LONGEST_TRAINING_SECONDS} it becomes null, with a warning` }),
+  ),
+})
+
+export const ModelUpdate = Type.Object({
+  id: Uuid,
+  round_id: Uuid,
+  device_id: Uuid,
+  model_path: Type.String(),
+  model_size_bytes: Count,
+  model_hash: Type.String(),
+  num_samples: Count,
+  local_loss: Nullable(Type.Number()),
+  local_accuracy: Nullable(Type.Number()),
+  training_time_seconds: Nullable(Count),
+  created_at: Timestamp,
+})
+
+export const Plan = Type.Object({
+  round_id: Uuid,
+  round_number: Type.Integer({ minimum: 1 }),
+  strategy: OneOf(STRATEGY_NAMES),
+  hyperparameters: FreeObject,
+  timeout_at: Timestamp,
+  strategy_options: Type.Optional(FreeObject),
+  job_id: Type.Optional(Uuid),
+  asynchronous: Type.Optional(Type.Boolean({ description: 'Updates that come after the round count for a later one' })),
+  control: Type.Optional(
+    Nullable(
+      Type.Object(
+        { control_size_bytes: Count, control_hash: Type.String() },
+        { description: "SCAFFOLD's global control variate; null in a job's first round, where it is zero" },
+      ),
+    ),
+  ),
+  secure_aggregation: Type.Optional(SecureSettings),
+  raw_vector: Type.Optional(RawVector),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number(),
+      denominator: Count,
+      sample_rate: Type.Number(),
+      ...Sampling,
+    }),
+  ),
+  clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to when they are added up' })),
+  model: Nullable(
+    Type.Object({
+      model_id: Uuid,
+      version: Type.Integer({ minimum: 1 }),
+      format: Type.String(),
+      model_size_bytes: Count,
+      model_hash: Type.String(),
+    }),
+  ),
+})
+
+export const FailureBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 2000 }) })
+
+const ListRoundsPage = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  offset: Type.Integer({ minimum: 0, default: 0 }),
+})
+
+const ParticipantState = OneOf(['selected', 'delivered', 'failed', 'absent'], {
+  description: 'absent: it did not fetch the plan in time; others may take its place, and its update is still accepted',
+})
+
+export const Participation = Type.Object({
+  round_id: Uuid,
+  device_id: Type.String(),
+  selected: Type.Boolean(),
+  state: Nullable(ParticipantState),
+  reason: Type.String(),
+})
+
+export const ListParticipantsQuery = ListRoundsPage
+
+export const ParticipantList = Type.Object({
+  participants: Type.Array(
+    Type.Object({
+      device_id: Uuid,
+      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      org_id: Nullable(Type.String()),
+      state: ParticipantState,
+      chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How it came to take part' }),
+      selected_at: Timestamp,
+      acknowledged_at: Nullable(Timestamp),
+      model_fetched_at: Nullable(Timestamp),
+      reported_at: Nullable(Timestamp),
+      reason: Nullable(Type.String({ description: 'Why it failed or was given up' })),
+    }),
+  ),
+  ...Envelope,
+})
+
+export const CancelRoundBody = Type.Object({
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+})
+
+export const SelectionQuery = Type.Object({
+  device_id: Type.Optional(
+    Type.String({ description: 'The device asked about; the one that owns the key when absent' }),
+  ),
+})
+
+const ReceiptUpdate = Type.Object({
+  device_id: Type.String(),
+  org_id: Type.Optional(
+    Nullable(Type.String({ description: 'Present where devices of several organizations have this device_id' })),
+  ),
+  update_id: Uuid,
+  sha256: Type.String(),
+  num_samples: Count,
+  weight: Nullable(Type.Number()),
+  control_sha256: Type.Optional(Type.String()),
+  base_model_sha256: Type.Optional(Type.String()),
+  staleness: Type.Optional(Count),
+})
+
+export const Receipt = Type.Object({
+  round_id: Uuid,
+  strategy: Type.String(),
+  kernel: Type.Object({ name: Type.String(), version: Type.String() }),
+  order: Type.String(),
+  global_model_sha256: Nullable(Type.String()),
+  updates: Type.Array(ReceiptUpdate),
+  output_sha256: Type.String(),
+  strategy_options: Type.Optional(FreeObject),
+  population: Type.Optional(Count),
+  secure_aggregation: Type.Optional(SecureSettings),
+  state_sha256: Type.Optional(Nullable(Type.String())),
+  next_state_sha256: Type.Optional(Nullable(Type.String())),
+  next_control_sha256: Type.Optional(Nullable(Type.String())),
+  privacy: Type.Optional(
+    Type.Object({
+      noise_multiplier: Type.Number(),
+      clip_norm: Type.Number(),
+      denominator: Count,
+      adaptive_clip: Type.Boolean(),
+      sample_rate: Type.Optional(Type.Number()),
+      ...Sampling,
+      target_delta: Type.Optional(Type.Number()),
+      epsilon: Type.Optional(Type.Number()),
+      accountant: Type.Optional(AccountantName),
+      noise_seed_sha256: Type.String(),
+    }),
+  ),
+})
+
+export const Replay = Type.Object({
+  round_id: Uuid,
+  matches: Type.Boolean(),
+  expected_sha256: Type.String(),
+  replayed_sha256: Type.String(),
+})
+
+export const ListRoundsQuery = ListRoundsPage
+export const RoundList = Type.Object({ rounds: Type.Array(Round), total: Count, limit: Type.Integer(), offset: Count })
+
+export const ListUpdatesQuery = ListRoundsQuery
+
+export const RoundUpdates = Type.Object({
+  updates: Type.Array(
+    Type.Object({
+      ...ModelUpdate.properties,
+      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      norm: Nullable(
+        Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
+      ),
+      cosine: Nullable(Type.Number({ description: 'Between its change and the median change of every coordinate' })),
+      non_finite: Nullable(Count),
+      weight: Nullable(Type.Number({ description: 'What it counted for; null before the round is completed' })),
+      staleness: Nullable(Count),
+      base_round_id: Nullable(Uuid),
+    }),
+  ),
+  ...Envelope,
+})

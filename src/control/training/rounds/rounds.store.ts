@@ -1,0 +1,254 @@
+import { type Selectable, sql } from 'kysely'
+import type { Receipt } from '../../../aggregation/receipt.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
+import type { RoundStatus } from '../../../domain/round.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { RoundRow } from '../../../platform/db/rows.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import { fromRow, isToBeSeenAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+
+export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
+
+export const createRoundsStore = () => ({
+  /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */
+  async insert(db: Executor, round: NewRound, takingPart: number): Promise<StoredRound> {
+    const { rows } = await sql<Selectable<RoundRow>>`
+      insert into rounds (id, org_id, round_number, status, target_devices, min_devices, timeout_seconds,
+        grace_seconds, plan, taking_part, global_model_id, global_model_version, global_sha256, created_at, started_at,
+        timeout_at, job_id, group_id, federation_id, wanted_updates, state_sha256, control_sha256, privacy, noise_seed,
+        review_at, closes_at)
+      select ${round.id}, ${round.orgId}, coalesce(max(round_number), 0) + 1, 'active', ${round.targetDevices},
+        ${round.minDevices}, ${round.timeoutSeconds}, ${round.graceSeconds}, ${JSON.stringify(round.plan)},
+        ${takingPart}, ${round.globalModelId}, ${round.globalModelVersion}, ${round.globalSha256},
+        ${round.startedAt}::timestamptz, ${round.startedAt}::timestamptz, ${round.timeoutAt}::timestamptz,
+        ${round.jobId}::uuid, ${round.groupId}::uuid, ${round.federationId}::uuid, ${round.wantedUpdates}::integer,
+        ${round.stateSha256}, ${round.controlSha256},
+        ${round.privacy === null ? null : JSON.stringify(round.privacy)}::jsonb, ${round.noiseSeed},
+        ${round.reviewAt}::timestamptz, ${round.closesAt}::timestamptz
+      from rounds where org_id is not distinct from ${round.orgId}
+      returning *`
+      .execute(db)
+      .catch((error: unknown) => {
+        if (isUniqueViolation(error)) throw alreadyInProgress()
+        throw error
+      })
+    return fromRow(rows[0]!)
+  },
+
+  /** In no particular order. */
+  async findAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
+    const rows = await db.selectFrom('rounds').select(ROUND_COLUMNS).where('id', '=', anyOf(ids)).execute()
+    return rows.map(fromRow)
+  },
+
+  /** The round, locked until the transaction ends. */
+  async lock(db: Executor, id: string): Promise<StoredRound | null> {
+    const row = await db.selectFrom('rounds').select(ROUND_COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Those that exist, locked in the order of their ids, so that two that lock the same ones never wait for each other. */
+  async lockAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('id', '=', anyOf(ids))
+      .orderBy('id')
+      .forUpdate()
+      .execute()
+    return rows.map(fromRow)
+  },
+
+  /** The latest round that a key bound to `orgId` (null: unbound) may see. */
+  async latest(db: Executor, orgId: string | null): Promise<StoredRound | null> {
+    let query = db.selectFrom('rounds').select(ROUND_COLUMNS)
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    const row = await query.orderBy('created_at', 'desc').orderBy('round_number', 'desc').limit(1).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async inProgress(db: Executor, orgId: string | null): Promise<StoredRound | null> {
+    const row = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('org_id', 'is not distinct from', orgId)
+      .where('status', 'in', ['pending', 'active', 'aggregating'])
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Those of the organisation and of the federations it is an active member of; all of them for an unbound key. */
+  async list(
+    db: Executor,
+    orgId: string | null,
+    page: { limit: number; offset: number },
+  ): Promise<{ rounds: StoredRound[]; total: number }> {
+    const visible =
+      orgId === null
+        ? sql<boolean>`true`
+        : sql<boolean>`(org_id = ${orgId} or federation_id in (
+            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
+    const rows = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where(visible)
+      .orderBy('created_at', 'desc')
+      .orderBy('round_number', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    const { total } = await db
+      .selectFrom('rounds')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(visible)
+      .executeTakeFirstOrThrow()
+    return { rounds: rows.map(fromRow), total }
+  },
+
+  /** Whether an active round must be looked at: the clock or its last participant has made it due, or devices are absent. */
+  async isAnyDue(db: Executor, now: Date): Promise<boolean> {
+    const { rows } = await sql<{
+      due: boolean
+    }>`select exists (select from rounds where ${isToBeSeenAt(now)}) as due`.execute(db)
+    return rows[0]!.due
+  },
+
+  /** Those rounds, locked; those others hold are skipped. */
+  async lockDue(db: Executor, now: Date): Promise<StoredRound[]> {
+    const { rows } = await sql<Selectable<RoundRow>>`
+      select * from rounds where ${isToBeSeenAt(now)} order by id for update skip locked`.execute(db)
+    return rows.map(fromRow)
+  },
+
+  /** When the organization's latest round began; null before its first. */
+  async lastStartedAt(db: Executor, orgId: string | null): Promise<Date | null> {
+    const { rows } = await sql<{ started_at: Date | null }>`
+      select started_at from rounds where coalesce(org_id, '') = ${orgId ?? ''}
+      order by round_number desc limit 1`.execute(db)
+    return rows[0]?.started_at ?? null
+  },
+
+  /** The round of the job with the highest number; null before its first. */
+  async latestOfJob(db: Executor, jobId: string): Promise<StoredRound | null> {
+    const row = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('job_id', '=', jobId)
+      .orderBy('round_number', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** A job's rounds, the latest first. */
+  async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('job_id', '=', jobId)
+      .orderBy('round_number', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    return rows.map(fromRow)
+  },
+
+  async countOfJob(db: Executor, jobId: string): Promise<number> {
+    const { count } = await db
+      .selectFrom('rounds')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('job_id', '=', jobId)
+      .executeTakeFirstOrThrow()
+    return count
+  },
+
+  /** Losses of a job's completed rounds, oldest first. */
+  async lossesOf(db: Executor, jobId: string): Promise<(number | null)[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select('loss')
+      .where('job_id', '=', jobId)
+      .where('status', '=', 'completed')
+      .orderBy('round_number')
+      .execute()
+    return rows.map((row) => row.loss)
+  },
+
+  /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
+  async noisySteps(db: Executor, jobId: string): Promise<NoisySteps[]> {
+    const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
+      select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
+        count(*)::int as steps
+      from rounds where job_id = ${jobId} and privacy is not null
+      group by 1, 2 order by 1, 2`.execute(db)
+    return rows.map((row) => ({
+      noiseMultiplier: row.noise_multiplier,
+      sampleRate: row.sample_rate,
+      steps: row.steps,
+    }))
+  },
+
+  /** What its aggregation wrote down of each update; null until then. */
+  async records(
+    db: Executor,
+    id: string,
+  ): Promise<{ readonly receipt: Receipt | null; readonly screening: readonly ScreenedUpdate[] | null }> {
+    const row = await db.selectFrom('rounds').select(['receipt', 'screening']).where('id', '=', id).executeTakeFirst()
+    return {
+      receipt: (row?.receipt ?? null) as unknown as Receipt | null,
+      screening: (row?.screening ?? null) as readonly ScreenedUpdate[] | null,
+    }
+  },
+
+  /** Size of a file that a round refers to. */
+  async sizeOf(db: Executor, sha256: string): Promise<number> {
+    const row = await db.selectFrom('blobs').select('size').where('sha256', '=', sha256).executeTakeFirstOrThrow()
+    return row.size
+  },
+
+  async update(db: Executor, id: string, changes: Partial<RoundChanges>): Promise<void> {
+    await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
+  },
+})
+
+const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
+
+/** How one update looked beside the others. */
+export interface ScreenedUpdate {
+  readonly update_id: string
+  readonly norm: number
+  readonly cosine: number | null
+  readonly non_finite: number
+}
+
+/** Columns that later steps of a round's life set; jsonb columns as JSON text. */
+export interface RoundChanges {
+  status: RoundStatus
+  quorum_at: Date
+  completed_devices: number
+  participated_devices: number
+  failed_devices: number
+  taking_part: number
+  failure_reason: string
+  receipt: string
+  aggregated_model_id: string
+  aggregated_sha256: string
+  completed_at: Date
+  ended_at: Date
+  lease_owner: string | null
+  lease_until: Date | null
+  updates_deleted_at: Date
+  accuracy: number | null
+  loss: number | null
+  screening: string
+  noise_seed: null
+  state_sha256: null
+  control_sha256: null
+  review_at: Date
+}
+
+export const alreadyInProgress = () =>
+  conflict('A training round is in progress already; only one may be. Wait until it ends, then start the next.')
+
+export type RoundsStore = ReturnType<typeof createRoundsStore>

@@ -1,0 +1,143 @@
+import { type RawBuilder, sql } from 'kysely'
+import { activeSince } from '../../../domain/device.ts'
+import { drawOrdinals, type Random, sample } from '../../../domain/sampling.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+/** Whose devices a round may select. */
+export interface Scope {
+  /** Null is the devices without an organisation; with a group and no federation, its members of any. */
+  readonly orgIds: readonly (string | null)[] | 'any'
+  readonly groupId: string | null
+}
+
+export interface Draw {
+  readonly scope: Scope
+  readonly count: number
+  readonly now: Date
+  /** When the organization's round before this one began; null before its first. */
+  readonly lastRoundAt: Date | null
+  /** The device that started the round and takes part anyway. */
+  readonly except: string | null
+  /** Devices that still train in this round are left out. */
+  readonly busyIn: string | null
+  readonly random: Random
+}
+
+/** Where fewer numbers than this belong to a device that may be drawn, reading the organisation's devices costs less. */
+const WORTH_DRAWING = 1 / 16
+
+/** Which devices a round may select, and which it does. */
+export const createSelectionStore = () => ({
+  /**
+   * Devices of the scope that may be drawn, uniformly without replacement: first among those that were heard from lately, and
+   * only where these are too few among the others, of which some may never come. Numbers are drawn at
+   * random and looked up, so that a draw among one organisation's devices does not scan the fleet; where few devices are
+   * active, all of them are read instead.
+   */
+  async drawActive(db: Executor, draw: Draw): Promise<string[]> {
+    if (draw.count <= 0) return []
+    const eligible = eligibleFor(draw)
+    const live = isLive(draw)
+    const { scope } = draw
+    const orgId =
+      scope.groupId === null && scope.orgIds !== 'any' && scope.orgIds.length === 1 ? scope.orgIds[0] : undefined
+    if (orgId !== undefined) {
+      const { rows: sizes } = await sql<{ max: number | null; own: number | null }>`
+        select (select max(ordinal) from devices) as max,
+          (select devices from device_counts where org_id = ${orgId ?? ''}) as own`.execute(db)
+      const [max, own] = [sizes[0]!.max ?? 0, sizes[0]!.own ?? 0]
+      if (draw.count * 8 < own) {
+        const drawn = new Set<string>()
+        let share = own / max
+        for (let attempt = 0; attempt < 3 && drawn.size < draw.count && share >= WORTH_DRAWING; attempt++) {
+          const missing = draw.count - drawn.size
+          // A quarter more than should do, because a number that has to be looked up costs a page read in a large fleet.
+          const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
+          const { rows } = await sql<{ id: string }>`
+            select id from devices d where ordinal = any(${ordinals}::bigint[]) and org_id is not distinct from ${orgId}
+              and ${eligible} and ${live}`.execute(db)
+          for (const id of sample(rows, rows.length, draw.random)) if (drawn.size < draw.count) drawn.add(id.id)
+          share = rows.length / ordinals.length
+        }
+        if (drawn.size === draw.count) return [...drawn]
+      }
+    }
+    const { rows } = await sql<{ id: string }>`
+      select id from devices d where ${within(scope)} and ${eligible} order by ${live} desc, random()
+      limit ${draw.count}`.execute(db)
+    return rows.map((row) => row.id)
+  },
+
+  /** How many devices of the scope may be drawn; counting stops at `enough`. */
+  async countActive(db: Executor, scope: Scope, now: Date, enough: number | null = null): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from (
+        select from devices d where ${within(scope)} and ${mayBeDrawn(now)} limit ${enough}) as active`.execute(db)
+    return rows[0]!.count
+  },
+
+  /**
+   * How many devices outside the round may yet join it: those from which a heartbeat is to be expected, and absent ones that
+   * have shown themselves since they were given up. Counting stops at `enough`.
+   */
+  async countSubstitutes(
+    db: Executor,
+    scope: Scope,
+    round: { readonly id: string; readonly now: Date; readonly enough: number },
+  ): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from (
+        select from devices d
+        left join round_participants p on p.round_id = ${round.id} and p.device_id = d.id
+        where ${within(scope)} and ${mayBeDrawn(round.now)} and ${wasHeardLately(round.now)} and (p.state is null
+          or p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null))
+        limit ${round.enough}) as coming`.execute(db)
+    return rows[0]!.count
+  },
+
+  /** Whether the device belongs to the scope and trains. */
+  async belongsTo(db: Executor, scope: Scope, deviceId: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from devices d where d.id = ${deviceId} and d.trains and ${within(scope)}`.execute(db)
+    return rows.length === 1
+  },
+})
+
+/** Registration counts as the first sign of life; a heartbeat came later. */
+const WAS_HEARD = sql<boolean>`(d.last_heartbeat > d.created_at)`
+
+/** A device that does not know the service's pace yet may take so long from one heartbeat to the next. */
+const USUAL_INTERVAL_SECONDS = 20
+
+/** No two of the device's own heartbeat intervals have passed without a sign of life. */
+const wasHeardLately = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  d.last_heartbeat + 2 * greatest(coalesce(d.heartbeat_seconds, 0), ${USUAL_INTERVAL_SECONDS}) * interval '1 second'
+    >= ${now})`
+
+/** Heard from since the last round began, or lately: registration alone is no sign that a device will come. */
+const isLive = ({ now, lastRoundAt }: Draw): RawBuilder<boolean> =>
+  sql<boolean>`(${WAS_HEARD} and (d.last_heartbeat >= coalesce(${lastRoundAt}::timestamptz, 'infinity') or ${wasHeardLately(now)}))`
+
+/** Active, meant for training, and heard from since it was missing from a round. */
+const mayBeDrawn = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  d.status = 'active' and d.trains and d.last_heartbeat >= ${activeSince(now)}
+  and (d.missed_at is null or d.last_heartbeat >= d.missed_at))`
+
+const eligibleFor = (draw: Draw): RawBuilder<boolean> => sql<boolean>`
+  ${mayBeDrawn(draw.now)} and d.id is distinct from ${draw.except}
+  and (${draw.busyIn}::uuid is null or not exists (
+    select from round_participants p where p.round_id = ${draw.busyIn}::uuid and p.device_id = d.id))`
+
+/** Said in words that the indexes on org_id and on members serve: a small scope in a large fleet reads only its own. */
+export const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {
+  const ofGroup =
+    groupId === null
+      ? sql<boolean>`true`
+      : sql<boolean>`d.id in (select m.device_id from device_group_members m where m.group_id = ${groupId})`
+  if (orgIds === 'any') return ofGroup
+  if (orgIds.length === 1 && orgIds[0] === null) return sql<boolean>`${ofGroup} and d.org_id is null`
+  if (orgIds.length === 1) return sql<boolean>`${ofGroup} and d.org_id = ${orgIds[0]}`
+  return sql<boolean>`${ofGroup} and d.org_id = any(${orgIds.filter((id) => id !== null)}::text[])`
+}
+
+export type SelectionStore = ReturnType<typeof createSelectionStore>

@@ -1,0 +1,221 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Accountant } from '../../../domain/privacy/accountant.ts'
+import type { RoundStatus } from '../../../domain/round.ts'
+import type { StrategyOptions } from '../../../domain/strategy-options.ts'
+import type { StrategyName } from '../../../domain/strategy-rules.ts'
+import type { RoundRow } from '../../../platform/db/rows.ts'
+import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
+
+export interface StoredRound {
+  readonly id: string
+  readonly orgId: string | null
+  readonly roundNumber: number
+  readonly status: RoundStatus
+  readonly targetDevices: number
+  readonly minDevices: number
+  readonly timeoutSeconds: number
+  readonly graceSeconds: number
+  readonly plan: RoundPlan
+  readonly takingPart: number
+  readonly participatedDevices: number
+  readonly completedDevices: number
+  readonly failedDevices: number
+  readonly globalModelId: string | null
+  readonly globalModelVersion: number | null
+  readonly globalSha256: string | null
+  readonly aggregatedModelId: string | null
+  readonly aggregatedSha256: string | null
+  readonly quorumAt: Date | null
+  readonly failureReason: string | null
+  readonly attempts: number
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly timeoutAt: Date
+  /** When a private round ends, whatever has arrived; null where a round is not private. */
+  readonly closesAt: Date | null
+  readonly completedAt: Date | null
+  readonly endedAt: Date | null
+  readonly updatesDeletedAt: Date | null
+  /** The job that it is a round of; null: started by itself. */
+  readonly jobId: string | null
+  /** Only devices of this group take part. */
+  readonly groupId: string | null
+  /** Devices of every active member take part. */
+  readonly federationId: string | null
+  /** So many updates close it; null: all that take part. */
+  readonly wantedUpdates: number | null
+  /** What its strategy starts from: the last round's server state, and the control variate handed to devices. */
+  readonly stateSha256: string | null
+  readonly controlSha256: string | null
+  readonly privacy: RoundPrivacy | null
+  /** 32 bytes in hex; secret, and gone with the updates. */
+  readonly noiseSeed: string | null
+  /** Sample-weighted means of what was reported; null until completed. */
+  readonly accuracy: number | null
+  readonly loss: number | null
+  /** When it must next be looked at for absent devices; null where nobody is replaced. */
+  readonly reviewAt: Date | null
+}
+
+/** What is asked of the devices and of the aggregation. A plain round has the first two only. */
+export interface RoundPlan {
+  readonly strategy: StrategyName
+  readonly hyperparameters: Readonly<Record<string, unknown>>
+  readonly options?: StrategyOptions
+  /** Rounds that its job had completed when it began. */
+  readonly step?: number
+  /** Devices may deliver to later rounds of the job. */
+  readonly asynchronous?: true
+  /** Active devices that could have been selected. */
+  readonly population?: number
+  /** Its updates are masked; only their sum is learnt. */
+  readonly secure?: SecureSettings
+  /** Its model, where it has one, and its updates are bare float32 vectors. */
+  readonly rawVector?: true
+}
+
+/** Clipping and noise of one round. */
+export interface RoundPrivacy {
+  readonly noiseMultiplier: number
+  readonly clipNorm: number
+  /** What the noisy sum is divided by, however many updates come: the round's target_devices. */
+  readonly denominator: number
+  /** Every device's chance to be drawn. In rounds without `sampling` an upper bound of it. */
+  readonly sampleRate: number
+  /** How devices were drawn, and among how many; absent in rounds of before version 1.1, which drew a fixed number. */
+  readonly sampling?: 'poisson'
+  readonly population?: number
+  readonly adaptiveClip: boolean
+  /** How its noise is made; absent in rounds of before version 1.1: one draw for each element. */
+  readonly noise?: 'sum-of-four'
+  /** What the round costs by itself, at `delta`; absent in rounds of before it was written down. */
+  readonly delta?: number
+  readonly epsilon?: number
+  readonly accountant?: Accountant
+}
+
+/** What a start decides; everything else a round comes to have later. */
+export type NewRound = Pick<
+  StoredRound,
+  | 'id'
+  | 'orgId'
+  | 'targetDevices'
+  | 'minDevices'
+  | 'timeoutSeconds'
+  | 'graceSeconds'
+  | 'plan'
+  | 'globalModelId'
+  | 'globalModelVersion'
+  | 'globalSha256'
+  | 'timeoutAt'
+  | 'closesAt'
+  | 'jobId'
+  | 'groupId'
+  | 'federationId'
+  | 'wantedUpdates'
+  | 'stateSha256'
+  | 'controlSha256'
+  | 'privacy'
+  | 'noiseSeed'
+  | 'reviewAt'
+> & { readonly startedAt: Date }
+
+/** The clock, or its last participant, has made an active round due: `dueEvent` in SQL. */
+export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  status = 'active' and (timeout_at <= ${now}
+    or (closes_at is not null and (closes_at <= ${now} or completed_devices >= taking_part))
+    or (closes_at is null and quorum_at is not null and (
+      completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
+      or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
+
+/** The clock asks for a look at an active round, to move it on or for absent devices. */
+export const isToBeSeenAt = (now: Date): RawBuilder<boolean> =>
+  sql<boolean>`(${isDueAt(now)} or (status = 'active' and review_at <= ${now}))`
+
+/**
+ * What a round is read from. Its receipt and screening are not: with a line for each update they are larger than all the rest,
+ * and few ask for them.
+ */
+export const ROUND_COLUMNS = [
+  'id',
+  'org_id',
+  'round_number',
+  'status',
+  'target_devices',
+  'min_devices',
+  'timeout_seconds',
+  'grace_seconds',
+  'plan',
+  'taking_part',
+  'participated_devices',
+  'completed_devices',
+  'failed_devices',
+  'global_model_id',
+  'global_model_version',
+  'global_sha256',
+  'aggregated_model_id',
+  'aggregated_sha256',
+  'quorum_at',
+  'failure_reason',
+  'attempts',
+  'created_at',
+  'started_at',
+  'timeout_at',
+  'closes_at',
+  'completed_at',
+  'ended_at',
+  'updates_deleted_at',
+  'job_id',
+  'group_id',
+  'federation_id',
+  'wanted_updates',
+  'state_sha256',
+  'control_sha256',
+  'privacy',
+  'noise_seed',
+  'accuracy',
+  'loss',
+  'review_at',
+] as const satisfies readonly (keyof RoundRow)[]
+
+export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[number]>): StoredRound => ({
+  id: row.id,
+  orgId: row.org_id,
+  roundNumber: row.round_number,
+  status: row.status as RoundStatus,
+  targetDevices: row.target_devices,
+  minDevices: row.min_devices,
+  timeoutSeconds: row.timeout_seconds,
+  graceSeconds: row.grace_seconds,
+  plan: row.plan as unknown as RoundPlan,
+  takingPart: row.taking_part,
+  participatedDevices: row.participated_devices,
+  completedDevices: row.completed_devices,
+  failedDevices: row.failed_devices,
+  globalModelId: row.global_model_id,
+  globalModelVersion: row.global_model_version,
+  globalSha256: row.global_sha256,
+  aggregatedModelId: row.aggregated_model_id,
+  aggregatedSha256: row.aggregated_sha256,
+  quorumAt: row.quorum_at,
+  failureReason: row.failure_reason,
+  attempts: row.attempts,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  timeoutAt: row.timeout_at!,
+  closesAt: row.closes_at,
+  completedAt: row.completed_at,
+  endedAt: row.ended_at,
+  updatesDeletedAt: row.updates_deleted_at,
+  jobId: row.job_id,
+  groupId: row.group_id,
+  federationId: row.federation_id,
+  wantedUpdates: row.wanted_updates,
+  stateSha256: row.state_sha256,
+  controlSha256: row.control_sha256,
+  privacy: row.privacy as unknown as RoundPrivacy | null,
+  noiseSeed: row.noise_seed,
+  accuracy: row.accuracy,
+  loss: row.loss,
+  reviewAt: row.review_at,
+})

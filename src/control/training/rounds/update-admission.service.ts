@@ -1,0 +1,121 @@
+import type { Inspection } from '../../../aggregation/job.ts'
+import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
+import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
+import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { Layout } from '../../../tensors/layout.ts'
+import { namesRawVector } from '../../../tensors/raw.ts'
+import { lookedUpOnce } from './looked-up-once.ts'
+import type { ModelContents } from './model-content.service.ts'
+import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import { requireParticipant } from './participation.service.ts'
+import type { StoredRound } from './rounds.service.ts'
+import type { UpdatesStore } from './updates.store.ts'
+
+/** Which updates a round takes: from whom, when, and with what tensors. */
+export const createUpdateAdmission = (parts: {
+  readonly database: Database
+  readonly participants: ParticipantsStore
+  readonly updates: UpdatesStore
+  readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly contents: Pick<ModelContents, 'layoutOf'>
+}) => {
+  const { database, participants, updates, workers, contents } = parts
+  // All of a round's devices come at once.
+  const partIn = createBatcher<Seat, Participant | null>({
+    maxBatch: 1000,
+    run: (asked) => participants.findAll(database.sql, asked),
+  })
+  const layouts = lookedUpOnce<{ readonly layout: Layout | null }>(16)
+
+  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
+  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
+    if (sha256 === null) return null
+    const rawVector = plan.rawVector === true
+    const found = await layouts(`${sha256} ${rawVector}`, async () => ({
+      layout: await contents.layoutOf(sha256, rawVector),
+    }))
+    return found?.layout ?? null
+  }
+
+  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
+  const requireOpen = async (
+    round: StoredRound,
+    deviceId: string | null,
+  ): Promise<Participant & { deviceId: string }> => {
+    if (deviceId === null) {
+      throw conflict('This key belongs to no device, so it is not a participant of the round. Use the key of a device.')
+    }
+    const part = await partIn({ roundId: round.id, deviceId })
+    if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
+    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
+    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
+    if (round.status !== 'active' && !isAwaitedLater) {
+      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
+      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`)
+    }
+    const known = requireParticipant(part, round)
+    if (known.state === 'failed') {
+      throw conflict(`This device has failed in this round already: ${part?.failureReason ?? 'no reason given'}.`)
+    }
+    return { ...known, deviceId }
+  }
+
+  const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
+    const kept = await updates.find(database.sql, roundId, deviceId)
+    return conflict(`This device has submitted already; its update ${kept?.id ?? ''} was kept. Nothing is lost.`)
+  }
+
+  const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
+    const rawVectors = plan.rawVector ? 'declared' : 'none'
+    await workers.inspect(control.path, { expected, rawVectors }).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== 'bad_request') throw error
+      throw badRequest(`control: ${error.message}`)
+    })
+  }
+
+  return {
+    requireOpen,
+
+    /** Throws bad_request where a file is missing that the round's strategy asks for, or one is there that it does not. */
+    requireFiles(round: StoredRound, staged: StagedBlob, control: StagedBlob | null): void {
+      if (staged.size === 0) throw badRequest('file is empty: an update needs weights.')
+      requireControl(round, control)
+    },
+
+    /**
+     * What the update turned out to be. Throws bad_request where the files have other tensors than the round's model, naming
+     * the first difference.
+     */
+    async checkTensors(
+      round: StoredRound,
+      staged: StagedBlob & { readonly fileName: string },
+      control: StagedBlob | null,
+    ): Promise<Pick<Inspection, 'rawVector' | 'warning'>> {
+      const expected = await expectedLayout(round)
+      const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
+      const found = await workers.inspect(staged.path, {
+        expected,
+        rawVectors: isDeclared ? 'declared' : 'plausible',
+      })
+      if (control !== null) await inspectControl(round, control, expected)
+      return found
+    },
+  }
+}
+
+/** SCAFFOLD's updates bring the change of the device's control variate; others have none. */
+const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
+  const wanted = round.plan.strategy === 'scaffold'
+  if (wanted && (control === null || control.size === 0)) {
+    throw badRequest(
+      "control is required: a SCAFFOLD round needs the change of the device's control variate as a file.",
+    )
+  }
+  if (!wanted && control !== null) {
+    throw badRequest(`control belongs to SCAFFOLD; this round's strategy is ${round.plan.strategy}.`)
+  }
+}
+
+export type UpdateAdmission = ReturnType<typeof createUpdateAdmission>

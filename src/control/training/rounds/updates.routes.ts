@@ -1,0 +1,139 @@
+import { type BlobStore, blobPath } from '../../../platform/blobs/blob-store.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { readUpload } from '../../../platform/http/upload.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import { present as presentRound } from './round-body.schema.ts'
+import {
+  FailureBody,
+  ListUpdatesQuery,
+  ModelUpdate,
+  Round,
+  RoundParams,
+  RoundUpdates,
+  UpdateFields,
+} from './rounds.schema.ts'
+import type { RoundsService } from './rounds.service.ts'
+import { readReport } from './update-report.ts'
+import type { StoredUpdate, UpdatesService } from './updates.service.ts'
+
+export const updatesRoutes = (
+  app: App,
+  updates: UpdatesService,
+  rounds: RoundsService,
+  storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
+): void => {
+  app.post(
+    '/api/v1/training/rounds/:round_id/updates',
+    {
+      schema: {
+        operationId: 'submitUpdate',
+        summary: 'Submit locally trained weights; counts for the device that owns the key',
+        tags: ['training'],
+        consumes: ['multipart/form-data'],
+        params: RoundParams,
+        response: { 201: ModelUpdate },
+      },
+      config: {
+        access: ['training:write', 'self'],
+        errors: ['bad_request', 'not_found', 'conflict'],
+        form: UpdateFields,
+        furtherFiles: {
+          control: "SCAFFOLD: the change of the device's control variate, laid out as the model; required there",
+        },
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const round = await updates.admit(caller, request.params.round_id)
+      const { file, others, fields } = await readUpload(request, {
+        blobs: storage.blobs,
+        maxBytes: storage.maxUploadBytes,
+        also: ['control'],
+      })
+      const control = others.control ?? null
+      try {
+        const { report, warnings } = readReport(fields)
+        for (const message of warnings) warn(request, message)
+        const { update, warning } = await updates.submit(caller, round, { file, control }, report)
+        if (warning !== null) warn(request, warning)
+        return reply.code(201).send(present(update))
+      } finally {
+        await file.discard()
+        await control?.discard()
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/updates',
+    {
+      schema: {
+        operationId: 'listUpdates',
+        summary: 'Ours: what was delivered, in the order of device ids, and how each update looked beside the others',
+        tags: ['training'],
+        params: RoundParams,
+        querystring: ListUpdatesQuery,
+        response: { 200: RoundUpdates },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const found = await updates.list(callerOf(request), request.params.round_id, { limit, offset })
+      return {
+        updates: found.updates.map(({ update, deviceName, screened, weight }) => ({
+          ...present(update),
+          device_identifier: deviceName,
+          norm: screened?.norm ?? null,
+          cosine: screened?.cosine ?? null,
+          non_finite: screened?.non_finite ?? null,
+          weight,
+          staleness: update.staleness,
+          base_round_id: update.baseRoundId,
+        })),
+        total: found.total,
+        limit,
+        offset,
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/failures',
+    {
+      schema: {
+        operationId: 'reportFailure',
+        summary: 'Ours: a participant gives up, with a reason; the round stops waiting for it',
+        tags: ['training'],
+        params: RoundParams,
+        body: FailureBody,
+        response: { 200: Round },
+      },
+      config: {
+        access: ['training:write', 'self'],
+        errors: ['not_found', 'conflict'],
+        beforeInvalid: async (request) => {
+          await rounds.get(callerOf(request), (request.params as { round_id: string }).round_id)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) =>
+      presentRound(await updates.fail(callerOf(request), request.params.round_id, request.body.reason)),
+  )
+}
+
+const present = (update: StoredUpdate) => ({
+  id: update.id,
+  round_id: update.roundId,
+  device_id: update.deviceId,
+  model_path: blobPath(update.fileHash),
+  model_size_bytes: update.size,
+  model_hash: `sha256:${update.fileHash}`,
+  num_samples: update.numSamples,
+  local_loss: update.localLoss,
+  local_accuracy: update.localAccuracy,
+  training_time_seconds: update.trainingTimeSeconds,
+  created_at: update.createdAt.toISOString(),
+})

@@ -1,0 +1,153 @@
+import { type Selectable, sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { UpdateRow } from '../../../platform/db/rows.ts'
+import type { StoredRound } from './stored-round.store.ts'
+
+export interface StoredUpdate {
+  readonly id: string
+  readonly roundId: string
+  readonly deviceId: string
+  /** Null once retention has deleted the file; `fileHash` stays. */
+  readonly sha256: string | null
+  readonly fileHash: string
+  readonly size: number
+  /** It is a bare float32 vector: declared, or taken for one. */
+  readonly rawVector: boolean
+  readonly numSamples: number
+  readonly localLoss: number | null
+  readonly localAccuracy: number | null
+  readonly trainingTimeSeconds: number | null
+  readonly createdAt: Date
+  /** SCAFFOLD: the change of its control variate. Null also once retention has deleted the file. */
+  readonly controlSha256: string | null
+  /** The earlier round whose model it was trained from, and how many models the job was on since then. */
+  readonly baseRoundId: string | null
+  readonly staleness: number | null
+}
+
+/** An update with what its aggregation needs to know. */
+export interface DeliveredUpdate {
+  readonly update: StoredUpdate
+  /** The user-chosen id of its device. */
+  readonly deviceName: string
+  readonly orgId: string | null
+  /** The model it was trained from, where that is not its round's. */
+  readonly baseSha256: string | null
+}
+
+/** How far a round has come with its updates. */
+type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
+
+/** What participants delivered. */
+export const createUpdatesStore = () => ({
+  /** Keeps the updates, notes that their devices have delivered, and what their rounds, which are locked, have come to. */
+  async count(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
+    const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
+    await sql`
+      with kept as (
+        insert into updates (id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
+          training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector)
+        select * from unnest(${column('id')}::uuid[], ${column('roundId')}::uuid[], ${column('deviceId')}::uuid[],
+          ${column('sha256')}::text[], ${column('fileHash')}::text[], ${column('size')}::bigint[],
+          ${column('numSamples')}::bigint[], ${column('localLoss')}::float8[], ${column('localAccuracy')}::float8[],
+          ${column('trainingTimeSeconds')}::integer[], ${column('createdAt')}::timestamptz[],
+          ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[],
+          ${column('rawVector')}::boolean[])
+        returning round_id, device_id, created_at
+      ), told as (
+        update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at,
+          acknowledged_at = coalesce(p.acknowledged_at, kept.created_at)
+        from kept where p.round_id = kept.round_id and p.device_id = kept.device_id
+      )
+      update rounds r set taking_part = counted.taking_part, completed_devices = counted.completed, participated_devices = counted.participated,
+        quorum_at = coalesce(r.quorum_at, counted.quorum_at)
+      from unnest(${rounds.map(({ id }) => id)}::uuid[], ${rounds.map((round) => round.takingPart)}::integer[], ${rounds.map((round) => round.completedDevices)}::integer[],
+        ${rounds.map((round) => round.participatedDevices)}::integer[],
+        ${rounds.map((round) => round.quorumAt)}::timestamptz[])
+        as counted (id, taking_part, completed, participated, quorum_at)
+      where r.id = counted.id`.execute(db)
+  },
+
+  /** What the device delivered from this round's model, whichever round of the job took it. */
+  async find(db: Executor, roundId: string, deviceId: string): Promise<StoredUpdate | null> {
+    const row = await db
+      .selectFrom('updates')
+      .selectAll()
+      .where('device_id', '=', deviceId)
+      .where((eb) => eb.or([eb('round_id', '=', roundId), eb('base_round_id', '=', roundId)]))
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The round's updates with the user-chosen ids of their devices, which is the order they are added up in. */
+  async of(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
+    const rows = await db
+      .selectFrom('updates')
+      .innerJoin('devices', 'devices.id', 'updates.device_id')
+      .selectAll('updates')
+      .leftJoin('rounds as base', 'base.id', 'updates.base_round_id')
+      .select(['devices.device_id as device_name', 'devices.org_id as org_id', 'base.global_sha256 as base_sha256'])
+      .where('updates.round_id', '=', roundId)
+      .execute()
+    return rows.map((row) => ({
+      update: fromRow(row),
+      deviceName: row.device_name,
+      orgId: row.org_id,
+      baseSha256: row.base_sha256,
+    }))
+  },
+
+  /** The same in that order, a page of them. */
+  async page(
+    db: Executor,
+    roundId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ updates: { update: StoredUpdate; deviceName: string }[]; total: number }> {
+    const rows = await db
+      .selectFrom('updates')
+      .innerJoin('devices', 'devices.id', 'updates.device_id')
+      .selectAll('updates')
+      .select('devices.device_id as device_name')
+      .where('round_id', '=', roundId)
+      .orderBy('devices.device_id')
+      .orderBy('devices.id')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    const { total } = await db
+      .selectFrom('updates')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where('round_id', '=', roundId)
+      .executeTakeFirstOrThrow()
+    return { updates: rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name })), total }
+  },
+
+  /** Lets go of the files of a round's updates; the records and hashes stay. */
+  async release(db: Executor, roundId: string): Promise<void> {
+    await db
+      .updateTable('updates')
+      .set({ sha256: null, control_sha256: null })
+      .where('round_id', '=', roundId)
+      .execute()
+  },
+})
+
+const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
+  id: row.id,
+  roundId: row.round_id,
+  deviceId: row.device_id,
+  sha256: row.sha256,
+  fileHash: row.file_hash,
+  size: row.size,
+  rawVector: row.raw_vector,
+  numSamples: row.num_samples,
+  localLoss: row.local_loss,
+  localAccuracy: row.local_accuracy,
+  trainingTimeSeconds: row.training_time_seconds,
+  createdAt: row.created_at,
+  controlSha256: row.control_sha256,
+  baseRoundId: row.base_round_id,
+  staleness: row.staleness,
+})
+
+export type UpdatesStore = ReturnType<typeof createUpdatesStore>

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { createDevice } from '../../../sdk/device-client.ts'
+
+const ROUNDS = '/api/v1/training/rounds'
+type Body = Readonly<Record<string, unknown>> & { readonly id: string }
+
+const start = (world: World, key: string, fields: object = {}) =>
+  world.request('POST', `${ROUNDS}/start`, { key, body: { target_devices: 2, min_devices: 1, ...fields } })
+const namesIn = async (world: World, key: string, id: string) => {
+  const { body } = await world.request('GET', `${ROUNDS}/${id}/participants`, { key })
+  return (body as { participants: { device_identifier: string }[] }).participants.map((one) => one.device_identifier)
+}
+const beat = async (world: World, { deviceId, key }: TestDevice, body?: object) =>
+  (await world.request('PUT', `/api/v1/devices/${deviceId}/heartbeat`, { key, body })).body as Body
+
+describe('a device that does not train', () => {
+  it('is in no round, whether it said so at registration or in a heartbeat, until it says otherwise', async () => {
+    const world = await startWorld()
+    const phone = await world.register('phone', { trains: false })
+    const tablet = await world.register('tablet')
+    const { key } = await world.register('trainer')
+    await beat(world, tablet, { trains: false })
+    const { id } = (await start(world, key)).body as Body
+    expect(await namesIn(world, key, id)).toEqual(['trainer'])
+    expect(await beat(world, phone)).not.toHaveProperty('pending_round_id')
+    expect(await beat(world, phone, { trains: true })).toMatchObject({ pending_round_id: id })
+    const seen = await world.request('GET', '/api/v1/devices/tablet', { key })
+    expect(seen.body).toMatchObject({ device_id: 'tablet', trains: false })
+    expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({ trains: true })
+  })
+
+  it('says so through the SDK, at registration and in every heartbeat', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('trainer')
+    const options = { baseUrl: world.baseUrl, deviceId: 'kiosk' }
+    const { apiKey } = await createDevice({ ...options, trains: false }).register()
+    const trainsNow = async () =>
+      ((await world.request('GET', '/api/v1/devices/kiosk', { key })).body as { trains: boolean }).trains
+    expect(await trainsNow()).toBe(false)
+    await createDevice({ ...options, apiKey, trains: true }).heartbeat()
+    expect(await trainsNow()).toBe(true)
+    await createDevice({ ...options, apiKey }).heartbeat()
+    expect(await trainsNow()).toBe(true)
+    await createDevice({ ...options, apiKey, trains: false }).heartbeat()
+    expect(await trainsNow()).toBe(false)
+  })
+
+  it('takes no place in a round that its own key starts', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone', { trains: false })
+    const { id } = (await start(world, key)).body as Body
+    expect(await namesIn(world, key, id)).toEqual([])
+  })
+
+  it('is what a paired phone is, and no job waits for it', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('operator')
+    const pairing = (await world.request('POST', '/api/v1/pairings', { key, body: {} })).body as {
+      code: string
+    }
+    const claimed = await world.request('POST', '/api/v1/pairings/claim', {
+      body: { code: pairing.code, device_id: 'phone', platform: 'ios' },
+    })
+    expect(claimed.status).toBeLessThan(300)
+    expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({ trains: false })
+    const { id } = (await start(world, key)).body as Body
+    expect(await namesIn(world, key, id)).toEqual(['operator'])
+  })
+})
+
+describe('a round for an organization', () => {
+  it('without enough active devices begins with a warning that says how many it needs', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('operator')
+    const answer = await start(world, key, { org_id: 'acme', target_devices: 3, min_devices: 2 })
+    expect(answer).toMatchObject({ status: 201, body: { org_id: 'acme', status: 'active' } })
+    expect(answer.headers.get('x-service-warning')).toBe(
+      'No active device could be selected, and the round needs 2 updates: it waits until 2026-01-01T00:05:00.000Z for ' +
+        "more. Devices take part in rounds of their own organization; a round's group or federation decides which.",
+    )
+    const own = await start(world, key)
+    expect(own.headers.get('x-service-warning')).toBeNull()
+  })
+
+  it('gives none of its places to the device that starts it from outside', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('operator')
+    const [a, b] = [await world.register('a', { org_id: 'acme' }), await world.register('b', { org_id: 'acme' })]
+    const { id } = (await start(world, key, { org_id: 'acme', min_devices: 2 })).body as Body
+    expect(await namesIn(world, key, id)).toEqual(['a', 'b'])
+    for (const device of [a, b]) expect(await beat(world, device)).toMatchObject({ pending_round_id: id })
+    expect(await beat(world, { id: '', deviceId: 'operator', key })).not.toHaveProperty('pending_round_id')
+  })
+})

@@ -1,0 +1,51 @@
+import { expect, it, vi } from 'vitest'
+import { jobOf, judge, play, startFleet, startJob, uploadModel } from '../../../../test/training-fleet.ts'
+import { startWorld } from '../../../../test/world.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+/** All rows in one batch: their order, which is another in every round, then has no say. */
+const hyperparameters = { local_epochs: 3, learning_rate: 0.05, batch_size: 1000 }
+const SECURE = { target_devices: 4, rounds: 2, secure_aggregation: {}, hyperparameters }
+
+it.each(['fedavg', 'fedadam'])(
+  'a job of secure rounds trains with %s as one that sees every update',
+  async (strategy) => {
+    const world = await startWorld()
+    const fleet = await startFleet(world, 4, true)
+    const { key } = fleet[0]!
+    await uploadModel(world, key)
+    const results = []
+    for (const fields of [SECURE, { ...SECURE, secure_aggregation: undefined }]) {
+      const started = await startJob(world, key, { strategy, ...fields })
+      expect(started).toMatchObject({ status: 201 })
+      const job = await play(world, (started.body as { id: string }).id, fleet)
+      expect(job).toMatchObject({ status: 'completed', ended_by: 'rounds_done', rounds_completed: 2 })
+      const { round_id, loss, accuracy } = job.history.at(-1)!
+      results.push({ loss, accuracy, judged: await judge(world, round_id, fleet) })
+    }
+    const [secure, plain] = results
+    // Fixed point of 2^-25 on every device, and two rounds.
+    expect(secure!.judged.loss).toBeCloseTo(plain!.judged.loss, 5)
+    // What devices report comes out of the sum in steps of 2^-18.
+    expect(secure!.loss).toBeCloseTo(plain!.loss!, 4)
+    expect(secure!.accuracy).toBeCloseTo(plain!.accuracy!, 4)
+  },
+)
+
+it('a job of secure rounds waits until as many devices are there as must stay to the end', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 2)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const started = await startJob(world, key, { ...SECURE, min_devices: 2, wait_for_devices_seconds: 60 })
+  const { id } = started.body as { id: string }
+  await world.advance(61)
+  expect(await jobOf(world, key, id)).toMatchObject({
+    status: 'failed',
+    ended_by: 'no_devices',
+    secure_aggregation: {},
+    reason: expect.stringContaining('at least 3 active devices'),
+    history: [],
+  })
+})

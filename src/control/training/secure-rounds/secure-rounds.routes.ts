@@ -1,0 +1,123 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { RoundParams } from '../rounds/rounds.schema.ts'
+import {
+  KeysBody,
+  presentSettings,
+  SecureState,
+  SecureStateQuery,
+  SharesBody,
+  UnmaskBody,
+} from './secure-rounds.schema.ts'
+import type { SecureRoundsService, SecureView } from './secure-rounds.service.ts'
+
+/** A secure round's steps; the masked update itself is submitted like any other. */
+export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void => {
+  const config = {
+    access: ['training:write', 'self'],
+    errors: ['bad_request', 'not_found', 'conflict'],
+  } satisfies RouteConfig
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/secure',
+    {
+      schema: {
+        operationId: 'getSecureRound',
+        summary: 'Ours: where a secure round stands, and what the calling device needs for its next step',
+        tags: ['training'],
+        params: RoundParams,
+        querystring: SecureStateQuery,
+        response: { 200: SecureState },
+      },
+      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const { wait_seconds, known_status } = request.query
+      const wait = { ms: wait_seconds * 1000, known: known_status, gone: gone.signal }
+      return present(await secure.view(callerOf(request), request.params.round_id, wait))
+    },
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/secure/keys',
+    {
+      schema: {
+        operationId: 'advertiseSecureKeys',
+        summary: 'Ours: step 1 of a secure round, a device makes its public keys known',
+        tags: ['training'],
+        params: RoundParams,
+        body: KeysBody,
+        response: { 200: SecureState },
+      },
+      config,
+    },
+    async (request) => {
+      const { encryption_key: encryptionKey, masking_key: maskingKey } = request.body
+      const message = { encryptionKey, maskingKey }
+      return present(await secure.advertise(callerOf(request), request.params.round_id, message))
+    },
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/secure/shares',
+    {
+      schema: {
+        operationId: 'dealSecureShares',
+        summary: 'Ours: step 2 of a secure round, a device deals encrypted shares of its secrets to the others',
+        tags: ['training'],
+        params: RoundParams,
+        body: SharesBody,
+        response: { 200: SecureState },
+      },
+      config,
+    },
+    async (request) => {
+      const { seed_commitment: seedCommitment, sealed } = request.body
+      return present(await secure.deal(callerOf(request), request.params.round_id, { seedCommitment, sealed }))
+    },
+  )
+
+  app.post(
+    '/api/v1/training/rounds/:round_id/secure/unmask',
+    {
+      schema: {
+        operationId: 'revealSecureShares',
+        summary:
+          'Ours: step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked',
+        tags: ['training'],
+        params: RoundParams,
+        body: UnmaskBody,
+        response: { 200: SecureState },
+      },
+      config,
+    },
+    async (request) => {
+      const { self_masks: selfMasks, masking_keys: maskingKeys } = request.body
+      return present(await secure.unmask(callerOf(request), request.params.round_id, { selfMasks, maskingKeys }))
+    },
+  )
+}
+
+const present = ({ round, deviceId, counted, answered, roster, shares }: SecureView) => ({
+  round_id: round.roundId,
+  status: round.status,
+  reason: round.reason,
+  deadline_at: round.deadlineAt.toISOString(),
+  settings: presentSettings(round.settings),
+  device_id: deviceId,
+  counted,
+  answered,
+  roster:
+    roster &&
+    Object.fromEntries(
+      Object.entries(roster).map(([device, keys]) => [
+        device,
+        { encryption_key: keys.encryptionKey, masking_key: keys.maskingKey },
+      ]),
+    ),
+  shares,
+  delivered: round.status === 'unmasking' ? [...round.delivered] : null,
+})

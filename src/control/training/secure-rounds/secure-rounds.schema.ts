@@ -1,0 +1,95 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Count, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { MOST_DEVICES, type SecureSettings as Settings } from '../../../secure-aggregation/settings.ts'
+
+const hex = (bytes: number, description: string) =>
+  Type.String({ minLength: 2 * bytes, maxLength: 2 * bytes, pattern: '^[0-9a-f]*$', description })
+
+/** By the devices' internal ids. */
+const byDevice = <T extends TSchema>(value: T) => Type.Record(Type.String(), value, { maxProperties: MOST_DEVICES })
+
+const Keys = Type.Object({
+  encryption_key: hex(32, 'X25519 public key under which others encrypt shares for this device'),
+  masking_key: hex(32, 'X25519 public key with which masks are agreed on'),
+})
+
+export const KeysBody = Keys
+
+export const SharesBody = Type.Object({
+  seed_commitment: hex(32, "HKDF of the self mask's seed"),
+  sealed: byDevice(hex(106, 'nonce, two encrypted shares, tag')),
+})
+
+export const UnmaskBody = Type.Object({
+  self_masks: byDevice(hex(33, "share of the self mask's seed, of each device that delivered")),
+  masking_keys: byDevice(hex(33, 'share of the masking key, of each device that dealt shares and did not deliver')),
+})
+
+/** What can be asked for when a round or a job is started. */
+export const SecureAggregation = Type.Object(
+  {
+    threshold: Type.Optional(
+      Type.Integer({
+        minimum: 2,
+        maximum: MOST_DEVICES,
+        description: 'Devices that must stay to the end: more than half; two thirds of the selected when absent',
+      }),
+    ),
+    range: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 2 ** 20, description: 'Bound on the change of a weight; 8' }),
+    ),
+    max_weight: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'An update weighs its samples up to this; 1' }),
+    ),
+  },
+  { description: 'Ours: the service learns the sum of the updates and nothing of any single one' },
+)
+
+/** What was asked for, from a body; null when it was not. */
+export const wishOf = (asked: Static<typeof SecureAggregation> | undefined) =>
+  asked === undefined ? null : { threshold: asked.threshold, range: asked.range, maxWeight: asked.max_weight }
+
+/** The other way round. */
+export const wishIn = (wish: {
+  readonly threshold?: number | undefined
+  readonly range?: number | undefined
+  readonly maxWeight?: number | undefined
+}) => ({
+  ...(wish.threshold === undefined ? {} : { threshold: wish.threshold }),
+  ...(wish.range === undefined ? {} : { range: wish.range }),
+  ...(wish.maxWeight === undefined ? {} : { max_weight: wish.maxWeight }),
+})
+
+export const SecureSettings = Type.Object({
+  devices: Count,
+  threshold: Count,
+  range: Type.Number(),
+  max_weight: Count,
+})
+
+/** Settings as they travel. */
+export const presentSettings = (settings: Settings) => ({
+  devices: settings.devices,
+  threshold: settings.threshold,
+  range: settings.range,
+  max_weight: settings.maxWeight,
+})
+
+export const SecureState = Type.Object({
+  round_id: Uuid,
+  status: OneOf(['advertising', 'sharing', 'masking', 'unmasking', 'done', 'failed']),
+  reason: Nullable(Type.String()),
+  deadline_at: Timestamp,
+  settings: SecureSettings,
+  device_id: Nullable(Type.String({ description: "The caller's name in the protocol: its internal id" })),
+  counted: Type.Boolean({ description: 'Whether the present step waits for this device or has heard it' }),
+  answered: Type.Boolean({ description: 'Whether this device has been heard in the present step' }),
+  roster: Nullable(byDevice(Keys)),
+  shares: Nullable(byDevice(hex(106, 'What each other device dealt to this one'))),
+  delivered: Nullable(Type.Array(Type.String(), { description: 'Whose masked updates are in the sum' })),
+})
+
+export const SecureStateQuery = Type.Object({
+  wait_seconds: Type.Integer({ minimum: 0, maximum: 55, default: 0, description: 'How long the answer may be held' }),
+  known_status: Type.Optional(Type.String({ description: 'Held as long as the status is this' })),
+})

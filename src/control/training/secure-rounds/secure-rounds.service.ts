@@ -1,0 +1,222 @@
+import type { Caller } from '../../../domain/access.ts'
+import { conflict, notFound } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { KeysMessage, Roster, SharesMessage, UnmaskMessage } from '../../../secure-aggregation/messages.ts'
+import {
+  checkKeys,
+  checkShares,
+  checkUnmask,
+  closeStep,
+  failRound,
+  isOpen,
+  isStepOver,
+  type OpenStatus,
+  requireTurn,
+} from '../../../secure-aggregation/server-round.ts'
+import type { RoundEndings } from '../rounds/round-endings.service.ts'
+import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
+import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
+import { deadlineOf } from './secure-steps.service.ts'
+
+export const STEP_OF: Readonly<Record<OpenStatus, Step>> = {
+  advertising: 'keys',
+  sharing: 'shares',
+  masking: 'masked',
+  unmasking: 'unmask',
+}
+
+/** Where a secure round stands, as one device needs to see it. */
+export interface SecureView {
+  readonly round: StoredSecureRound
+  /** The caller's name in the protocol; null when its key belongs to no device. */
+  readonly deviceId: string | null
+  /** Whether the present step waits for it, or has had its answer. */
+  readonly counted: boolean
+  readonly answered: boolean
+  /** Only in the step that needs them. */
+  readonly roster: Roster | null
+  readonly shares: Readonly<Record<string, string>> | null
+}
+
+const LOOK_AGAIN_MS = 1000
+
+/** What devices say to a secure round and to each other through it, and the steps that follow from it. */
+export const createSecureRoundsService = (parts: {
+  readonly database: Database
+  readonly store: SecureRoundsStore
+  readonly rounds: Pick<RoundsService, 'get' | 'lock' | 'changes'>
+  readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
+  /** Called when a sum can be uncovered, so that it need not wait for a timer. */
+  readonly collected: () => void
+  readonly now: () => Date
+}) => {
+  const { database, store, rounds, endings, collected, now } = parts
+
+  const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
+    await rounds.get(caller, roundId)
+    const round = await store.find(database.sql, roundId)
+    if (round === null) throw notFound('A secure side of round', roundId)
+    return round
+  }
+
+  /** How many the present step can still hear of. */
+  const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: StoredRound): Promise<number> => {
+    if (secure.cohort === null) return Math.max(secure.settings.threshold, round.takingPart)
+    const failed = await store.failed(tx, secure.roundId)
+    return secure.cohort.filter((device) => !failed.has(device)).length
+  }
+
+  const closed = (secure: StoredSecureRound, answered: readonly string[], round: StoredRound): StoredSecureRound => {
+    const next = closeStep(secure, answered)
+    return { ...secure, ...next, deadlineAt: isOpen(next.status) ? deadlineIn(next.status, round) : secure.deadlineAt }
+  }
+
+  /** Takes the step that is due, if one is; true when something changed. */
+  const advance = (roundId: string): Promise<boolean> =>
+    database.transaction(async (tx) => {
+      const round = await rounds.lock(tx, roundId)
+      const secure = await store.lock(tx, roundId)
+      if (round === null || secure === null || !isOpen(secure.status)) return false
+      if (round.status !== 'active') {
+        const reason = round.failureReason ?? `The round is ${round.status}.`
+        await store.update(tx, { ...secure, ...failRound(secure, reason) })
+        return true
+      }
+      const answered = [...(await store.answered(tx, roundId, STEP_OF[secure.status]))]
+      const past = now().getTime() >= secure.deadlineAt.getTime()
+      if (!isStepOver(secure, answered.length, await expectedIn(tx, secure, round), past)) return false
+      const next = closed(secure, answered, round)
+      await store.update(tx, next)
+      if (next.status === 'failed') {
+        await endings.fail(tx, round, { event: 'fail', reason: next.reason!, told: next.reason! })
+      }
+      if (next.status === 'done') await endings.collect(tx, round)
+      return true
+    })
+
+  /** As far as it goes: a jump of the clock may end several steps. */
+  const settle = async (roundId: string): Promise<void> => {
+    let moved = false
+    while (await advance(roundId)) moved = true
+    if (!moved) return
+    rounds.changes.fire()
+    collected()
+  }
+
+  const view = async (caller: Caller, roundId: string): Promise<SecureView> => {
+    const round = await find(caller, roundId)
+    const deviceId = caller.deviceId
+    const { status, cohort } = round
+    const answered = isOpen(status) ? await store.answered(database.sql, roundId, STEP_OF[status]) : new Set<string>()
+    const counted = deviceId !== null && (cohort === null || cohort.includes(deviceId))
+    return {
+      round,
+      deviceId,
+      counted,
+      answered: deviceId !== null && answered.has(deviceId),
+      roster: status === 'sharing' && counted ? await rosterOf(round) : null,
+      shares: status === 'masking' && counted ? await sharesFor(round, deviceId) : null,
+    }
+  }
+
+  const rosterOf = async (round: StoredSecureRound): Promise<Roster> => {
+    const keys = await store.messages(database.sql, round.roundId, 'keys')
+    return Object.fromEntries(round.cohort!.map((device) => [device, keys[device]!]))
+  }
+
+  const sharesFor = async (round: StoredSecureRound, deviceId: string): Promise<Record<string, string>> => {
+    const dealt = await store.messages(database.sql, round.roundId, 'shares')
+    const others = round.dealt.filter((device) => device !== deviceId)
+    return Object.fromEntries(others.map((device) => [device, dealt[device]!.sealed[deviceId]!]))
+  }
+
+  /** Keeps what a device says in a step, once, after `check`; then the round goes on if it was the last to be heard. */
+  const say = async <S extends Step>(
+    caller: Caller,
+    roundId: string,
+    said: { readonly status: OpenStatus; readonly step: S; readonly message: Messages[S] },
+    check: (tx: Executor, round: StoredSecureRound, deviceId: string) => Promise<void> | void,
+  ): Promise<SecureView> => {
+    const round = await rounds.get(caller, roundId)
+    await find(caller, roundId)
+    const deviceId = requireDevice(caller)
+    await database.transaction(async (tx) => {
+      const locked = await rounds.lock(tx, roundId)
+      const secure = await store.lock(tx, roundId)
+      if (locked?.status !== 'active') throw conflict(over(locked ?? round))
+      if (!(await store.takesPart(tx, roundId, deviceId))) {
+        throw conflict('This device is not a participant of the round, or has failed in it.')
+      }
+      const { status, step, message } = said
+      requireTurn(secure!, status, deviceId, await store.answered(tx, roundId, step))
+      if (now().getTime() >= secure!.deadlineAt.getTime()) throw conflict('The time of this step is over.')
+      await check(tx, secure!, deviceId)
+      await store.insertMessage(tx, { roundId, deviceId, step, message }, now())
+    })
+    await settle(roundId)
+    return view(caller, roundId)
+  }
+
+  return {
+    settle,
+
+    /** Moves every secure round on that is due. The clock calls it before it lets rounds time out. */
+    async tick(): Promise<void> {
+      for (const roundId of await store.open(database.sql)) await settle(roundId)
+    },
+
+    /** Forgets the messages of rounds whose updates were retired. */
+    retire: (): Promise<void> => store.forgetRetired(database.sql),
+
+    /**
+     * How the round stands, for the caller; with `wait` as soon as it is no longer in the status that the caller knows, or
+     * when the time is over.
+     */
+    async view(
+      caller: Caller,
+      roundId: string,
+      wait: { readonly ms: number; readonly known: string | undefined; readonly gone: AbortSignal },
+    ): Promise<SecureView> {
+      const until = Date.now() + wait.ms
+      for (;;) {
+        const seen = rounds.changes.version()
+        const known = await find(caller, roundId)
+        if (isOpen(known.status) && now().getTime() >= known.deadlineAt.getTime()) await settle(roundId)
+        const found = await view(caller, roundId)
+        const left = until - Date.now()
+        if (found.round.status !== wait.known || left <= 0 || wait.gone.aborted || rounds.changes.isClosed())
+          return found
+        // Another process may move the round on, of which no signal tells here.
+        await rounds.changes.changedSince(seen, Math.min(left, LOOK_AGAIN_MS), wait.gone)
+      }
+    },
+
+    advertise: (caller: Caller, roundId: string, message: KeysMessage): Promise<SecureView> =>
+      say(caller, roundId, { status: 'advertising', step: 'keys', message }, async (tx, _round, deviceId) =>
+        checkKeys(deviceId, message, await store.messages(tx, roundId, 'keys')),
+      ),
+
+    deal: (caller: Caller, roundId: string, message: SharesMessage): Promise<SecureView> =>
+      say(caller, roundId, { status: 'sharing', step: 'shares', message }, (_tx, round, deviceId) =>
+        checkShares(round, deviceId, message),
+      ),
+
+    unmask: (caller: Caller, roundId: string, message: UnmaskMessage): Promise<SecureView> =>
+      say(caller, roundId, { status: 'unmasking', step: 'unmask', message }, (_tx, round) =>
+        checkUnmask(round, message),
+      ),
+  }
+}
+
+const deadlineIn = (status: OpenStatus, round: StoredRound): Date =>
+  deadlineOf(status, { startedAt: round.startedAt ?? round.createdAt, timeoutAt: round.timeoutAt })
+
+const requireDevice = ({ deviceId }: Caller): string => {
+  if (deviceId === null) throw conflict('This key belongs to no device. Use the key of a device that takes part.')
+  return deviceId
+}
+
+const over = (round: StoredRound): string =>
+  `The round is ${round.status}.${round.failureReason === null ? '' : ` ${round.failureReason}`}`
+
+export type SecureRoundsService = ReturnType<typeof createSecureRoundsService>

@@ -1,0 +1,166 @@
+import type { Selectable } from 'kysely'
+import { conflict } from '../../../domain/errors.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { SecureRoundRow } from '../../../platform/db/training-rows.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import type { KeysMessage, SharesMessage, UnmaskMessage } from '../../../secure-aggregation/messages.ts'
+import type { SecureRound, SecureStatus } from '../../../secure-aggregation/server-round.ts'
+import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
+
+/** What a device says in each step. Of its masked update only the fact: the update itself is one of the round's. */
+export interface Messages {
+  readonly keys: KeysMessage
+  readonly shares: SharesMessage
+  readonly masked: Readonly<Record<string, never>>
+  readonly unmask: UnmaskMessage
+}
+export type Step = keyof Messages
+
+export interface StoredSecureRound extends SecureRound {
+  /** Length of a masked update. */
+  readonly words: number
+  readonly deadlineAt: Date
+}
+
+/** Secure rounds and what was said in them; devices go by their internal ids. */
+export const createSecureRoundsStore = () => ({
+  async insert(db: Executor, round: StoredSecureRound): Promise<void> {
+    await db
+      .insertInto('secure_rounds')
+      .values({
+        round_id: round.roundId,
+        status: round.status,
+        settings: JSON.stringify({ ...round.settings, words: round.words }),
+        cohort: cohortOf(round),
+        deadline_at: round.deadlineAt,
+        reason: round.reason,
+      })
+      .execute()
+  },
+
+  async find(db: Executor, roundId: string): Promise<StoredSecureRound | null> {
+    const row = await db.selectFrom('secure_rounds').selectAll().where('round_id', '=', roundId).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The same, locked until the transaction ends. Lock the round itself first. */
+  async lock(db: Executor, roundId: string): Promise<StoredSecureRound | null> {
+    const row = await db
+      .selectFrom('secure_rounds')
+      .selectAll()
+      .where('round_id', '=', roundId)
+      .forUpdate()
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async update(db: Executor, round: StoredSecureRound): Promise<void> {
+    await db
+      .updateTable('secure_rounds')
+      .set({ status: round.status, cohort: cohortOf(round), deadline_at: round.deadlineAt, reason: round.reason })
+      .where('round_id', '=', round.roundId)
+      .execute()
+  },
+
+  /** Rounds that are not over. */
+  async open(db: Executor): Promise<string[]> {
+    const rows = await db
+      .selectFrom('secure_rounds')
+      .select('round_id')
+      .where('status', 'not in', ['done', 'failed'])
+      .execute()
+    return rows.map((row) => row.round_id)
+  },
+
+  /** Throws conflict when the device has said something in this step already. */
+  async insertMessage<S extends Step>(
+    db: Executor,
+    said: { readonly roundId: string; readonly deviceId: string; readonly step: S; readonly message: Messages[S] },
+    now: Date,
+  ): Promise<void> {
+    try {
+      await db
+        .insertInto('secure_messages')
+        .values({
+          round_id: said.roundId,
+          device_id: said.deviceId,
+          step: said.step,
+          message: JSON.stringify(said.message),
+          received_at: now,
+        })
+        .execute()
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      throw conflict('This device has answered this step already; its first message was kept.')
+    }
+  },
+
+  /** What has been said in a step, by device. */
+  async messages<S extends Step>(db: Executor, roundId: string, step: S): Promise<Record<string, Messages[S]>> {
+    const rows = await db
+      .selectFrom('secure_messages')
+      .select(['device_id', 'message'])
+      .where('round_id', '=', roundId)
+      .where('step', '=', step)
+      .execute()
+    return Object.fromEntries(rows.map((row) => [row.device_id, row.message as unknown as Messages[S]]))
+  },
+
+  async answered(db: Executor, roundId: string, step: Step): Promise<Set<string>> {
+    const rows = await db
+      .selectFrom('secure_messages')
+      .select('device_id')
+      .where('round_id', '=', roundId)
+      .where('step', '=', step)
+      .execute()
+    return new Set(rows.map((row) => row.device_id))
+  },
+
+  /** Lets go of what was said in rounds whose masked updates are gone. */
+  async forgetRetired(db: Executor): Promise<void> {
+    await db
+      .deleteFrom('secure_messages')
+      .where('round_id', 'in', (eb) => eb.selectFrom('rounds').select('id').where('updates_deleted_at', 'is not', null))
+      .execute()
+  },
+
+  /** Whether the device is one of the round's, and has not given up. */
+  async takesPart(db: Executor, roundId: string, deviceId: string): Promise<boolean> {
+    const row = await db
+      .selectFrom('round_participants')
+      .select('state')
+      .where('round_id', '=', roundId)
+      .where('device_id', '=', deviceId)
+      .executeTakeFirst()
+    return row !== undefined && row.state !== 'failed'
+  },
+
+  /** Participants that have given up. */
+  async failed(db: Executor, roundId: string): Promise<Set<string>> {
+    const rows = await db
+      .selectFrom('round_participants')
+      .select('device_id')
+      .where('round_id', '=', roundId)
+      .where('state', '=', 'failed')
+      .execute()
+    return new Set(rows.map((row) => row.device_id))
+  },
+})
+
+const cohortOf = ({ cohort, dealt, delivered }: SecureRound): string => JSON.stringify({ cohort, dealt, delivered })
+
+const fromRow = (row: Selectable<SecureRoundRow>): StoredSecureRound => {
+  const { words, ...settings } = row.settings as unknown as SecureSettings & { words: number }
+  const cohort = row.cohort as unknown as Pick<SecureRound, 'cohort' | 'dealt' | 'delivered'>
+  return {
+    roundId: row.round_id,
+    settings,
+    words,
+    status: row.status as SecureStatus,
+    ...cohort,
+    deadlineAt: row.deadline_at,
+    reason: row.reason,
+  }
+}
+
+export type SecureRoundsStore = ReturnType<typeof createSecureRoundsStore>

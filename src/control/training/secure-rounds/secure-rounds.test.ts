@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest'
+import {
+  connect,
+  GLOBAL,
+  type Member,
+  plainResult,
+  secureFleet,
+  stepsOf,
+  tensorsOf,
+} from '../../../../test/secure-fleet.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
+import { takePart } from '../../../sdk/take-part.ts'
+import { advertise } from '../../../secure-aggregation/device-part.ts'
+import { type SecureSettings, secureSettings } from '../../../secure-aggregation/settings.ts'
+
+interface Round {
+  readonly id: string
+  readonly status: string
+  readonly aggregated_model_id: string
+  readonly failure_reason: string | null
+  readonly loss: number
+  readonly accuracy: number
+}
+
+const start = (world: World, by: Member, fields: object) =>
+  world.request('POST', '/api/v1/training/rounds/start', {
+    key: by.key,
+    body: { min_devices: 2, global_model_id: 'small', secure_aggregation: {}, timeout_seconds: 300, ...fields },
+  })
+const startOk = async (world: World, members: readonly Member[], fields: object = {}): Promise<Round> => {
+  const answer = await start(world, members[0]!, { target_devices: members.length, ...fields })
+  expect(answer).toMatchObject({ status: 201 })
+  return answer.body as Round
+}
+const statusOf = async (world: World, by: Member, id: string) =>
+  (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key: by.key })).body as Round
+const download = async (world: World, by: Member, modelId: string) => {
+  const path = `/api/v1/models/${modelId}/versions/1/download`
+  const file = await fetch(`${world.baseUrl}${path}`, { headers: { authorization: `Bearer ${by.key}` } })
+  return tensorsOf(new Uint8Array(await file.arrayBuffer()))
+}
+
+type Deed = 'nothing' | 'keys' | 'shares' | 'masked' | 'unmask'
+const DEEDS: readonly Deed[] = ['nothing', 'keys', 'shares', 'masked', 'unmask']
+/** When each step ends at the latest, in a round of 300 s. */
+const END_OF = { keys: 75, shares: 120, masked: 255, unmask: 285 }
+
+/** Lets every member go as far as its last deed, and the clock to the end of a step where somebody is silent. */
+const play = async (
+  world: World,
+  round: Round,
+  settings: SecureSettings,
+  last: readonly (readonly [Member, Deed])[],
+): Promise<void> => {
+  const steps = stepsOf(round.id, settings)
+  const began = world.now().getTime()
+  for (const deed of ['keys', 'shares', 'masked', 'unmask'] as const) {
+    const active = last.filter(([, until]) => DEEDS.indexOf(until) >= DEEDS.indexOf(deed))
+    for (const [member] of active) await steps[deed](member)
+    const elapsed = (world.now().getTime() - began) / 1000
+    if (active.length < last.length) await world.advance(END_OF[deed] - elapsed)
+    else await world.service.settle()
+    if ((await statusOf(world, last[0]![0], round.id)).status === 'failed') return
+  }
+  await world.service.settle()
+}
+
+describe('a secure round', () => {
+  it('gives the plain fixed-point mean, bit for bit, and the means of losses and accuracies', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const settings = secureSettings({ devices: 4 })
+    expect(round).toMatchObject({
+      strategy: 'fedavg',
+      secure_aggregation: { devices: 4, threshold: 3, range: 8, max_weight: 1 },
+    })
+    await play(
+      world,
+      round,
+      settings,
+      members.map((member) => [member, 'unmask']),
+    )
+    const done = await statusOf(world, members[0]!, round.id)
+    const plain = plainResult(members, settings)
+    expect(done).toMatchObject({ status: 'completed', loss: plain.totals.loss, accuracy: plain.totals.accuracy })
+    expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
+
+    const path = `/api/v1/training/rounds/${round.id}`
+    const { body: receipt } = await world.request('GET', `${path}/receipt`, { key: members[0]!.key })
+    expect(receipt).toMatchObject({
+      secure_aggregation: { devices: 4, threshold: 3, range: 8, max_weight: 1 },
+      updates: members.map(({ name }) => ({ device_id: name, num_samples: 1, weight: 0.25 })),
+    })
+    const { body: updates } = await world.request('GET', `${path}/updates`, { key: members[0]!.key })
+    expect(updates).toMatchObject({
+      updates: members.map(() => ({ local_loss: null, local_accuracy: null, norm: null, cosine: null })),
+    })
+    const { body: replay } = await world.request('POST', `${path}/receipt/replay`, { key: members[0]!.key })
+    expect(replay).toMatchObject({ matches: true })
+  })
+
+  it.each(['embedded', 'postgres'] as const)(
+    'does so although devices are lost in every step, down to the threshold (%s)',
+    async (database) => {
+      const { world, members } = await secureFleet(8, await startWorld({ database }))
+      const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
+      const settings = secureSettings({ devices: 8, threshold: 5 })
+      const deeds: Deed[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
+      await play(
+        world,
+        round,
+        settings,
+        members.map((member, i) => [member, deeds[i]!]),
+      )
+      const done = await statusOf(world, members[0]!, round.id)
+      expect(done).toMatchObject({ status: 'completed', failure_reason: null })
+      const plain = plainResult(members.slice(2), settings)
+      expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
+      expect(done.loss).toBe(plain.totals.loss)
+    },
+  )
+
+  it.each([
+    ['keys', 'nothing', 'sent its public keys'],
+    ['shares', 'keys', 'dealt its shares'],
+    ['masked', 'shares', 'delivered its masked update'],
+    ['unmask', 'masked', 'helped to take the masks away'],
+  ] as const)('fails and reveals nothing when too few are left in the step of %s', async (_step, last, deed) => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const deeds: Deed[] = ['unmask', 'unmask', last, last]
+    await play(
+      world,
+      round,
+      secureSettings({ devices: 4 }),
+      members.map((member, i) => [member, deeds[i]!]),
+    )
+    expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
+      status: 'failed',
+      aggregated_model_id: null,
+      failure_reason: `Secure aggregation needs 3 devices; only 2 ${deed} in time. Nothing of any update was revealed.`,
+    })
+    const state = await members[0]!.device.secure.state(round.id)
+    expect(state).toMatchObject({ status: 'failed', roster: null, shares: null, delivered: null })
+  })
+
+  it('goes on without waiting when a device says that it gives up', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
+    for (const member of members) await steps.keys(member)
+    await members[3]!.device.reportFailure(round.id, 'battery')
+    for (const member of members.slice(0, 3)) await steps.shares(member)
+    expect(await members[0]!.device.secure.state(round.id)).toMatchObject({ status: 'masking', counted: true })
+    expect(await members[3]!.device.secure.state(round.id)).toMatchObject({ counted: false, shares: null })
+  })
+
+  it('takes the weights of samples into the sum, and tells nobody', async () => {
+    const { world, members } = await secureFleet(3)
+    const round = await startOk(world, members, { secure_aggregation: { max_weight: 50 } })
+    const settings = secureSettings({ devices: 3, maxWeight: 50 })
+    const samples = [1, 20, 70]
+    await Promise.all(
+      members.map(({ device, update, loss }, i) =>
+        takePart(device, round.id, async () => ({
+          weights: update,
+          report: { numSamples: samples[i]!, localLoss: loss, localAccuracy: 1 - loss / 10 },
+          globalModel: null,
+        })),
+      ),
+    )
+    await world.service.settle()
+    const done = await statusOf(world, members[0]!, round.id)
+    const plain = plainResult(members, settings, samples)
+    expect(done).toMatchObject({ status: 'completed', loss: plain.totals.loss })
+    expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
+    const { body } = await world.request('GET', `/api/v1/training/rounds/${round.id}/receipt`, { key: members[0]!.key })
+    expect(body).toMatchObject({ updates: members.map(() => ({ num_samples: 1, weight: null })) })
+  })
+})
+
+describe('the service refuses', () => {
+  it.each([
+    [{ secure_aggregation: { threshold: 2 } }, 'secure_aggregation.threshold is 2; with 4 devices'],
+    [{ secure_aggregation: { threshold: 3 }, min_devices: 4 }, 'min_devices is 4'],
+    [{ strategy: 'krum' }, "secure_aggregation cannot be combined with strategy 'krum'"],
+    [{ privacy: { noise_multiplier: 1, clip_norm: 1 } }, 'secure_aggregation cannot be combined with privacy'],
+    [{ target_devices: 300 }, 'Select between 2 and 255'],
+    [{ global_model_id: undefined }, 'secure_aggregation works on the changes of a model'],
+  ])('to start with %j', async (fields, message) => {
+    const { world, members } = await secureFleet(1)
+    expect(await start(world, members[0]!, { target_devices: 4, ...fields })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(message) },
+    })
+  })
+
+  it('messages out of turn, twice, tampered with, or from who has no part', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const stranger = await world.register('late')
+    const settings = secureSettings({ devices: 4 })
+    const steps = stepsOf(round.id, settings)
+    const [a, b] = members as [Member, Member]
+    const path = `/api/v1/training/rounds/${round.id}/secure`
+    const post = async (step: string, key: string, body: object) => {
+      const answer = await world.request('POST', `${path}/${step}`, { key, body })
+      return [answer.status, (answer.body as { message?: string }).message ?? ''] as const
+    }
+    const keys = () => {
+      const { message } = advertise({ roundId: round.id, device: 'x', settings })
+      return { encryption_key: message.encryptionKey, masking_key: message.maskingKey }
+    }
+    const conflict = (words: string) => [409, expect.stringContaining(words)]
+    const bad = (words: string) => [400, expect.stringContaining(words)]
+
+    const first = keys()
+    expect(await post('keys', stranger.key, first)).toEqual(conflict('is not a participant'))
+    expect(await post('keys', a.key, { ...first, masking_key: '00' })).toEqual(bad('masking_key'))
+    expect(await post('keys', a.key, { ...first, masking_key: '00'.repeat(32) })).toEqual(bad('is none that a secret'))
+    await steps.keys(a)
+    expect(await post('keys', a.key, keys())).toEqual(conflict('the first message is kept'))
+    const { encryptionKey, maskingKey } = a.part!.step === 'advertised' ? a.part!.message : expect.unreachable()
+    const replayed = { encryption_key: maskingKey, masking_key: encryptionKey }
+    expect(await post('keys', b.key, replayed)).toEqual(bad('was advertised by another device'))
+    expect(await post('shares', a.key, { seed_commitment: '00'.repeat(32), sealed: {} })).toEqual(
+      conflict('is advertising, not sharing'),
+    )
+    for (const member of members.slice(1)) await steps.keys(member)
+
+    // No place is given to somebody who has missed a step.
+    await a.device.reportFailure(round.id, 'gone')
+    expect(
+      (await world.request('PUT', '/api/v1/devices/late/heartbeat', { key: stranger.key, body: {} })).body,
+    ).toEqual(expect.not.objectContaining({ pending_round_id: round.id }))
+    expect(await post('shares', b.key, { seed_commitment: '00'.repeat(32), sealed: {} })).toEqual(bad('lacks device'))
+    for (const member of members.slice(1)) await steps.shares(member)
+
+    // An update that is not masked, a masked one of another length, and one from who is not counted any more.
+    await expect(b.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow('words of 4 bytes')
+    await expect(a.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow('has failed in this round')
+    for (const member of members.slice(1)) await steps.masked(member)
+    const { status, delivered } = await b.device.secure.state(round.id)
+    expect({ status, delivered }).toEqual({
+      status: 'unmasking',
+      delivered: members
+        .slice(1)
+        .map(({ id }) => id)
+        .sort(),
+    })
+    const share = '11'.repeat(33)
+    const all = Object.fromEntries(delivered!.map((id) => [id, share]))
+    const both = { self_masks: all, masking_keys: { [b.id]: share } }
+    expect(await post('unmask', b.key, both)).toEqual(bad('which has no part in it'))
+    for (const member of members.slice(1)) await steps.unmask(member)
+    await world.service.settle()
+    const done = await statusOf(world, b, round.id)
+    expect(await download(world, b, done.aggregated_model_id)).toEqual(plainResult(members.slice(1), settings).tensors)
+  })
+
+  it('to show a secure side of a round that has none', async () => {
+    const { world, members } = await secureFleet(2)
+    const round = await startOk(world, members, { secure_aggregation: undefined })
+    const answer = await world.request('GET', `/api/v1/training/rounds/${round.id}/secure`, { key: members[0]!.key })
+    expect(answer.status).toBe(404)
+  })
+})
+
+it('a wrong share fails the round, and the sum stays masked', async () => {
+  const { world, members } = await secureFleet(3)
+  const round = await startOk(world, members)
+  const steps = stepsOf(round.id, secureSettings({ devices: 3 }))
+  for (const step of ['keys', 'shares', 'masked'] as const) for (const member of members) await steps[step](member)
+  const { device } = members[0]!
+  const { delivered } = await device.secure.state(round.id)
+  const wrong = Object.fromEntries(delivered!.map((id) => [id, '11'.repeat(33)]))
+  await device.secure.sendUnmask(round.id, { selfMasks: wrong, maskingKeys: {} })
+  await steps.unmask(members[1]!)
+  await world.service.settle()
+  expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
+    status: 'failed',
+    aggregated_model_id: null,
+    failure_reason: expect.stringContaining('do not give the secret it published'),
+  })
+})
+
+it('a secure round survives a restart of the service in every step', async () => {
+  const world = await startWorld({ durable: true })
+  const { members } = await secureFleet(3, world)
+  const round = await startOk(world, members)
+  const settings = secureSettings({ devices: 3 })
+  const steps = stepsOf(round.id, settings)
+  for (const step of ['keys', 'shares', 'masked', 'unmask'] as const) {
+    await steps[step](members[0]!)
+    await world.restart()
+    for (const member of members) member.device = connect(world, member)
+    for (const member of members.slice(1)) await steps[step](member)
+  }
+  await world.service.settle()
+  const done = await statusOf(world, members[0]!, round.id)
+  expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plainResult(members, settings).tensors)
+})

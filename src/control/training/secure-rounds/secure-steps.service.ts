@@ -1,0 +1,135 @@
+import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { coordinateCount } from '../../../secure-aggregation/coordinates.ts'
+import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'
+import { checkMaskedSize, type OpenStatus, openRound, requireTurn } from '../../../secure-aggregation/server-round.ts'
+import { type SecureSettings, secureSettings } from '../../../secure-aggregation/settings.ts'
+import type { Layout } from '../../../tensors/layout.ts'
+import type { SecureRoundsStore } from './secure-rounds.store.ts'
+
+/** What a starter asks for. */
+export interface SecureWish {
+  readonly threshold?: number | undefined
+  readonly range?: number | undefined
+  readonly maxWeight?: number | undefined
+}
+
+/** Throws bad_request where noise is asked for besides. */
+export const requireNoNoise = (privacy: object | null | undefined): void => {
+  if (!privacy) return
+  throw badRequest(
+    'secure_aggregation cannot be combined with privacy: the service would have to clip updates that it cannot see. Use ' +
+      'one of them.',
+  )
+}
+
+/** A secure round that may begin. */
+export interface SecurePlan {
+  readonly settings: SecureSettings
+  /** Length of a masked update. */
+  readonly words: number
+}
+
+/**
+ * Which part of the round's time has passed when a step must be over. Keys and shares are a matter of heartbeats; training
+ * comes before the masked update; the last two need a moment each.
+ */
+const SHARE_OF_TIME: Readonly<Record<OpenStatus, number>> = {
+  advertising: 0.25,
+  sharing: 0.4,
+  masking: 0.85,
+  unmasking: 0.95,
+}
+
+interface Timed {
+  readonly startedAt: Date
+  readonly timeoutAt: Date
+}
+
+export const deadlineOf = (status: OpenStatus, { startedAt, timeoutAt }: Timed): Date =>
+  new Date(startedAt.getTime() + SHARE_OF_TIME[status] * (timeoutAt.getTime() - startedAt.getTime()))
+
+/** What rounds ask of their secure side: whether one may begin, its beginning, and whether a masked update may count. */
+export const createSecureSteps = (parts: {
+  readonly store: SecureRoundsStore
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly now: () => Date
+}) => {
+  const { store, blobs, workers, now } = parts
+
+  const layoutOf = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
+    const rawVectors = rawVector ? 'declared' : 'none'
+    try {
+      return (await workers.inspect(await blobs.localPath(sha256), { expected: null, rawVectors })).layout
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'bad_request') return null
+      throw error
+    }
+  }
+
+  return {
+    /**
+     * Settings for a round of this model and these sizes. Throws bad_request naming the field where they cannot be kept
+     * safe, and where there is no model whose tensors can be summed up.
+     */
+    async prepare(
+      wish: SecureWish,
+      round: {
+        readonly modelSha256: string | null
+        readonly rawVector: boolean
+        readonly selected: number
+        readonly minDevices: number
+      },
+    ): Promise<SecurePlan> {
+      const settings = settingsFor(wish, round)
+      const layout = round.modelSha256 === null ? null : await layoutOf(round.modelSha256, round.rawVector)
+      const coordinates = layout === null ? 0 : coordinateCount(layout)
+      if (coordinates === 0) {
+        throw badRequest(
+          'secure_aggregation works on the changes of a model whose tensors the service can read: name one with ' +
+            'global_model_id, in .safetensors, .pt, .npz, .npy or raw float32 (raw_vector).',
+        )
+      }
+      return { settings, words: coordinates + TRAILER }
+    },
+
+    /** Begins a secure round in the transaction that begins the round itself. */
+    async open(tx: Executor, round: Timed & { readonly id: string }, { settings, words }: SecurePlan): Promise<void> {
+      const opened = openRound(round.id, settings)
+      await store.insert(tx, { ...opened, words, deadlineAt: deadlineOf('advertising', round) })
+    },
+
+    /** Refuses early what `acceptMasked` would refuse, and files of another length. */
+    async admitMasked(db: Executor, roundId: string, deviceId: string, bytes: number | null): Promise<void> {
+      const round = await store.find(db, roundId)
+      requireTurn(round!, 'masking', deviceId, await store.answered(db, roundId, 'masked'))
+      if (bytes !== null) checkMaskedSize(bytes, round!.words)
+    },
+
+    /** Counts a masked update, in the transaction that has locked the round and stores it. */
+    async acceptMasked(tx: Executor, roundId: string, deviceId: string): Promise<void> {
+      const round = await store.lock(tx, roundId)
+      requireTurn(round!, 'masking', deviceId, await store.answered(tx, roundId, 'masked'))
+      await store.insertMessage(tx, { roundId, deviceId, step: 'masked', message: {} }, now())
+    },
+  }
+}
+
+const settingsFor = (
+  wish: SecureWish,
+  { selected, minDevices }: { readonly selected: number; readonly minDevices: number },
+): SecureSettings => {
+  if (wish.threshold !== undefined && wish.threshold < minDevices) {
+    throw badRequest(
+      `secure_aggregation.threshold is ${wish.threshold}, but min_devices is ${minDevices}: a round that reveals a sum ` +
+        'of fewer updates could not be completed. Raise the threshold or lower min_devices.',
+    )
+  }
+  const settings = secureSettings({ devices: selected, ...wish })
+  return { ...settings, threshold: Math.max(settings.threshold, minDevices) }
+}
+
+export type SecureSteps = ReturnType<typeof createSecureSteps>

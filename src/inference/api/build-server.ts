@@ -1,0 +1,157 @@
+import type { Socket } from 'node:net'
+import cors from '@fastify/cors'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
+import type { App } from '../../platform/http/app.ts'
+import { refuseForeignHosts } from '../../platform/http/host-guard.ts'
+import { refuseEncodedBodies } from '../../platform/http/input.ts'
+import { answerMalformed, refuseExpectations } from '../../platform/http/malformed-request.ts'
+import { createMetrics } from '../../platform/http/metrics.ts'
+import { createLogger, type LogOptions } from '../../platform/http/request-log.ts'
+import { closeGracefully } from '../../platform/http/shutdown.ts'
+import { dropSlowClients, type InFlight, type Patience } from '../../platform/http/slow-clients.ts'
+import { requestId, watchTraffic } from '../../platform/http/traffic.ts'
+import { InferenceError } from '../errors.ts'
+import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
+import { createAdmissions } from './admissions.ts'
+import { chatRoutes } from './chat.routes.ts'
+import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
+import { embeddingRoutes } from './embeddings.routes.ts'
+import { answerErrors, sendUnroutable } from './error-answers.ts'
+import type { Compress, ModelSource, Route } from './model-source.ts'
+import { modelRoutes } from './models.routes.ts'
+import { createBodyParser, invalid } from './request-body.ts'
+import { transcriptionRoutes } from './transcriptions.routes.ts'
+
+/** Half a million tokens of English; what announces more is refused before it is read. */
+const JSON_LIMIT = 2 * 1024 * 1024
+const QUEUE_PATIENCE_MS = 120_000
+const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
+
+export interface InferenceServerOptions {
+  /** What it will listen on, as it was configured. */
+  readonly host: string
+  /** The address by which others reach it, where that has another name. */
+  readonly publicUrl?: string | null
+  /** Origins of web pages that may call it, beside those of this machine. */
+  readonly corsOrigins?: readonly string[]
+  readonly source: ModelSource
+  /** Chooses the model of requests for `auto`; null: there is no such model. */
+  readonly route?: Route | null
+  /** null: prompts are taken as they are. */
+  readonly compress?: Compress | null
+  /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
+  readonly maxQueue: number
+  readonly queuePatienceMs?: number
+  /** Requests that ask for no format get JSON. */
+  readonly jsonMode?: boolean
+  readonly version: string
+  readonly log: LogOptions
+  readonly patience?: Patience
+  readonly shutdownDeadlineMs?: number
+}
+
+const EXPOSED = [
+  'X-Request-Id',
+  'Retry-After',
+  'X-Service-Routed-Model',
+  'X-Service-Speculative',
+  'X-Service-Early-Exit-Tokens',
+  'X-Service-Compression',
+]
+
+/** Pages of this machine, and of programs such as editors that show pages of their own; never pages of the web. */
+const LOCAL_PAGE =
+  /^(https?:\/\/(localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])(:\d+)?|(app|tauri|vscode-webview):\/\/.*)$/i
+
+/** The OpenAI-style server, ready to listen. It needs no key, and logs no prompts. */
+export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
+  const { source, route = null, compress = null, maxQueue } = options
+  let inFlight: InFlight = new Set()
+  const isAnswering = (socket: Socket): boolean =>
+    [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
+
+  const app: App = Fastify({
+    loggerInstance: createLogger(options.log) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: requestId,
+    bodyLimit: JSON_LIMIT,
+    // Clients keep connections for the next turn of a conversation; closing one just as it is used costs a retry.
+    keepAliveTimeout: 65_000,
+    requestTimeout: 0,
+    return503OnClosing: false,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
+    routerOptions: { maxParamLength: 4096 },
+    clientErrorHandler: (error, socket) =>
+      answerMalformed(error, socket, {
+        isAnswering: isAnswering(socket),
+        bodyOf: (message) => invalid(message).toJSON(),
+      }),
+    frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.server.maxConnections = 4096
+  refuseExpectations(app.server, (message) => new InferenceError('expectation_failed', message).toJSON())
+  answerErrors(app)
+  // The computing thread may share its core with us.
+  const metrics = createMetrics({ monitors: false })
+  const patience = options.patience ?? PATIENCE
+  inFlight = watchTraffic(app, metrics, patience.lingerMs)
+  dropSlowClients(app, inFlight, patience)
+  closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
+  const { host, publicUrl = null, corsOrigins = [] } = options
+  refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))
+  await app.register(cors, {
+    origin: [LOCAL_PAGE, ...corsOrigins, ...(publicUrl === null ? [] : [new URL(publicUrl).origin])],
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders: EXPOSED,
+    // What is no preflight is answered like any other request.
+    strictPreflight: false,
+  })
+
+  refuseEncodedBodies(app, invalid)
+  app.removeAllContentTypeParsers()
+  const parseBody = createBodyParser()
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    (_request: FastifyRequest, bytes: Buffer) => parseBody(bytes),
+  )
+
+  const admissions = createAdmissions({
+    maxQueue,
+    patienceMs: options.queuePatienceMs ?? QUEUE_PATIENCE_MS,
+    now: () => performance.now(),
+  })
+  measureQueues(metrics.registry, source, admissions)
+  const schemas = createSchemaCompiler()
+  app.addHook('onClose', schemas.close)
+  measureSchemas(metrics.registry, schemas)
+  chatRoutes(app, {
+    source,
+    route,
+    compress,
+    admissions,
+    schemas,
+    defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' },
+    metrics: createChatMetrics(metrics.registry),
+    now: Date.now,
+  })
+  modelRoutes(app, source, route !== null)
+  embeddingRoutes(app, { source, admissions })
+  await transcriptionRoutes(app, { source, admissions })
+
+  app.get('/health', async () => ({
+    status: 'ok',
+    version: options.version,
+    models: source.list().map(({ name }) => name),
+    loaded: source.loaded().map(({ name: engine, model: { name } }) => ({ model: name, engine })),
+  }))
+  app.get('/metrics', async (_request, reply) =>
+    reply
+      .type(metrics.registry.contentType)
+      .send(`${await metrics.registry.metrics()}\n${engineFigures(source.loaded())}`),
+  )
+  return app
+}

@@ -1,0 +1,126 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Engine } from '../engines/engine.ts'
+import { InferenceError } from '../errors.ts'
+import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
+import type { Admissions } from './admissions.ts'
+import type { ModelSource } from './model-source.ts'
+import type { ChoiceEvent } from './run-choices.ts'
+import type { Tally } from './usage.ts'
+
+const FIRST_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const TOTAL_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+/** Follows one chat. */
+export interface ChatMeter {
+  saw(choice: ChoiceEvent): void
+  finished(tally: Tally): void
+  failed(error: unknown): void
+}
+
+export interface ChatMetrics {
+  /** The time counts from now. */
+  start(model: string): ChatMeter
+}
+
+export const createChatMetrics = (registry: Registry): ChatMetrics => {
+  const registers = [registry]
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
+    new Counter({ name: `inference_${name}`, help, labelNames: [...labelNames], registers })
+  const seconds = (name: string, help: string, buckets: readonly number[]): Histogram<'model'> =>
+    new Histogram({ name: `inference_${name}_seconds`, help, labelNames: ['model'], buckets: [...buckets], registers })
+
+  const chats = counter('chats_total', 'Chats by model and how they ended', ['model', 'outcome'])
+  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts', ['model'])
+  const cachedTokens = counter('cached_prompt_tokens_total', 'Tokens of prompts that were cached', ['model'])
+  const completionTokens = counter('completion_tokens_total', 'Tokens that were made', ['model'])
+  const drafted = counter('drafted_tokens_total', 'Tokens that speculation proposed', ['model'])
+  const confirmed = counter('confirmed_tokens_total', 'Proposed tokens that the model confirmed', ['model'])
+  const firstToken = seconds('first_token', 'From the request to its first text', FIRST_TOKEN_SECONDS)
+  const total = seconds('chat', 'From the request to the end of its answer', TOTAL_SECONDS)
+
+  return {
+    start(model) {
+      const started = performance.now()
+      const elapsed = (): number => (performance.now() - started) / 1000
+      let begun = false
+      let ended = false
+      const end = (outcome: string): void => {
+        if (ended) return
+        ended = true
+        chats.inc({ model, outcome })
+        total.observe({ model }, elapsed())
+      }
+      return {
+        saw({ event }) {
+          if (begun || event.type !== 'text') return
+          begun = true
+          firstToken.observe({ model }, elapsed())
+        },
+        finished(tally) {
+          promptTokens.inc({ model }, tally.promptTokens)
+          cachedTokens.inc({ model }, tally.cachedTokens)
+          completionTokens.inc({ model }, tally.completionTokens)
+          drafted.inc({ model }, tally.speculation?.drafted ?? 0)
+          confirmed.inc({ model }, tally.speculation?.confirmed ?? 0)
+          end('completed')
+        },
+        failed: (error) => end(error instanceof InferenceError ? error.code : 'cancelled'),
+      }
+    },
+  }
+}
+
+/** Queues and places of the loaded models, read when somebody asks. */
+export const measureQueues = (registry: Registry, source: ModelSource, admissions: Admissions): void => {
+  const gauge = (name: string, help: string, read: (engine: Engine) => number): void => {
+    new Gauge({
+      name: `inference_${name}`,
+      help,
+      labelNames: ['model'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const engine of source.loaded()) this.set({ model: engine.model.name }, read(engine))
+      },
+    })
+  }
+  gauge('queue_length', 'Requests that wait for a place', (engine) => admissions.of(engine).waiting())
+  gauge('places_busy', 'Choices that are running', (engine) => admissions.of(engine).busy())
+  gauge('places', 'Choices that can run at the same time', ({ slots }) => slots)
+  gauge('model_memory_bytes', 'Weights and context', ({ model }) => model.memoryBytes)
+}
+
+const label = (text: string): string => text.replace(/[\\"\n]/g, (mark) => (mark === '\n' ? '\\n' : `\\${mark}`))
+
+/** The figures that the engines keep themselves, whatever those are, in the Prometheus text form. */
+export const engineFigures = (engines: readonly Engine[]): string => {
+  const lines = new Map<string, string[]>()
+  for (const engine of engines) {
+    for (const [name, value] of Object.entries(engine.figures())) {
+      const known = lines.get(name) ?? []
+      known.push(`inference_engine_${name}{engine="${engine.name}",model="${label(engine.model.name)}"} ${value}`)
+      lines.set(name, known)
+    }
+  }
+  return [...lines]
+    .map(([name, values]) => {
+      const type = name.endsWith('_total') ? 'counter' : 'gauge'
+      return `# HELP inference_engine_${name} As the engine counts it\n# TYPE inference_engine_${name} ${type}\n${values.join('\n')}\n`
+    })
+    .join('\n')
+}
+
+/** How often schemas were compiled, and how often that was not needed. */
+export const measureSchemas = (registry: Registry, { counts }: SchemaCompiler): void => {
+  for (const outcome of ['compiled', 'cached'] as const) {
+    new Counter({
+      name: `inference_schemas_${outcome}_total`,
+      help: `JSON schemas that were ${outcome === 'compiled' ? 'compiled' : 'known already'}`,
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(counts[outcome])
+      },
+    })
+  }
+}

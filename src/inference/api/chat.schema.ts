@@ -1,0 +1,156 @@
+import { type Static, Type } from 'typebox'
+import type { ChatMessage, RequestedFormat } from '../engines/engine.ts'
+import { refuseForeign } from './foreign-fields.ts'
+import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { readResponseFormat } from './response-format.ts'
+
+/** What OpenAI's API takes at most is 4; 16 is for clients of other local servers. */
+const MOST_STOPS = 16
+const MOST_CHOICES = 8
+
+const LONGEST_STOP = 1000
+
+const Message = Type.Object({
+  role: Type.String(),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()])),
+})
+
+const ChatBody = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  messages: Type.Array(Message, { minItems: 1 }),
+  stream: Type.Optional(Type.Boolean()),
+  stream_options: Type.Optional(
+    Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }),
+  ),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  max_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown(), { maxItems: MOST_STOPS })])),
+  response_format: Type.Optional(Type.Object({ type: Type.String() })),
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CHOICES })),
+  seed: Type.Optional(Type.Integer()),
+})
+
+/** What a client asks for, with every default filled in. */
+export interface ChatOrder {
+  /** As the client named it; `auto` leaves the choice to the server. */
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly stream: boolean
+  /** A stream ends with the usage. */
+  readonly includeUsage: boolean
+  readonly temperature: number
+  readonly topP: number
+  readonly maxTokens: number | null
+  readonly stop: readonly string[]
+  readonly responseFormat: RequestedFormat
+  readonly choices: number
+  /** null: another one each time. */
+  readonly seed: number | null
+}
+
+const KNOWN: ReadonlySet<string> = new Set(Object.keys(ChatBody.properties))
+const readBody = bodyReader(ChatBody)
+
+const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
+  system: 'system',
+  // What OpenAI calls the system role of its newer models.
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+}
+
+/** Halves of characters become something else on their way through UTF-8: the same here, whatever way that is. */
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
+
+const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
+
+const readContent = (content: Static<typeof Message>['content'], role: string, where: string): string => {
+  if (typeof content === 'string') return content
+  if (content === null || content === undefined) {
+    // An assistant's message without text is one that only called tools, which are refused by their own name.
+    if (role === 'assistant') return ''
+    throw invalid(`${where} is required: a string or an array of text parts.`, where)
+  }
+  return content
+    .map((part, index) => {
+      const at = `${where}[${index}]`
+      if (!isObject(part) || typeof part.type !== 'string') {
+        throw invalid(`${at} must be an object such as {"type": "text", "text": "..."}.`, at)
+      }
+      if (part.type !== 'text') {
+        throw unsupported(`${at}: parts of type '${part.type.slice(0, 100)}' are not supported, only 'text'.`, at)
+      }
+      if (typeof part.text !== 'string') throw invalid(`${at}.text must be a string.`, `${at}.text`)
+      return part.text
+    })
+    .join('')
+}
+
+const readMessage = (message: Static<typeof Message>, index: number): ChatMessage => {
+  const at = `messages[${index}]`
+  const role = Object.hasOwn(ROLES, message.role) ? ROLES[message.role]! : null
+  if (role === null) {
+    const given = message.role.slice(0, 100)
+    const known = 'system, user and assistant'
+    throw ['tool', 'function'].includes(given)
+      ? unsupported(`${at}.role '${given}' is not supported: tools are not. Use ${known}.`, `${at}.role`)
+      : invalid(`${at}.role must be one of ${known}, got '${given}'.`, `${at}.role`)
+  }
+  for (const [name, value] of Object.entries(message)) {
+    if (name === 'role' || name === 'content' || isNothing(value)) continue
+    const field = `${at}.${name.slice(0, 100)}`
+    throw unsupported(`${field} is not supported: messages have a role and a content. Leave it out.`, field)
+  }
+  return { role, content: wellFormed(readContent(message.content, role, `${at}.content`)) }
+}
+
+const readStops = ({ stop }: Static<typeof ChatBody>): readonly string[] =>
+  [stop ?? []].flat().map((text, index) => {
+    if (typeof text === 'string' && text.length > 0 && text.length <= LONGEST_STOP) return wellFormed(text)
+    const field = typeof stop === 'string' ? 'stop' : `stop[${index}]`
+    const got = typeof text === 'string' ? `${text.length} characters` : 'something else'
+    throw invalid(`${field} must be a string of 1 to ${LONGEST_STOP} characters, got ${got}.`, field)
+  })
+
+const readMaxTokens = ({ max_tokens, max_completion_tokens }: Static<typeof ChatBody>): number | null => {
+  if (max_tokens !== undefined && max_completion_tokens !== undefined && max_tokens !== max_completion_tokens) {
+    throw invalid('max_tokens and max_completion_tokens are two names of one limit. Send one.', 'max_completion_tokens')
+  }
+  return max_completion_tokens ?? max_tokens ?? null
+}
+
+const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof ChatBody>): boolean => {
+  if (options === undefined) return false
+  if (stream !== true) throw invalid('stream_options is only for requests with stream true.', 'stream_options')
+  for (const [name, value] of Object.entries(options)) {
+    // Padding against listeners on the way; there is none here.
+    if (name === 'include_usage' || (name === 'include_obfuscation' && value === false) || value === null) continue
+    const field = `stream_options.${name.slice(0, 100)}`
+    throw unsupported(`${field} is not supported. Leave it out.`, field)
+  }
+  return options.include_usage ?? false
+}
+
+/**
+ * What the body asks for. Nothing that would change the answer is ignored: it is understood, or refused by its name.
+ * @throws InferenceError invalid_request or unsupported, with the field as `param`
+ */
+export const readChatOrder = (body: unknown, defaultFormat: RequestedFormat): ChatOrder => {
+  const read = readBody(body)
+  refuseForeign(read, KNOWN)
+  return {
+    model: read.model,
+    messages: read.messages.map(readMessage),
+    stream: read.stream ?? false,
+    includeUsage: readIncludeUsage(read),
+    temperature: read.temperature ?? 0.7,
+    topP: read.top_p ?? 0.9,
+    maxTokens: readMaxTokens(read),
+    stop: readStops(read),
+    responseFormat: readResponseFormat(read.response_format, defaultFormat),
+    choices: read.n ?? 1,
+    seed: read.seed ?? null,
+  }
+}

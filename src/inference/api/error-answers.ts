@@ -1,0 +1,89 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../../platform/http/app.ts'
+import { InferenceError } from '../errors.ts'
+import { invalid } from './request-body.ts'
+
+/** Fastify's own complaints about a request, in our words; undefined for what is no fault of the request. */
+const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceError | undefined => {
+  const type = request.headers['content-type']
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return invalid(
+        type === undefined
+          ? 'The request has a body but no Content-Type. Send it as application/json.'
+          : `This endpoint does not take Content-Type '${type.slice(0, 100)}'. Send application/json.`,
+      )
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new InferenceError(
+        'request_too_large',
+        `The body is larger than the ${request.routeOptions.bodyLimit} bytes that are taken here.`,
+      )
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalid('The body does not have the length that Content-Length announced.')
+    case 'FST_ERR_BAD_URL':
+      return invalid('The path is not valid percent-encoded UTF-8.')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return invalid('A part of the path is too long.')
+    case 'ECONNRESET':
+      return invalid('The connection was closed before the body had arrived.')
+    default:
+      if (!error.code?.startsWith('FST_') || error.statusCode === undefined) return undefined
+      return error.statusCode >= 400 && error.statusCode < 500 ? invalid(`${error.message}.`) : undefined
+  }
+}
+
+/** What a client is told: an error that was meant for it, or that the log knows more. */
+export const toldAs = (error: unknown, request: FastifyRequest): InferenceError => {
+  if (error instanceof InferenceError) return error
+  const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
+  return (
+    known ??
+    new InferenceError(
+      'engine_failed',
+      `Something went wrong in the server. Its log tells more under request id ${request.id}.`,
+      { cause: error },
+    )
+  )
+}
+
+export const logFailure = (error: InferenceError, request: FastifyRequest): void => {
+  if (error.statusCode === 500) request.log.error({ err: error.cause ?? error }, 'the request failed')
+}
+
+const send = (error: InferenceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  logFailure(error, request)
+  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
+  // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.
+  reply.removeHeader('connection')
+  return reply.code(error.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(error.toJSON()))
+}
+
+/** Paths that cannot be decoded meet no hook: what those would have added is added here. */
+export const sendUnroutable = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  send(toldAs(error, request), request, reply.header('x-request-id', request.id))
+
+/** Whatever goes wrong leaves in the shape of OpenAI's errors, and says nothing about our insides. */
+export const answerErrors = (app: App): void => {
+  const methodsOf = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methodsOf.get(url) ?? new Set()
+    for (const name of [method].flat()) if (name !== 'OPTIONS') known.add(name)
+    methodsOf.set(url, known)
+  })
+
+  app.setErrorHandler((error, request, reply) => send(toldAs(error, request), request, reply as FastifyReply))
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!
+    const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path
+    const methods = [...(methodsOf.get(path) ?? [])].sort()
+    if (methods.length > 0) {
+      reply.header('allow', methods.join(', '))
+      const message = `${shown} does not take ${request.method}; it takes ${methods.join(', ')}.`
+      return send(new InferenceError('method_not_allowed', message), request, reply as FastifyReply)
+    }
+    const paths = [...methodsOf.keys()].filter((known) => !known.includes('*')).sort()
+    const message = `There is no ${request.method} ${shown} here. There are ${paths.join(', ')}.`
+    return send(new InferenceError('not_found', message), request, reply as FastifyReply)
+  })
+}

@@ -1,0 +1,125 @@
+import OpenAI from 'openai'
+import { afterEach, expect, test } from 'vitest'
+import type { App } from '../../platform/http/app.ts'
+import type { RouteConfig } from '../../platform/http/route-config.ts'
+import {
+  buildTestServer,
+  eventually,
+  listen,
+  openRaw,
+  type TestServer,
+} from '../../platform/http/test-server.fixture.ts'
+import { ALIVE, chatFrames, DONE } from './chat-frames.ts'
+import { whilePresent } from './client-presence.ts'
+import { type EventStream, type EventStreamOptions, openEventStream } from './event-stream.ts'
+
+let server: TestServer
+
+afterEach(() => server.app.close())
+
+/** A server whose every chat is the stream that `speak` makes. */
+const serve = async (
+  speak: (stream: EventStream, signal: AbortSignal) => Promise<void>,
+  options: Partial<EventStreamOptions> = {},
+): Promise<number> => {
+  const config: RouteConfig = { access: 'public' }
+  const patience = { bodyStallMs: 60_000, minBytes: 1, readStallMs: 800, lingerMs: 100 }
+  const routes = (app: App): void => {
+    app.post('/v1/chat/completions', { config }, (request, reply) =>
+      whilePresent(request, reply, async (signal) => {
+        const alive = { frame: ALIVE, everyMs: 60_000 }
+        const stream = openEventStream(reply, { signal, headers: {}, trailers: [], alive, ...options })
+        await speak(stream, signal)
+        return reply
+      }),
+    )
+  }
+  server = await buildTestServer(routes, { patience })
+  return (await listen(server.app)).port
+}
+
+const REQUEST = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
+
+test('a client that reads nothing makes the sender wait, and is disconnected in the end', async () => {
+  const frame = `data: ${'x'.repeat(65_536)}\n\n`
+  let sent = 0
+  let over = false
+  const port = await serve(async (stream, signal) => {
+    for (; !signal.aborted; sent++) await stream.send(frame)
+    over = true
+  })
+  const client = await openRaw(port)
+  client.socket.write(REQUEST)
+  await client.until('data:')
+  client.socket.pause()
+  await eventually(() => over)
+  // What the sockets on both sides take in, and nothing in our memory: without waiting this would never have ended.
+  expect(sent).toBeLessThan(1000)
+  client.socket.destroy()
+})
+
+test('trailers follow in HTTP/1.1 only: a stream to HTTP/1.0 ends with its connection', async () => {
+  const port = await serve(
+    async (stream) => {
+      await stream.send('data: 1\n\n')
+      stream.end({ 'X-Count': '1' })
+    },
+    { trailers: ['X-Count'] },
+  )
+  const answerTo = async (request: string): Promise<string> => {
+    const client = await openRaw(port)
+    client.socket.write(request)
+    const answer = await client.until('data: 1\n\n')
+    client.socket.destroy()
+    return answer
+  }
+  const modern = await answerTo(REQUEST)
+  expect(modern).toContain('trailer: X-Count\r\n')
+  const old = await answerTo(REQUEST.replace('HTTP/1.1', 'HTTP/1.0'))
+  expect(old).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  expect(old.split('\r\n\r\n')[1]).toBe('data: 1\n\n')
+  expect(old.toLowerCase()).not.toContain('trailer')
+})
+
+test('the official client takes signs of life for what they are', async () => {
+  const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, false)
+  const port = await serve(
+    async (stream) => {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await stream.send(frames.role(0))
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await stream.send(frames.text(0, 'ä\n"') + frames.finish(0, 'stop', null) + DONE)
+      stream.end({})
+    },
+    { alive: { frame: ALIVE, everyMs: 10 } },
+  )
+  const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'none' })
+  const messages = [{ role: 'user' as const, content: '' }]
+  const deltas = []
+  for await (const chunk of await client.chat.completions.create({ model: 'm', messages, stream: true })) {
+    deltas.push(chunk.choices[0]!.delta)
+  }
+  expect(deltas).toEqual([{ role: 'assistant', content: '' }, { content: 'ä\n"' }, {}])
+})
+
+test('what is known only at the end follows as trailers, and nothing is sent before there is something to send', async () => {
+  let begunBefore: boolean | undefined
+  const port = await serve(
+    async (stream) => {
+      begunBefore = stream.begun()
+      await stream.send(DONE)
+      stream.end({ 'X-Service-Speculative': 'true' })
+    },
+    { trailers: ['X-Service-Speculative'], headers: { 'X-Service-Routed-Model': 'm' } },
+  )
+  const client = await openRaw(port)
+  client.socket.write(REQUEST)
+  const text = await client.until('X-Service-Speculative: true\r\n\r\n')
+  client.socket.destroy()
+  expect(begunBefore).toBe(false)
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  expect(text).toContain('X-Service-Routed-Model: m\r\n')
+  expect(text).toMatch(/\r\ntrailer: X-Service-Speculative\r\n/i)
+  expect(text).toContain('content-type: text/event-stream; charset=utf-8\r\n')
+  expect(text).toMatch(/data: \[DONE\]\n\n\r\n0\r\nX-Service-Speculative: true\r\n\r\n$/)
+})

@@ -1,0 +1,27 @@
+import type { App } from '../../platform/http/app.ts'
+import { AUTO } from './chat-run.ts'
+import { type ListedModel, type ModelSource, modelNotFound } from './model-source.ts'
+
+const present = ({ name, created }: ListedModel) => ({ id: name, object: 'model', created, owned_by: 'local' })
+
+/** GET /v1/models and /v1/models/{model}; names may contain slashes, encoded or not. */
+export const modelRoutes = (app: App, source: ModelSource, routes: boolean): void => {
+  const listed = (): ListedModel[] => {
+    const models = source.list()
+    const created = models.reduce((latest, model) => Math.max(latest, model.created), 0)
+    return routes ? [...models, { name: AUTO, created }] : [...models]
+  }
+
+  app.get('/v1/models', async () => ({ object: 'list', data: listed().map(present) }))
+
+  app.get<{ Params: { '*': string } }>('/v1/models/*', async ({ params: { '*': name } }) => {
+    const models = listed()
+    const found = models.find((model) => model.name === name)
+    if (found === undefined)
+      throw modelNotFound(
+        name,
+        models.map((model) => model.name),
+      )
+    return present(found)
+  })
+}

@@ -1,0 +1,101 @@
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { complain } from '../../platform/http/complaint.ts'
+import { InferenceError } from '../errors.ts'
+
+/** Deeper than any schema that a person writes, and shallow enough for whatever walks it by recursion. */
+const DEEPEST = 100
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+export const invalid = (message: string, param?: string): InferenceError =>
+  new InferenceError('invalid_request', message, param === undefined ? {} : { param })
+
+export const unsupported = (message: string, param: string): InferenceError =>
+  new InferenceError('unsupported', message, { param })
+
+/** The largest schema that is taken has a fifth of it. Reading many small values takes longer than reading a long text. */
+const MAX_VALUES = 100_000
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+
+/** Before anything is made of it: a glance at brackets and commas, which need not yet be JSON. */
+const assertModest = (bytes: Uint8Array): void => {
+  let depth = 0
+  let values = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (byte === QUOTE) inString = !inString
+    else if (inString) i += byte === BACKSLASH ? 1 : 0
+    else if (byte === COMMA) values++
+    else if (OPENING.has(byte)) {
+      values++
+      if (++depth > DEEPEST) throw invalid(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+    } else if (CLOSING.has(byte)) depth--
+    if (values > MAX_VALUES) throw invalid(`The JSON body has more than ${MAX_VALUES} values.`)
+  }
+}
+
+/** The JSON value in these bytes; undefined when there are none. @throws InferenceError invalid_request */
+export const parseJson = (bytes: Uint8Array): unknown => {
+  if (bytes.length === 0) return undefined
+  assertModest(bytes)
+  let text: string
+  try {
+    text = UTF8.decode(bytes)
+  } catch {
+    throw invalid('The body is not valid UTF-8.')
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw invalid(`The body is not valid JSON: ${(error as Error).message}.`)
+  }
+}
+
+/** Reading more takes milliseconds. */
+const LONG = 32 * 1024
+
+/** Reads bodies one after another where they are long, and lets others have their turn between two of them. */
+export const createBodyParser = (): ((bytes: Uint8Array) => Promise<unknown>) => {
+  let last: Promise<unknown> = Promise.resolve()
+  return (bytes) => {
+    if (bytes.length <= LONG) return Promise.resolve().then(() => parseJson(bytes))
+    const turn = last.then(() => new Promise((resolve) => setImmediate(resolve)))
+    last = turn
+    return turn.then(() => parseJson(bytes))
+  }
+}
+
+/** `/messages/0/content` -> `messages[0].content`, as OpenAI names fields. */
+const paramOf = (path: string): string | undefined => {
+  const [first, ...rest] = path
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 100))
+  return first === ''
+    ? undefined
+    : rest.reduce((name, step) => name + (/^\d+$/.test(step) ? `[${step}]` : `.${step}`), first)
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Checks bodies against a schema. Fields that are null count as absent, as they do at OpenAI; fields that the schema does
+ * not know are left to the caller.
+ * @returns the body as the schema has it. It throws InferenceError invalid_request, which names the field.
+ */
+export const bodyReader = <S extends TSchema>(schema: S): ((body: unknown) => Static<S>) => {
+  const compiled = Compile(schema)
+  return (body) => {
+    const value = isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, field]) => field !== null)) : body
+    if (compiled.Check(value)) return value as Static<S>
+    const errors = compiled.Errors(value)
+    // What is below an anyOf is told by the anyOf itself.
+    const error = errors.find(({ schemaPath }) => !/\/anyOf\/\d+/.test(schemaPath)) ?? errors[0]
+    const missing = error?.keyword === 'required' ? `/${error.params.requiredProperties[0]}` : ''
+    throw invalid(complain('body', schema, value, errors), paramOf((error?.instancePath ?? '') + missing))
+  }
+}

@@ -1,0 +1,76 @@
+import { Type } from 'typebox'
+import type { RequestedFormat } from '../engines/engine.ts'
+import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+
+const JsonSchemaFormat = Type.Object({
+  type: Type.Literal('json_schema'),
+  json_schema: Type.Object({
+    name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+    description: Type.Optional(Type.String()),
+    schema: Type.Optional(Type.Object({})),
+    strict: Type.Optional(Type.Boolean()),
+  }),
+})
+
+const readJsonSchema = bodyReader(Type.Object({ response_format: JsonSchemaFormat }))
+
+/** What may stand in the field, without what is null; everything else is refused by its name. */
+const readMembers = (
+  value: unknown,
+  field: string,
+  known: readonly string[],
+  hint: string,
+): Record<string, unknown> => {
+  const members = Object.entries(isObject(value) ? value : {}).filter(([, member]) => member !== null)
+  for (const [name] of members) {
+    if (known.includes(name)) continue
+    const at = `${field}.${name.slice(0, 100)}`
+    throw unsupported(`${at} is not supported. ${hint}`, at)
+  }
+  return Object.fromEntries(members)
+}
+
+/**
+ * What the field asks for, or the fallback where it is absent.
+ * @throws InferenceError invalid_request or unsupported, with the field as `param`
+ */
+export const readResponseFormat = (
+  format: { readonly type: string } | undefined,
+  fallback: RequestedFormat,
+): RequestedFormat => {
+  if (format === undefined) return fallback
+  const { type } = format
+  if (type === 'text' || type === 'json_object') {
+    readMembers(
+      format,
+      'response_format',
+      ['type'],
+      "A schema goes with the type 'json_schema', in its json_schema.schema.",
+    )
+    return { type }
+  }
+  if (type === 'json_schema') {
+    const members = readMembers(
+      format,
+      'response_format',
+      ['type', 'json_schema'],
+      'The schema goes into json_schema.schema.',
+    )
+    const inner = ['name', 'description', 'schema', 'strict']
+    if (isObject(members.json_schema)) {
+      members.json_schema = readMembers(
+        members.json_schema,
+        'response_format.json_schema',
+        inner,
+        `It has ${inner.join(', ')}.`,
+      )
+    }
+    const { schema } = readJsonSchema({ response_format: members }).response_format.json_schema
+    if (!isObject(schema)) return { type: 'json_object' }
+    return { type, schema }
+  }
+  throw invalid(
+    `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,
+    'response_format.type',
+  )
+}

@@ -1,0 +1,89 @@
+import { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import OpenAI from 'openai'
+import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions'
+import type { Engine } from '../engines/engine.ts'
+import { openLlamaEngine } from '../engines/llama/open-engine.ts'
+import type { LlamaOptions } from '../engines/llama/settings.ts'
+import type { InferenceServerOptions } from './build-server.ts'
+import { singleModel } from './model-source.ts'
+import { startInferenceServer } from './start-server.ts'
+
+export const STARTER = fileURLToPath(new URL('../../../models/starter.gguf', import.meta.url))
+
+export const openStarter = (options: Partial<LlamaOptions> = {}): Promise<Engine> =>
+  openLlamaEngine({
+    name: 'starter',
+    path: STARTER,
+    threads: 1,
+    slots: 4,
+    cacheMegabytes: 16,
+    log: () => undefined,
+    ...options,
+  })
+
+/** A chat that takes thousands of tokens, so that it is still running when something happens to it. */
+export const endless = {
+  model: 'starter',
+  messages: [{ role: 'user', content: 'Count.' }],
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'numbers', schema: { type: 'array', items: { type: 'integer' }, minItems: 1000 } },
+  },
+} satisfies ChatCompletionCreateParamsNonStreaming
+
+export interface TestInference {
+  readonly url: string
+  readonly port: number
+  readonly client: OpenAI
+  /** What has been logged so far. */
+  readonly log: () => string
+  /** The value of one line of /metrics, found by how it begins. */
+  metric(line: string): Promise<number | undefined>
+  /** Waits until the first line of /metrics that begins so has the value. */
+  until(line: string, value: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** The real server with one model, on a port of its own, and the official client for it. The engine stays open. */
+export const serveForTest = async (
+  engine: Engine,
+  options: Partial<InferenceServerOptions> = {},
+): Promise<TestInference> => {
+  let log = ''
+  const server = await startInferenceServer({
+    host: '127.0.0.1',
+    port: 0,
+    source: singleModel(engine, 1_700_000_000),
+    maxQueue: 32,
+    version: '1.0.0',
+    log: {
+      level: 'info',
+      destination: new Writable({
+        write: (chunk, _encoding, done) => {
+          log += chunk
+          done()
+        },
+      }),
+    },
+    ...options,
+  })
+  const { port } = server.address
+  const url = `http://127.0.0.1:${port}`
+  const metric: TestInference['metric'] = async (line) => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    const found = text.split('\n').find((candidate) => candidate.startsWith(line))
+    return found === undefined ? undefined : Number(found.slice(found.lastIndexOf(' ') + 1))
+  }
+  return {
+    url,
+    port,
+    client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }),
+    log: () => log,
+    metric,
+    async until(line, value) {
+      while ((await metric(line)) !== value) await new Promise((resolve) => setTimeout(resolve, 20))
+    },
+    close: server.close,
+  }
+}

@@ -1,0 +1,43 @@
+import multipart from '@fastify/multipart'
+import type { App } from '../../platform/http/app.ts'
+import { decodeAudio } from '../audio/decode.ts'
+import { SAMPLE_RATE } from '../audio/sound.ts'
+import { createAdmission } from '../runtime/queue/admission.ts'
+import { whilePresent } from './client-presence.ts'
+import { type ModelDeps, withModel } from './open-model.ts'
+import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
+import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
+
+/** Recordings that are held in memory at the same time; further ones are not read before. */
+const MOST_RECORDINGS = 4
+const MOST_WAITING = 64
+const PATIENCE_MS = 120_000
+
+/** POST /v1/audio/transcriptions */
+export const transcriptionRoutes = async (app: App, deps: ModelDeps): Promise<void> => {
+  const memory = createAdmission({
+    slots: MOST_RECORDINGS,
+    maxQueue: MOST_WAITING,
+    patienceMs: PATIENCE_MS,
+    now: () => performance.now(),
+  })
+  await app.register(async (scope) => {
+    await scope.register(multipart, { limits: FORM_LIMITS })
+    scope.post('/v1/audio/transcriptions', (request, reply) =>
+      whilePresent(request, reply, async (signal) => {
+        const [place] = await Promise.all(memory.enter(1, signal))
+        try {
+          const { model: name, audio, language, format } = await readTranscriptionForm(request)
+          const { type, body } = await withModel(deps, { name, ability: 'transcribe', signal }, async (engine) => {
+            const samples = await decodeAudio(audio, { signal })
+            const transcript = await engine.transcribe(samples, language, signal)
+            return TRANSCRIPT_FORMATS[format](transcript, samples.length / SAMPLE_RATE)
+          })
+          return reply.type(type).send(body)
+        } finally {
+          place!.release()
+        }
+      }),
+    )
+  })
+}

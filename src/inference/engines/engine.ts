@@ -1,0 +1,106 @@
+import type { CompiledSchema } from '../structured-output/compile-schema.ts'
+
+/** What can run a model here. The seam of this room: the server knows engines only as this. */
+export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'] as const
+
+export type EngineName = (typeof ENGINE_NAMES)[number]
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+}
+
+export type ResponseFormat =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | { readonly type: 'json_schema'; readonly schema: JsonSchema; readonly compiled: CompiledSchema }
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** What a request asks for, before its schema is compiled. */
+export type RequestedFormat =
+  | Exclude<ResponseFormat, { readonly type: 'json_schema' }>
+  | { readonly type: 'json_schema'; readonly schema: JsonSchema }
+
+/** One choice of one completion: a request for `n` choices becomes `n` of these with seeds of their own. */
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[]
+  /** At least 1; null: as many as the context still holds. */
+  readonly maxTokens: number | null
+  /** 0 is greedy. */
+  readonly temperature: number
+  /** In (0, 1]. */
+  readonly topP: number
+  /** Unsigned, 32 bits. Always given: engines would take the time for it, and choices would be alike. */
+  readonly seed: number
+  readonly stop: readonly string[]
+  readonly responseFormat: ResponseFormat
+}
+
+export type ChatEvent =
+  /** The prompt is in the engine. `cachedTokens` of its tokens needed no computing. */
+  | { readonly type: 'started'; readonly promptTokens: number; readonly cachedTokens: number }
+  /** Whole characters, and nothing that could still turn out to be part of a stop sequence. */
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'finished'; readonly result: Finished }
+
+export interface Finished {
+  readonly reason: 'stop' | 'length'
+  readonly completionTokens: number
+  /** What speculation did for this choice; null where it was not used. */
+  readonly speculation: Speculation | null
+  /** From engines that learn it only at the end: what holds instead of the estimate in 'started'. */
+  readonly prompt?: { readonly tokens: number; readonly cachedTokens: number }
+}
+
+export interface Speculation {
+  readonly kind: 'draft-model' | 'prompt-lookup' | 'first-layers'
+  /** Tokens proposed, and those of them that the full model confirmed. */
+  readonly drafted: number
+  readonly confirmed: number
+}
+
+export interface Embeddings {
+  /** One vector per input, of length 1 (L2). */
+  readonly vectors: readonly Float32Array[]
+  readonly tokens: number
+}
+
+export interface Transcription {
+  readonly text: string
+  /** As ISO 639-1, found by the model where it was not given. */
+  readonly language: string
+  readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[]
+}
+
+/** What is known of a model once it is loaded. */
+export interface LoadedModel {
+  /** As the user named it. */
+  readonly name: string
+  readonly path: string
+  /** Where the container says so. */
+  readonly parameters: number | null
+  readonly contextTokens: number
+  /** Of the weights and the context, as far as the engine can tell. */
+  readonly memoryBytes: number
+}
+
+/**
+ * A loaded model. Methods that it lacks are what it cannot do. All of them throw InferenceError for what the user can mend
+ * and end at once, giving back what they hold, when `signal` is aborted.
+ */
+export interface Engine {
+  readonly name: EngineName
+  readonly model: LoadedModel
+  /** How many choices run at the same time; more than that wait in the server's queue. */
+  readonly slots: number
+  chat?(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatEvent>
+  /** Tokens of the prompt that these messages become. */
+  countTokens?(messages: readonly ChatMessage[]): Promise<number>
+  embed?(inputs: readonly string[], signal: AbortSignal): Promise<Embeddings>
+  /** `samples` are mono at 16 kHz in -1..1; `language` null asks the model. */
+  transcribe?(samples: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcription>
+  /** Figures for /metrics, by name without prefix: gauges, or counters when they end in _total. */
+  figures(): Readonly<Record<string, number>>
+  close(): Promise<void>
+}

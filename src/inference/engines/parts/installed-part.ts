@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { InferenceError } from '../../errors.ts'
+import { CUDA, installLine, type Part, VULKAN } from './part.ts'
+
+/** What is there of a part. */
+export type PartState =
+  | { readonly state: 'installed'; readonly folder: string; readonly modulePath: string; readonly bytes: number | null }
+  | { readonly state: 'missing' }
+  | { readonly state: 'damaged'; readonly folder: string; readonly fault: string }
+
+const readJson = async (path: string): Promise<Readonly<Record<string, unknown>> | null> => {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/** What is wrong with the packages in a part's folder; null when they are the ones this program was made for. */
+export const faultOf = async (part: Part, folder: string): Promise<string | null> => {
+  for (const [name, wanted] of Object.entries(part.packages)) {
+    const version = (await readJson(join(folder, 'node_modules', name, 'package.json')))?.version
+    if (version !== wanted) return `it has ${name} ${String(version ?? 'not at all')} instead of ${wanted}`
+  }
+  const path = modulePathOf(part, folder)
+  return (await stat(path).catch(() => null))?.isFile() ? null : `${path} is missing`
+}
+
+export const modulePathOf = ({ module }: Part, folder: string): string =>
+  join(folder, 'node_modules', module.name, module.file)
+
+/** @param engines the folder of all parts. */
+export const partState = async (part: Part, engines: string): Promise<PartState> => {
+  const folder = join(engines, part.folder)
+  if ((await stat(folder).catch(() => null)) === null) return { state: 'missing' }
+  const fault = await faultOf(part, folder)
+  if (fault !== null) return { state: 'damaged', folder, fault }
+  const bytes = (await readJson(join(folder, 'part.json')))?.bytes
+  return {
+    state: 'installed',
+    folder,
+    modulePath: modulePathOf(part, folder),
+    bytes: typeof bytes === 'number' ? bytes : null,
+  }
+}
+
+/**
+ * The file to import a part from.
+ * @throws InferenceError engine_missing, with the line that installs it
+ */
+export const requirePart = async (part: Part, engines: string): Promise<string> => {
+  const found = await partState(part, engines)
+  if (found.state === 'installed') return found.modulePath
+  const what = part.names[0]!
+  throw new InferenceError(
+    'engine_missing',
+    found.state === 'missing'
+      ? `${what} is not installed. Install it: ${installLine(part)}`
+      : `${what} in ${found.folder} is damaged: ${found.fault}. Install it again: ${installLine(part)}`,
+  )
+}
+
+const NVIDIA_DRIVERS = ['/proc/driver/nvidia/version', 'C:\\Windows\\System32\\nvcuda.dll']
+
+/** The file of an installed build of llama.cpp for graphics cards: CUDA where NVIDIA's driver is, else Vulkan; null: none. */
+export const llamaGpuModule = async (engines: string): Promise<string | null> => {
+  for (const part of NVIDIA_DRIVERS.some((path) => existsSync(path)) ? [CUDA, VULKAN] : [VULKAN]) {
+    const found = await partState(part, engines)
+    if (found.state === 'installed') return found.modulePath
+  }
+  return null
+}

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, expect, it } from 'vitest'
+import { InferenceError } from '../../errors.ts'
+import { readGgufHeader } from './header.ts'
+import { makeGguf, tinyLlama } from './write-gguf.fixture.ts'
+
+const MUTATIONS = 2000
+const root = join(import.meta.dirname, '../../../..')
+const folder = mkdtempSync(join(tmpdir(), 'gguf-fuzz-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** mulberry32: small, seeded, good enough to pick places. */
+const randomFrom = (seed: number) => {
+  let state = seed
+  return (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+/** Damage to the first `head` bytes, which are what is read before the weights. */
+const mutate = (bytes: Buffer, head: number, random: (below: number) => number): Buffer => {
+  const at = random(head)
+  const length = 1 + random(40)
+  const put = (value: Buffer) => Buffer.concat([bytes.subarray(0, at), value, bytes.subarray(at + value.length)])
+  const mutations = [
+    () => put(Buffer.from([random(256)])),
+    () => put(Buffer.from([bytes[at]! ^ (1 << random(8))])),
+    () => put(Buffer.alloc(8, 0xff)),
+    () => put(Buffer.from([0, 0, 0, 0])),
+    () => put(Buffer.from([random(16), 0, 0, 0])),
+    () => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + length)]),
+    () => Buffer.concat([bytes.subarray(0, at), Buffer.alloc(length, random(256)), bytes.subarray(at)]),
+    () => bytes.subarray(0, random(bytes.length)),
+  ]
+  return mutations[random(mutations.length)]!()
+}
+
+/** llama.cpp, loading what it is given and computing with it. */
+const startLlama = () => {
+  const program = join(import.meta.dirname, 'llama-process.fixture.ts')
+  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]()
+  return {
+    load: async (path: string): Promise<string> => {
+      child.stdin.write(`${path}\n`)
+      const answer = await answers.next()
+      return answer.done ? 'died' : answer.value
+    },
+    stop: () => child.stdin.end(),
+  }
+}
+
+it(`refuses ${MUTATIONS} damaged files, or llama.cpp survives them`, { timeout: 120_000 }, async () => {
+  const random = randomFrom(20_261_121)
+  const tiny = makeGguf(tinyLlama())
+  const starter = readFileSync(join(root, 'models/starter.gguf'))
+  const files = [
+    ...Array.from({ length: 14 }, (_, n) => ({ bytes: tiny, head: n % 2 === 0 ? 2400 : 1000 })),
+    { bytes: starter, head: 800 },
+    { bytes: starter, head: 30_000 },
+  ]
+  const llama = startLlama()
+  const outcomes: Record<string, number> = {}
+  const path = join(folder, 'model.gguf')
+  try {
+    for (let n = 0; n < MUTATIONS; n++) {
+      const { bytes, head } = files[n % files.length]!
+      writeFileSync(path, mutate(bytes, Math.min(head, bytes.length), random))
+      const outcome = await readGgufHeader(path).then(
+        () => llama.load(path),
+        (error: unknown) => error,
+      )
+      const name = outcome instanceof InferenceError ? outcome.code : String(outcome)
+      outcomes[name] = (outcomes[name] ?? 0) + 1
+      if (name === 'died') throw new Error(`llama.cpp died of mutation ${n}, which was let through.`)
+    }
+  } finally {
+    llama.stop()
+  }
+  // A file that is let through and that llama.cpp then refuses in its own words is no harm; most are told before.
+  const { invalid_model = 0, loaded = 0, refused = 0 } = outcomes
+  expect(invalid_model + loaded + refused).toBe(MUTATIONS)
+  expect(loaded).toBeGreaterThan(MUTATIONS / 20)
+  expect(refused).toBeLessThan(MUTATIONS / 50)
+})

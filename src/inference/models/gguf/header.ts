@@ -1,0 +1,101 @@
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import { InferenceError } from '../../errors.ts'
+import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES, RECURRENT_ARCHITECTURES } from './architectures.ts'
+import { type GgufContainer, readContainer } from './container.ts'
+import { type Dimensions, metadataOf, readDimensions } from './dimensions.ts'
+import { HeaderReader } from './header-reader.ts'
+import { invalidModel, quoted } from './invalid-model.ts'
+import { checkTensors } from './tensors.ts'
+import { readVocabulary } from './vocabulary.ts'
+
+/** A GGUF file of a model that answers chats, every number of it checked. */
+export interface GgufHeader extends GgufContainer, Dimensions {
+  readonly path: string
+  readonly fileBytes: number
+  readonly architecture: string
+  /** As the file says, for people. */
+  readonly modelName: string | null
+  /** Weights, counted. */
+  readonly parameters: number
+  readonly vocabulary: number
+  readonly chatTemplate: string | null
+  /** Some blocks keep a state: its sequences cannot be cut back to an earlier token. */
+  readonly recurrent: boolean
+  /** More than 1: the weights go on in further files, whose tensors are not listed here. */
+  readonly files: number
+}
+
+/**
+ * Reads and checks the header of a GGUF file (version 2 or 3) with all that would make llama.cpp abort or read out of bounds.
+ * Throws InferenceError invalid_model naming the file, the key or tensor, and what is wrong with it.
+ */
+export const readGgufHeader = async (path: string): Promise<GgufHeader> => {
+  const file = openModel(path)
+  try {
+    const status = fstatSync(file)
+    if (!status.isFile()) throw invalidModel(path, 'is a folder or a device, not a file.')
+    return readHeader(new HeaderReader(path, file, status.size), status.size)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const openModel = (path: string): number => {
+  try {
+    return openSync(path, 'r')
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    if (code === 'ENOENT')
+      throw new InferenceError('model_not_found', `There is no model file at '${path}'.`, { cause })
+    throw new InferenceError('invalid_model', `The model file '${path}' cannot be opened (${code}).`, { cause })
+  }
+}
+
+const readHeader = (reader: HeaderReader, fileBytes: number): GgufHeader => {
+  const { path } = reader
+  const container = readContainer(reader)
+  const metadata = metadataOf(path, container)
+  const architecture = readArchitecture(path, metadata)
+  const recurrent = RECURRENT_ARCHITECTURES.has(architecture)
+  const dimensions = readDimensions(path, metadata, architecture, recurrent)
+  const vocabulary = readVocabulary(reader, container, metadata)
+  const files = readFileCount(path, container)
+  if (files === 1) checkTensors(path, architecture, container, dimensions, vocabulary)
+  return {
+    ...container,
+    ...dimensions,
+    path,
+    fileBytes,
+    architecture,
+    modelName: metadata.text('general.name') ?? null,
+    parameters: container.tensors.reduce((sum, { elements }) => sum + elements, 0),
+    vocabulary,
+    chatTemplate: metadata.text('tokenizer.chat_template') ?? null,
+    recurrent,
+    files,
+  }
+}
+
+const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>): string => {
+  const kind = metadata.text('general.type')
+  if (kind === 'adapter')
+    throw invalidModel(path, 'is a LoRA adapter, not a model. Merge it into its model and load that.')
+  const architecture = metadata.text('general.architecture')
+  if (architecture === undefined) throw metadata.missing('general.architecture')
+  if (CHAT_ARCHITECTURES.has(architecture)) return architecture
+  const other = OTHER_ARCHITECTURES[architecture]
+  throw invalidModel(
+    path,
+    other === undefined
+      ? `has the architecture ${quoted(architecture)}, which this llama.cpp does not know. Known are ${[...CHAT_ARCHITECTURES].join(', ')}.`
+      : `has the architecture '${architecture}': it is ${other} and cannot answer chats.`,
+  )
+}
+
+const readFileCount = (path: string, { metadata }: GgufContainer): number => {
+  const count = Number(metadata.get('split.count')?.value ?? 1)
+  const number = Number(metadata.get('split.no')?.value ?? 0)
+  if (count > 1 && number !== 0)
+    throw invalidModel(path, `is part ${number + 1} of ${count}. Name the first part; the others are found beside it.`)
+  return Math.max(1, count)
+}

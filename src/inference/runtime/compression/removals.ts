@@ -1,0 +1,115 @@
+import type { ChatMessage } from '../../engines/engine.ts'
+import { relevanceTo } from './relevance.ts'
+import { type Unit, unitsOf } from './units.ts'
+
+/** One step of making a conversation shorter. `characters` are those that it takes out. */
+export interface Removal {
+  readonly kind: 'duplicate' | 'sentence' | 'code' | 'exchange'
+  readonly characters: number
+  readonly apply: (kept: Kept) => void
+}
+
+/** What is left of older messages, by their place: their units, and the numbers of those that are kept; null: removed. */
+export type Kept = Map<number, { readonly units: readonly Unit[]; readonly left: Set<number> } | null>
+
+/** A user's turn that is not one of these last ones is context, which may be pruned. */
+export const KEPT_EXCHANGES = 2
+
+/** Shorter ones, such as 'Yes.', are not redundant because they occur twice. */
+const DUPLICATE_CHARACTERS = 20
+
+interface Candidate {
+  readonly message: number
+  readonly index: number
+  readonly unit: Unit
+  readonly score: number
+}
+
+/** Where the part begins that is never touched: the last exchanges, the last user turn among them. */
+export const protectedFrom = (messages: readonly ChatMessage[]): number => {
+  const turns = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []))
+  return turns.at(-KEPT_EXCHANGES) ?? 0
+}
+
+const normal = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
+
+/** Sentences and blocks of older turns that were said before, or are said again in what is kept anyway. */
+const duplicatesIn = (candidates: readonly Candidate[], keptTexts: readonly string[]): Candidate[] => {
+  const seen = new Set(keptTexts.flatMap(unitsOf).map(({ text }) => normal(text)))
+  return candidates.filter(({ unit }) => {
+    const text = normal(unit.text)
+    if (text.length < DUPLICATE_CHARACTERS) return false
+    if (seen.has(text)) return true
+    seen.add(text)
+    return false
+  })
+}
+
+const pruning = ({ message, index, unit }: Candidate, kind: Removal['kind']): Removal => ({
+  kind,
+  characters: unit.text.length,
+  apply: (kept) => void kept.get(message)?.left.delete(index),
+})
+
+/** What could go, in the order in which it should: what is redundant, then what the last user turn has least to do with. */
+export const removalsIn = (messages: readonly ChatMessage[]): { readonly kept: Kept; readonly removals: Removal[] } => {
+  const end = protectedFrom(messages)
+  const kept: Kept = new Map()
+  for (const [message, { role, content }] of messages.slice(0, end).entries()) {
+    if (role === 'system') continue
+    const units = unitsOf(content)
+    kept.set(message, { units, left: new Set(units.keys()) })
+  }
+  const older = [...kept].flatMap(([message, all]) => all?.units.map((unit, index) => ({ message, index, unit })) ?? [])
+  const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  const scores = relevanceTo(
+    asked,
+    older.map(({ unit }) => unit.text),
+  )
+  const candidates: Candidate[] = older.map((unit, index) => ({ ...unit, score: scores[index]! }))
+
+  const untouched = messages
+    .filter(({ role }, index) => role === 'system' || index >= end)
+    .map(({ content }) => content)
+  const redundant = new Set(duplicatesIn(candidates, untouched))
+  // The one unit that each message keeps in any case: its best, rather one that is not said elsewhere.
+  const best = new Map<number, Candidate>()
+  for (const one of [...candidates.filter((other) => !redundant.has(other)), ...redundant]) {
+    const rival = best.get(one.message)
+    if (rival === undefined || (one.score > rival.score && !redundant.has(one))) best.set(one.message, one)
+  }
+  for (const one of best.values()) redundant.delete(one)
+  const rest = candidates.filter((one) => best.get(one.message) !== one && !redundant.has(one))
+  rest.sort((a, b) => a.score - b.score)
+  return {
+    kept,
+    removals: [
+      ...[...redundant].map((one) => pruning(one, 'duplicate')),
+      ...rest.map((one) => pruning(one, one.unit.kind)),
+      ...exchangesIn(messages, best, end),
+    ],
+  }
+}
+
+/** Whole old exchanges, a user's turn with its answers, so that the roles still alternate: the least relevant first. */
+const exchangesIn = (messages: readonly ChatMessage[], best: Map<number, Candidate>, end: number): Removal[] => {
+  const exchanges: number[][] = []
+  for (const [index, { role }] of messages.slice(0, end).entries()) {
+    if (role === 'user') exchanges.push([index])
+    else if (role === 'assistant') exchanges.at(-1)?.push(index)
+  }
+  const scored = exchanges.map((members) => ({
+    members,
+    score: Math.max(...members.map((member) => best.get(member)?.score ?? 0)),
+    characters: members.reduce((sum, member) => sum + (best.get(member)?.unit.text.length ?? 0), 0),
+  }))
+  return scored
+    .sort((a, b) => a.score - b.score)
+    .map(({ members, characters }) => ({
+      kind: 'exchange',
+      characters,
+      apply: (kept) => {
+        for (const member of members) kept.set(member, null)
+      },
+    }))
+}

@@ -1,0 +1,80 @@
+import { type ListedModel, type ModelSource, modelNotFound } from '../../api/model-source.ts'
+import type { Engine } from '../../engines/engine.ts'
+import { InferenceError } from '../../errors.ts'
+import { Closing, NoRoom } from './resident.ts'
+import { Residents } from './residents.ts'
+
+/** A model that the pool may load. */
+export interface PooledModel extends ListedModel {
+  /** What it will probably take in memory: its file and a context. Replaced by what the engine says once it was loaded. */
+  readonly expectedBytes: number
+  open(): Promise<Engine>
+}
+
+export interface ModelPoolOptions {
+  readonly models: readonly PooledModel[]
+  /** For all loaded models together. */
+  readonly memoryBytes?: number
+  /** How long a request waits for memory that other requests use. */
+  readonly patienceMs?: number
+  /** Told when a model was closed to make room, and why it could not be closed cleanly. */
+  readonly onClosed?: (name: string, error?: unknown) => void
+}
+
+export interface ModelPool extends ModelSource {
+  readonly memoryBytes: number
+  /** Waits for requests that run, then closes every model. */
+  close(): Promise<void>
+}
+
+const SHARE_OF_FREE_MEMORY = 0.8
+const PATIENCE_MS = 60_000
+
+/** What models may take together unless somebody says otherwise: most of what is free, also inside a container. */
+export const defaultMemoryBytes = (): number => Math.floor(process.availableMemory() * SHARE_OF_FREE_MEMORY)
+
+const sizeOf = (bytes: number): string =>
+  bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`
+
+const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: number): InferenceError => {
+  const need = `Model '${name}' needs ${sizeOf(bytes)} of memory`
+  const limit = `the limit is ${sizeOf(budget)}`
+  if (inUse.length === 0) {
+    const advice = 'Choose a smaller variant or a shorter context, or allow more memory.'
+    return new InferenceError('out_of_memory', `${need}, and ${limit}. ${advice}`, { param: 'model' })
+  }
+  const message = `${need}, ${limit}, and ${sizeOf(heldBytes)} are in use by ${inUse.join(', ')}. Try again later.`
+  return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
+}
+
+/** Models that are loaded when they are first asked for, within a budget of memory. */
+export const createModelPool = (options: ModelPoolOptions): ModelPool => {
+  const { memoryBytes = defaultMemoryBytes(), patienceMs = PATIENCE_MS, onClosed } = options
+  const models = new Map(options.models.map((model) => [model.name, model]))
+  const residents = new Residents<Engine>({
+    budgetBytes: memoryBytes,
+    bytesOf: (engine) => engine.model.memoryBytes,
+    close: (engine) => engine.close(),
+    patienceMs,
+    ...(onClosed && { onClosed }),
+  })
+  return {
+    memoryBytes,
+    list: () => options.models.map(({ name, created }) => ({ name, created })),
+    loaded: () => residents.loaded,
+    close: () => residents.close(),
+    async open(name, signal) {
+      const model = models.get(name)
+      if (model === undefined) throw modelNotFound(name, [...models.keys()])
+      const { expectedBytes } = model
+      try {
+        const held = await residents.hold({ name, expectedBytes, load: () => model.open() }, signal)
+        return { engine: held.value, release: held.release }
+      } catch (error) {
+        if (error instanceof NoRoom) throw outOfMemory(name, error, memoryBytes)
+        if (error instanceof Closing) throw new InferenceError('engine_failed', 'The server is shutting down.')
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import { InferenceError } from '../../errors.ts'
+import { type AdmissionOptions, createAdmission, type Place } from './admission.ts'
+
+const never = new AbortController().signal
+
+const withClock = (options: Partial<AdmissionOptions>) => {
+  const clock = { now: 0 }
+  const admission = createAdmission({ slots: 2, maxQueue: 8, patienceMs: 60_000, now: () => clock.now, ...options })
+  return { admission, clock }
+}
+
+/** Asks for slots and notes under the name when each of them was given. */
+const asking = (given: string[], places: Map<string, Place[]>) => (name: string, promises: readonly Promise<Place>[]) =>
+  promises.forEach((promise) => {
+    void promise.then(
+      (place) => {
+        given.push(name)
+        places.set(name, [...(places.get(name) ?? []), place])
+      },
+      (error: unknown) => given.push(`${name}: ${(error as Error).message}`),
+    )
+  })
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Asks for slots that nobody awaits; what becomes of them after the test is no matter. */
+const occupy = (promises: readonly Promise<Place>[]): void => {
+  for (const promise of promises) promise.catch(() => undefined)
+}
+
+const refusal = (act: () => unknown): unknown => {
+  try {
+    act()
+  } catch (error) {
+    return error instanceof InferenceError
+      ? { code: error.code, message: error.message, after: error.retryAfterSeconds }
+      : error
+  }
+  return 'admitted'
+}
+
+test('slots are given in the order of asking, and a request for many is not overtaken', async () => {
+  const { admission } = withClock({})
+  const given: string[] = []
+  const places = new Map<string, Place[]>()
+  const ask = asking(given, places)
+  ask('a', admission.enter(1, never))
+  ask('many', admission.enter(3, never))
+  ask('late', admission.enter(1, never))
+  await settled()
+  expect(given).toEqual(['a', 'many'])
+  expect([admission.busy(), admission.waiting()]).toEqual([2, 1])
+
+  places.get('a')![0]!.release()
+  await settled()
+  places.get('many')![0]!.release()
+  await settled()
+  expect(given).toEqual(['a', 'many', 'many', 'many'])
+  places.get('many')![1]!.release()
+  await settled()
+  expect(given.at(-1)).toBe('late')
+  for (const held of places.values()) for (const place of held) place.release()
+  expect([admission.busy(), admission.waiting()]).toEqual([0, 0])
+})
+
+test('releasing a slot twice frees one slot', async () => {
+  const { admission } = withClock({ slots: 1 })
+  const [first] = await Promise.all(admission.enter(1, never))
+  first!.release()
+  const [second] = await Promise.all(admission.enter(1, never))
+  first!.release()
+  expect(admission.busy()).toBe(1)
+  second!.release()
+})
+
+test('whoever goes away leaves the queue, and a request that has part of its slots gives up the rest', async () => {
+  const { admission } = withClock({ slots: 1 })
+  const given: string[] = []
+  const places = new Map<string, Place[]>()
+  const ask = asking(given, places)
+  const [gone, half] = [new AbortController(), new AbortController()]
+  ask('half', admission.enter(2, half.signal))
+  ask('gone', admission.enter(1, gone.signal))
+  ask('stays', admission.enter(1, never))
+  gone.abort(new Error('gone'))
+  half.abort(new Error('half'))
+  await settled()
+  expect(given.slice(1).sort()).toEqual(['gone: gone', 'half: half'])
+  expect([admission.busy(), admission.waiting()]).toEqual([1, 1])
+  places.get('half')![0]!.release()
+  await settled()
+  expect(given.at(-1)).toBe('stays')
+  expect(() => admission.enter(1, gone.signal)).toThrow('gone')
+})
+
+test('without a queue a request that cannot start at once is refused, but one for more slots than there are is not', async () => {
+  const { admission } = withClock({ maxQueue: 0 })
+  const places = admission.enter(3, never)
+  await Promise.all(places.slice(0, 2))
+  expect(refusal(() => admission.enter(1, never))).toEqual({
+    code: 'queue_full',
+    message:
+      'The engine is busy with all it can do at once (2), and this server keeps no queue. Try again in 1 second.',
+    after: 1,
+  })
+  for (const place of places) (await place).release()
+  expect(refusal(() => admission.enter(1, never))).toBe('admitted')
+})
+
+test('a full queue refuses with the time after which a slot has come free until now, one slot for each that is refused', async () => {
+  const { admission, clock } = withClock({ slots: 2, maxQueue: 1 })
+  const places = await Promise.all(admission.enter(2, never))
+  clock.now = 10_000
+  for (const place of places) place.release()
+  occupy(admission.enter(2, never))
+  occupy(admission.enter(1, never))
+  const message = (after: number) =>
+    `The engine is busy with all it can do at once (2), and 1 more request in the queue. Try again in ${after} seconds.`
+  for (const after of [5, 10, 15]) {
+    expect(refusal(() => admission.enter(1, never))).toEqual({ code: 'queue_full', message: message(after), after })
+  }
+  // What was promised for earlier than now no longer counts.
+  clock.now = 20_000
+  expect(refusal(() => admission.enter(1, never))).toEqual({ code: 'queue_full', message: message(10), after: 10 })
+  for (let i = 0; i < 20; i++) refusal(() => admission.enter(1, never))
+  expect(refusal(() => admission.enter(1, never))).toMatchObject({ after: 60 })
+})
+
+test('before anything was measured a slot is expected to be held for as long as it has been already', async () => {
+  const { admission, clock } = withClock({ slots: 1, maxQueue: 0 })
+  occupy(admission.enter(1, never))
+  clock.now = 7500
+  expect(refusal(() => admission.enter(1, never))).toMatchObject({ after: 8 })
+})
+
+test('a request that waits too long for its first slot is refused, one that has a slot is not', async () => {
+  const { admission } = withClock({ slots: 1, patienceMs: 20 })
+  const [first, second] = admission.enter(2, never)
+  const late = admission.enter(1, never)[0]!
+  await expect(late).rejects.toMatchObject({
+    code: 'queue_full',
+    message:
+      'The request waited 0.02 seconds in the queue, which is as long as this server lets one wait. Try again in 1 second.',
+    retryAfterSeconds: 1,
+  })
+  const place = await first!
+  place.release()
+  const next = await second!
+  next.release()
+  expect([admission.busy(), admission.waiting()]).toEqual([0, 0])
+})

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { InferenceError } from '../../errors.ts'
+import type { Calibration } from './choose-model.ts'
+import { SCORING } from './complexity.ts'
+
+export const routingPath = (home: string): string => join(home, 'routing.json')
+
+/** Writes what `serve --auto-route` reads: whole or not at all. */
+export const writeCalibration = async (home: string, { prompts, tiers }: Calibration, at: Date): Promise<string> => {
+  const path = routingPath(home)
+  const file = {
+    scoring: SCORING,
+    created_at: at.toISOString(),
+    prompts,
+    tiers: tiers.map(({ model, upToScore }) => ({ model, up_to_score: upToScore })),
+  }
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const growing = join(dirname(path), `.routing.${randomBytes(6).toString('hex')}`)
+  try {
+    await writeFile(growing, `${JSON.stringify(file, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true })
+    await rename(growing, path)
+  } catch (error) {
+    await rm(growing, { force: true })
+    throw error
+  }
+  return path
+}
+
+const damaged = (path: string, what: string): InferenceError =>
+  new InferenceError('invalid_request', `${path} is damaged: ${what}. Remove it, or write it anew: svc calibrate`)
+
+/**
+ * What calibration found on this machine; null where it never ran, or ran with other scores than today's.
+ * @throws InferenceError when the file is damaged
+ */
+export const readCalibration = async (home: string): Promise<Calibration | null> => {
+  const path = routingPath(home)
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  let file: Partial<Record<'scoring' | 'prompts' | 'tiers', unknown>>
+  try {
+    file = JSON.parse(text)
+  } catch {
+    throw damaged(path, 'it is not JSON')
+  }
+  if (typeof file !== 'object' || file === null) throw damaged(path, 'it is not an object')
+  const { scoring, prompts, tiers } = file
+  if (typeof scoring !== 'number') throw damaged(path, 'scoring is not a number')
+  if (scoring !== SCORING) return null
+  if (typeof prompts !== 'number' || !Array.isArray(tiers)) throw damaged(path, 'prompts or tiers are missing')
+  return {
+    prompts,
+    tiers: tiers.map((tier: { model?: unknown; up_to_score?: unknown } | null, index) => {
+      const { model, up_to_score: upToScore } = tier ?? {}
+      if (typeof model === 'string' && typeof upToScore === 'number') return { model, upToScore }
+      throw damaged(path, `tiers[${index}] is not {model, up_to_score}`)
+    }),
+  }
+}

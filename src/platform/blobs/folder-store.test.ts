@@ -1,0 +1,225 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { badRequest } from '../../domain/errors.ts'
+import { type BlobStore, blobPath } from './blob-store.ts'
+import { openFolderStore } from './folder-store.ts'
+
+let root: string
+let blobs: BlobStore
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'blobs-'))
+  blobs = await openFolderStore(root)
+})
+
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const roomy = { maxBytes: 1 << 30 }
+const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+const source = (...chunks: (string | Uint8Array)[]): Readable => Readable.from(chunks.map((c) => Buffer.from(c)))
+const inStaging = (): Promise<string[]> => readdir(join(root, 'staging'))
+
+const text = async (stream: Readable): Promise<string> => Buffer.concat(await stream.toArray()).toString()
+
+const keep = async (content: string): Promise<string> => {
+  const staged = await blobs.stage(source(content), roomy)
+  await staged.keep()
+  return staged.sha256
+}
+
+test('a staged file is hashed and measured, and is not in the store until it is kept', async () => {
+  const staged = await blobs.stage(source('hello ', 'world'), roomy)
+  expect(staged).toMatchObject({ sha256: sha256('hello world'), size: 11 })
+  expect(await readFile(staged.path, 'utf8')).toBe('hello world')
+  expect(await blobs.has(staged.sha256)).toBe(false)
+
+  await staged.keep()
+  expect(await blobs.has(staged.sha256)).toBe(true)
+  expect(await readFile(join(root, blobPath(staged.sha256)), 'utf8')).toBe('hello world')
+  expect(await inStaging()).toEqual([])
+})
+
+test('an empty file can be kept and read', async () => {
+  const hash = await keep('')
+  expect(hash).toBe(sha256(''))
+  expect(await text(await blobs.read(hash))).toBe('')
+})
+
+test('keeping the same bytes twice leaves one file, and heals a copy that rotted', async () => {
+  const hash = await keep('same')
+  await writeFile(join(root, blobPath(hash)), 'rot!')
+  await keep('same')
+  expect(await readdir(join(root, 'sha256', hash.slice(0, 2)))).toEqual([hash])
+  expect(await text(await blobs.read(hash))).toBe('same')
+})
+
+test('a discarded file leaves nothing behind', async () => {
+  const staged = await blobs.stage(source('never mind'), roomy)
+  await staged.discard()
+  expect(await inStaging()).toEqual([])
+  expect(await blobs.has(staged.sha256)).toBe(false)
+})
+
+test('a file of exactly the limit is taken and one byte more is refused, naming the limit and the setting', async () => {
+  const exact = await blobs.stage(source('12345', '67890'), { maxBytes: 10 })
+  await exact.discard()
+  await expect(blobs.stage(source('12345', '678901'), { maxBytes: 10 })).rejects.toEqual(
+    badRequest(
+      'The file is larger than the 10 bytes that this server accepts. ' +
+        'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
+    ),
+  )
+  expect(await inStaging()).toEqual([])
+})
+
+test('the limit stops a source that never ends', async () => {
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) yield Buffer.alloc(64 * 1024)
+  }
+  await expect(blobs.stage(endless(), { maxBytes: 1 << 20 })).rejects.toThrow('larger than the 1048576 bytes')
+  expect(await inStaging()).toEqual([])
+})
+
+test('a source that fails, at once or half-way, leaves nothing behind', async () => {
+  async function* failing(chunks: number): AsyncGenerator<Uint8Array> {
+    for (let i = 0; i < chunks; i++) yield Buffer.alloc(300 * 1024)
+    throw new Error('the client went away')
+  }
+  for (const chunks of [0, 1, 5]) {
+    await expect(blobs.stage(failing(chunks), roomy)).rejects.toThrow('the client went away')
+  }
+  expect(await inStaging()).toEqual([])
+})
+
+test('a range is read with both ends included', async () => {
+  const hash = await keep('0123456789')
+  expect(await text(await blobs.read(hash, { start: 2, end: 4 }))).toBe('234')
+  expect(await text(await blobs.read(hash, { start: 9, end: 9 }))).toBe('9')
+})
+
+test.each(['kept', 'passing'] as const)(
+  'a file of several chunks is written and read whole and in part (%s)',
+  async (mode) => {
+    const bytes = randomBytes(700_000)
+    const pieces = Array.from({ length: 14 }, (_, n) => bytes.subarray(n * 50_000, (n + 1) * 50_000))
+    const staged = await blobs.stage(source(...pieces), roomy)
+    expect(staged).toMatchObject({ sha256: sha256(bytes), size: 700_000 })
+    await staged.keep()
+    const read = async (range?: { start: number; end: number }) => {
+      const hash = createHash('sha256')
+      for await (const chunk of await blobs.read(staged.sha256, range, mode)) hash.update(chunk)
+      return hash.digest('hex')
+    }
+    expect(await read()).toBe(sha256(bytes))
+    expect(await read({ start: 100, end: 600_000 })).toBe(sha256(bytes.subarray(100, 600_001)))
+    expect(await read({ start: 699_999, end: 699_999 })).toBe(sha256(bytes.subarray(699_999)))
+  },
+)
+
+test('a source that fails after many chunks leaves nothing behind', async () => {
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < 20; n++) yield Buffer.alloc(64 * 1024)
+    throw new Error('the client went away')
+  }
+  await expect(blobs.stage(failing(), roomy)).rejects.toThrow('the client went away')
+  expect(await inStaging()).toEqual([])
+})
+
+test('a source is let go of when its file cannot be written', async () => {
+  await rm(join(root, 'staging'), { recursive: true })
+  let letGo = 0
+  async function* watched(bytes: number): AsyncGenerator<Uint8Array> {
+    try {
+      for (let sent = 0; sent < bytes; sent += 1024) yield Buffer.alloc(1024)
+    } finally {
+      letGo++
+    }
+  }
+  await expect(blobs.stage(watched(1024), roomy)).rejects.toMatchObject({ code: 'ENOENT' })
+  await expect(blobs.stage(watched(1 << 20), roomy)).rejects.toMatchObject({ code: 'ENOENT' })
+  expect(letGo).toBe(2)
+})
+
+test('a file that is gone is not_found when read or located, and is not has', async () => {
+  const hash = await keep('short-lived')
+  expect(await text(await blobs.read(hash))).toBe('short-lived')
+  await blobs.remove(hash)
+  await blobs.remove(hash)
+  const missing = { code: 'not_found', message: `The file sha256:${hash} is not in storage any more.` }
+  await expect(blobs.read(hash)).rejects.toMatchObject(missing)
+  await expect(blobs.localPath(hash)).rejects.toMatchObject(missing)
+  expect(await blobs.has(hash)).toBe(false)
+})
+
+test('only 64 lower-case hex digits become a path', async () => {
+  for (const name of ['', '../../etc/passwd', 'A'.repeat(64), 'a'.repeat(63), `${'a'.repeat(63)}/`]) {
+    await expect(blobs.read(name)).rejects.toThrow('not a sha256 in hex')
+    await expect(blobs.remove(name)).rejects.toThrow('not a sha256 in hex')
+    await expect(blobs.has(name)).rejects.toThrow('not a sha256 in hex')
+  }
+})
+
+test('a scratch file is adopted with the hash of what was written to it', async () => {
+  const path = await blobs.scratchPath()
+  await writeFile(path, 'made by a worker')
+  const staged = await blobs.adopt(path)
+  expect(staged).toMatchObject({ sha256: sha256('made by a worker'), size: 16, path })
+  await staged.keep()
+  expect(await text(await blobs.read(staged.sha256))).toBe('made by a worker')
+})
+
+test('only files of the staging area are adopted', async () => {
+  await writeFile(join(root, 'elsewhere'), 'x')
+  await expect(blobs.adopt(join(root, 'elsewhere'))).rejects.toThrow('not a file of the staging area')
+})
+
+test('a sweep deletes what a dead process left and spares young files and files in use', async () => {
+  const long = new Date('2020-01-01T00:00:00Z')
+  const abandoned = join(root, 'staging', 'left-by-a-crash.part')
+  const young = join(root, 'staging', 'young.part')
+  const mine = await blobs.stage(source('waiting for a decision'), roomy)
+  await writeFile(abandoned, 'x')
+  await writeFile(young, 'x')
+  await utimes(abandoned, long, long)
+  await utimes(mine.path, long, long)
+
+  expect(await blobs.sweep(new Date('2021-01-01T00:00:00Z'))).toBe(1)
+  expect((await inStaging()).sort()).toEqual([mine.path.split(/[\\/]/).at(-1), 'young.part'].sort())
+  await mine.keep()
+  expect(await blobs.has(mine.sha256)).toBe(true)
+})
+
+test('concurrent uploads of different and equal bytes all arrive', async () => {
+  const contents = ['a', 'b', 'a', 'c', 'b', 'a']
+  const hashes = await Promise.all(contents.map(keep))
+  expect(hashes).toEqual(contents.map((content) => sha256(content)))
+  for (const hash of hashes) expect(await blobs.has(hash)).toBe(true)
+})
+
+test('64 MiB pass through without being held in memory', async () => {
+  const chunk = randomBytes(64 * 1024)
+  const expected = createHash('sha256')
+  async function* large(): AsyncGenerator<Uint8Array> {
+    for (let i = 0; i < 1024; i++) {
+      expected.update(chunk)
+      yield Buffer.from(chunk)
+    }
+  }
+  let peak = 0
+  const base = process.memoryUsage().arrayBuffers
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().arrayBuffers - base)
+  }, 5)
+  try {
+    const staged = await blobs.stage(large(), roomy)
+    expect(staged).toMatchObject({ sha256: expected.digest('hex'), size: 64 << 20 })
+    await staged.discard()
+  } finally {
+    clearInterval(timer)
+  }
+  expect(peak).toBeLessThan(48 << 20)
+})

@@ -1,0 +1,91 @@
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { emptyFolder } from '../../test/databases.ts'
+import { runService } from '../../test/e2e/service-process.ts'
+import { requireDataFolder, watchRoom } from './data-folder.ts'
+
+const ADVICE = 'Set SERVICE_DATA_DIR to a folder that this user may write to.'
+const complaint = (path: string, fault: string) =>
+  `SERVICE_DATA_DIR: the folder ${path} cannot be used: ${fault}. ${ADVICE}`
+
+const trying = (path: string): Promise<string> =>
+  requireDataFolder(path).then(
+    () => 'it can be used',
+    (error: Error) => `${error.name}: ${error.message}`,
+  )
+
+describe('the data folder', () => {
+  it('is made with the folders above it, and left empty; one that is there is fine', async () => {
+    const path = join(await emptyFolder(), 'a', 'b')
+    expect([await trying(path), await trying(path), await readdir(path)]).toEqual([
+      'it can be used',
+      'it can be used',
+      [],
+    ])
+  })
+
+  it.skipIf(process.platform === 'win32')('is closed to others, also one that was open to them', async () => {
+    const folder = await emptyFolder()
+    const [made, found] = [join(folder, 'made'), join(folder, 'found')]
+    await mkdir(found)
+    await chmod(found, 0o775)
+    const modeOf = async (path: string) => {
+      await requireDataFolder(path)
+      return (await stat(path)).mode & 0o777
+    }
+    expect([await modeOf(made), await modeOf(found)]).toEqual([0o700, 0o700])
+  })
+
+  it.skipIf(process.platform !== 'linux')('has no room while a write finds the disk full', async () => {
+    const folder = await emptyFolder()
+    await expect(watchRoom(folder)()).resolves.toBeUndefined()
+    // Whatever is written there finds no space.
+    await symlink('/dev/full', join(folder, `.room-${process.pid}`))
+    const check = watchRoom(folder)
+    await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
+    await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
+    await expect(watchRoom(folder)()).resolves.toBeUndefined()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('is made once when two processes want it at the same time', async () => {
+    const path = join(await emptyFolder(), 'a', 'b', 'c')
+    expect(new Set(await Promise.all(Array.from({ length: 8 }, () => trying(path))))).toEqual(
+      new Set(['it can be used']),
+    )
+  })
+
+  it('cannot be a file, nor lie below one', async () => {
+    const file = join(await emptyFolder(), 'file')
+    await writeFile(file, '')
+    expect([await trying(file), await trying(join(file, 'below'))]).toEqual([
+      `ConfigError: ${complaint(file, `${file} is not a folder`)}`,
+      `ConfigError: ${complaint(join(file, 'below'), 'a part of its path is a file')}`,
+    ])
+  })
+
+  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
+    'must be one that this user may write to',
+    async () => {
+      const locked = join(await emptyFolder(), 'locked')
+      await mkdir(locked, { mode: 0o500 })
+      const below = join(locked, 'below')
+      expect([await trying(locked), await trying(below)]).toEqual([
+        `ConfigError: ${complaint(locked, 'nothing can be written there (permission denied)')}`,
+        `ConfigError: ${complaint(below, `${below} cannot be made (permission denied)`)}`,
+      ])
+      await chmod(locked, 0o700)
+    },
+  )
+
+  it.skipIf(process.platform !== 'linux')('that no file system can hold stops the program at once', async () => {
+    expect(await trying('/proc')).toBe(
+      `ConfigError: ${complaint('/proc', 'nothing can be written there (this file system takes no new files there)')}`,
+    )
+    const fault = '/proc/nope cannot be made (this file system takes no new files there)'
+    expect(await runService('/proc/nope').catch((error: Error) => error.message)).toBe(
+      `ended with code 1:\n${complaint('/proc/nope', fault)}\n`,
+    )
+  })
+})

@@ -1,0 +1,95 @@
+import { chmod, mkdir, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ConfigError } from '../config.ts'
+
+const FAULTS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOENT: 'this file system takes no new files there',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  ENAMETOOLONG: 'the name is too long',
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
+
+const faultOf = (error: unknown): string => FAULTS[codeOf(error)] ?? codeOf(error)
+
+/** Whether there is a folder; throws when something else is in its place, or nobody can say. */
+const isFolder = async (path: string): Promise<boolean> => {
+  const found = await stat(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null
+    if (codeOf(error) === 'ENOTDIR') throw new Error('a part of its path is a file')
+    throw new Error(faultOf(error), { cause: error })
+  })
+  if (found?.isDirectory() === false) throw new Error(`${path} is not a folder`)
+  return found !== null
+}
+
+/** As mkdir with `recursive`, which in Node 20 goes on for ever where the kernel answers ENOENT, as below /proc. */
+const makeFolder = async (path: string): Promise<void> => {
+  if (await isFolder(path)) return
+  await makeFolder(dirname(path))
+  await mkdir(path, { mode: 0o700 }).catch(async (error: unknown) => {
+    if (codeOf(error) !== 'EEXIST' || !(await isFolder(path))) {
+      throw new Error(`${path} cannot be made (${faultOf(error)})`, { cause: error })
+    }
+  })
+}
+
+/** Keys and weights are in it. A folder of somebody else's that we may write to stays as it is. */
+const closeToOthers = async (path: string): Promise<void> => {
+  const { mode } = await stat(path)
+  if ((mode & 0o077) === 0) return
+  await chmod(path, mode & 0o700).catch((error: unknown) => {
+    if (codeOf(error) !== 'EPERM')
+      throw new Error(`it cannot be closed to others (${faultOf(error)})`, { cause: error })
+  })
+}
+
+const PROBE = Buffer.alloc(64 * 1024, 1)
+const PROBED_MS = 2000
+
+/**
+ * A check that passes while the folder takes 64 KiB more. Quotas are known to nobody before a write fails, so it writes; at
+ * most once in two seconds, however often it is asked.
+ */
+export const watchRoom = (folder: string): (() => Promise<void>) => {
+  const path = join(folder, `.room-${process.pid}`)
+  let last = { at: Number.NEGATIVE_INFINITY, result: Promise.resolve() }
+  const probe = async (): Promise<void> => {
+    try {
+      await writeFile(path, PROBE, { mode: 0o600 })
+    } finally {
+      await rm(path, { force: true })
+    }
+  }
+  return () => {
+    if (performance.now() - last.at >= PROBED_MS) {
+      const result = probe()
+      result.catch(() => undefined)
+      last = { at: performance.now(), result }
+    }
+    return last.result
+  }
+}
+
+/**
+ * Makes the folder `path`, which is or is in the data folder, where it is missing, and tries whether it can be written to.
+ * @throws ConfigError naming the setting, the folder and what is wrong with it.
+ */
+export const requireDataFolder = async (path: string): Promise<void> => {
+  try {
+    await makeFolder(path)
+    await closeToOthers(path)
+    const probe = await mkdtemp(join(path, '.probe-')).catch((error: unknown) => {
+      throw new Error(`nothing can be written there (${faultOf(error)})`, { cause: error })
+    })
+    await rmdir(probe)
+  } catch (error) {
+    throw new ConfigError(
+      `SERVICE_DATA_DIR: the folder ${path} cannot be used: ${(error as Error).message}. ` +
+        'Set SERVICE_DATA_DIR to a folder that this user may write to.',
+    )
+  }
+}

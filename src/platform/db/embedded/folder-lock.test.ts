@@ -1,0 +1,74 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { emptyFolder } from '../../../../test/databases.ts'
+import { lockFolder } from './folder-lock.ts'
+
+const HOLDER = `
+  import { lockFolder } from ${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)}
+  await lockFolder(process.argv[2])
+  process.send('locked')
+  setInterval(() => {}, 1000)
+`
+
+const lockInAnotherProcess = async (folder: string): Promise<ChildProcess> => {
+  const script = join(await emptyFolder(), 'holder.mts')
+  await writeFile(script, HOLDER)
+  const child = fork(script, [folder], { execArgv: ['--import', 'tsx'] })
+  await once(child, 'message')
+  return child
+}
+
+const refusal = (folder: string, owner: string): string =>
+  `The data folder ${folder} is in use by ${owner}. Stop that process, or choose another SERVICE_DATA_DIR. ` +
+  'To run several processes on the same data, set SERVICE_DATABASE_URL to a PostgreSQL server.'
+
+test('a folder that another process holds is refused with its number, and free when it is killed', async () => {
+  const folder = await emptyFolder()
+  const holder = await lockInAnotherProcess(folder)
+  await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${holder.pid} on ${hostname()}`))
+  const linked = join(await emptyFolder(), 'link')
+  await symlink(folder, linked)
+  await expect(lockFolder(linked)).rejects.toThrow('is in use by process')
+
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  const lock = await lockFolder(folder)
+  await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${process.pid} on ${hostname()}`))
+  await lock.release()
+  await (await lockFolder(folder)).release()
+})
+
+test.skipIf(process.platform === 'win32')('a container that shares only the folder is noticed too', async () => {
+  const folder = await emptyFolder()
+  // It holds the socket file, but not the name in the kernel, which containers do not share.
+  const container = createServer().listen(join(folder, 'database.lock'))
+  await once(container, 'listening')
+  await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, 'another process'))
+  container.close()
+  await (await lockFolder(folder)).release()
+})
+
+test.skipIf(process.platform !== 'linux')('the path may be longer than a socket address', async () => {
+  const folder = join(await emptyFolder(), 'x'.repeat(120))
+  await mkdir(folder)
+  const lock = await lockFolder(folder)
+  await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${process.pid} on ${hostname()}`))
+  await lock.release()
+})
+
+test.skipIf(process.platform !== 'linux')(
+  'a folder that cannot hold a socket is locked by its name alone',
+  async () => {
+    const folder = await emptyFolder()
+    // A folder in the socket's place makes connecting and listening fail, as on a file system without sockets.
+    await mkdir(join(folder, 'database.lock', 'full'), { recursive: true })
+    const lock = await lockFolder(folder)
+    await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${process.pid} on ${hostname()}`))
+    await lock.release()
+  },
+)

@@ -1,0 +1,80 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
+import { openDatabase } from '../open.ts'
+import { createDatabaseFolder, EMBEDDED_MAJOR, packFolder, runInitdb, unpackFolder } from './template.ts'
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+
+/** What a folder is as a database: what may differ between two folders is their identity, not this. */
+const describeDatabase = async (dataDir: string): Promise<unknown> => {
+  const db = await openDatabase({ url: null, dataDir, log: silent })
+  const { rows } = await sql`
+    select datname, pg_encoding_to_char(encoding) as encoding, datcollate, current_setting('server_version_num') as server,
+      current_setting('fsync') as fsync, current_setting('wal_sync_method') as sync_method,
+      current_setting('synchronous_commit') as commit, current_setting('full_page_writes') as full_page_writes
+    from pg_database
+  `.execute(db.sql)
+  await db.close()
+  return rows
+}
+
+test('the template that comes with the program is what initdb makes, and a broken start leaves no trace', async () => {
+  const fromTemplate = await emptyFolder()
+  // What an earlier start left that was interrupted.
+  await mkdir(join(fromTemplate, 'database.new', 'base'), { recursive: true })
+  await createDatabaseFolder(join(fromTemplate, 'database'))
+  expect(await readdir(fromTemplate)).toEqual(['database'])
+  const fromInitdb = await emptyFolder()
+  await runInitdb(join(fromInitdb, 'database'))
+
+  const description = await describeDatabase(fromTemplate)
+  expect(description).toEqual([
+    {
+      datname: 'postgres',
+      encoding: 'UTF8',
+      datcollate: 'C',
+      server: expect.stringMatching(new RegExp(`^${EMBEDDED_MAJOR}00\\d\\d$`)),
+      fsync: 'on',
+      sync_method: 'fsync',
+      commit: 'on',
+      full_page_writes: 'on',
+    },
+  ])
+  expect(await describeDatabase(fromInitdb)).toEqual(description)
+}, 120_000)
+
+test('a folder unpacks to what was packed', async () => {
+  const folder = await emptyFolder()
+  await mkdir(join(folder, 'b', 'empty'), { recursive: true })
+  await writeFile(join(folder, 'a'), 'first\nsecond\n')
+  await writeFile(join(folder, 'b', 'nothing'), '')
+  await writeFile(join(folder, 'b', 'c'), Uint8Array.of(0, 10, 255))
+  const unpacked = join(await emptyFolder(), 'copy')
+  await unpackFolder(await packFolder(folder), unpacked)
+  expect((await readdir(unpacked, { recursive: true })).sort()).toEqual(['a', 'b', 'b/c', 'b/empty', 'b/nothing'])
+  expect(await readFile(join(unpacked, 'a'), 'utf8')).toBe('first\nsecond\n')
+  expect(new Uint8Array(await readFile(join(unpacked, 'b', 'c')))).toEqual(Uint8Array.of(0, 10, 255))
+  expect(await readFile(join(unpacked, 'b', 'nothing'), 'utf8')).toBe('')
+})
+
+test('a folder of another PostgreSQL version is refused, naming both and the way out', async () => {
+  const dataDir = await freshDataDir()
+  const folder = join(dataDir, 'database')
+  await writeFile(join(folder, 'PG_VERSION'), '17\n')
+  await expect(openDatabase({ url: null, dataDir, log: silent })).rejects.toThrow(
+    `The database in ${folder} was written by PostgreSQL 17; this program embeds ${EMBEDDED_MAJOR}. Export it with the ` +
+      'version of the program that wrote it, move the folder away, and import the file here.',
+  )
+})
+
+test('a damaged folder is refused with what PostgreSQL says about it', async () => {
+  const dataDir = await freshDataDir()
+  const folder = join(dataDir, 'database')
+  await rm(join(folder, 'global', 'pg_control'))
+  await expect(openDatabase({ url: null, dataDir, log: silent })).rejects.toThrow(
+    `The embedded database in ${folder} cannot be opened: `,
+  )
+})

@@ -1,0 +1,82 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
+import { type Migration, migrate } from './migrate.ts'
+import { MIGRATIONS } from './migrations/all.ts'
+import { type Database, openDatabase } from './open.ts'
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+
+const remembered = async (db: Database): Promise<string[]> => {
+  const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(db.sql)
+  return rows.map(({ name }) => name)
+}
+
+const published = MIGRATIONS.map(({ name }) => name)
+const later = (name: string, ...statements: string[]): readonly Migration[] => [...MIGRATIONS, { name, statements }]
+
+const openMigrated = {
+  embedded: async () => openDatabase({ url: null, dataDir: await freshDataDir(), log: silent }),
+  PostgreSQL: async () => openDatabase({ url: await freshPostgresUrl(), dataDir: '', log: silent }),
+}
+
+for (const [kind, open] of Object.entries(openMigrated)) {
+  describe.skipIf(kind === 'PostgreSQL' && !hasPostgres())(`migrating (${kind})`, () => {
+    test('goes forward once, keeps nothing of a migration that fails, and refuses a database of a newer program', async () => {
+      const db = await open()
+      expect(await migrate(db, MIGRATIONS)).toEqual([])
+
+      const broken = later('9000-broken', 'create table half (id int)', 'select 1 / 0')
+      await expect(migrate(db, broken)).rejects.toThrow('division by zero')
+      expect(await remembered(db)).toEqual(published)
+
+      const added = later('9000-added', 'create table half (id int)', 'insert into half values (1)')
+      expect(await migrate(db, added)).toEqual(['9000-added'])
+      expect(await migrate(db, added)).toEqual([])
+      expect((await sql`select * from half`.execute(db.sql)).rows).toEqual([{ id: 1 }])
+
+      await expect(migrate(db, MIGRATIONS)).rejects.toThrow(
+        'The database has migrations that this program does not know (9000-added): a newer version wrote it. Start ' +
+          'that version or a later one, or restore a backup from before the upgrade.',
+      )
+      expect(await remembered(db)).toEqual([...published, '9000-added'])
+      await db.close()
+    })
+  })
+}
+
+const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href)
+
+const MIGRATING_PROCESS = `
+  import { migrate } from ${here('./migrate.ts')}
+  import { MIGRATIONS } from ${here('./migrations/all.ts')}
+  import { openDatabase } from ${here('./open.ts')}
+  const log = { info() {}, warn() {}, error() {} }
+  const db = await openDatabase({ url: process.argv[2], dataDir: '', log })
+  process.send('ready')
+  process.once('message', async () => {
+    const applied = await migrate(db, MIGRATIONS).catch((error) => error.message)
+    await db.close()
+    process.send(applied, () => process.exit())
+  })
+`
+
+describe.skipIf(!hasPostgres())('several processes', () => {
+  test('that migrate an empty database at the same moment apply everything exactly once', async () => {
+    const url = await freshPostgresUrl('template0')
+    const script = join(await emptyFolder(), 'migrate.mts')
+    await writeFile(script, MIGRATING_PROCESS)
+    const processes = [1, 2, 3].map(() => fork(script, [url], { execArgv: ['--import', 'tsx'] }))
+    await Promise.all(processes.map((child) => once(child, 'message')))
+    for (const child of processes) child.send('go')
+    const answers = await Promise.all(processes.map(async (child) => (await once(child, 'message'))[0]))
+    expect(answers.flat().sort()).toEqual(published)
+    const db = await openDatabase({ url, dataDir: '', log: silent })
+    expect(await remembered(db)).toEqual(published)
+    await db.close()
+  }, 60_000)
+})

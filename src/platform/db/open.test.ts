@@ -1,0 +1,210 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { eachDatabase, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
+import { type Database, openDatabase } from './open.ts'
+import { sqlState } from './retry.ts'
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+
+const org = (id: string) => ({ id, name: 'Acme', compliance: null, region: 'eu', created_at: new Date(0) })
+
+const orgIds = async (db: Database): Promise<string[]> => {
+  const rows = await db.sql.selectFrom('orgs').select('id').orderBy('id').execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Resolves when both sides have called, so that two transactions each hold a lock before asking for the other's. */
+const meetingOfTwo = (): (() => Promise<void>) => {
+  let waiting: (() => void) | undefined
+  return () =>
+    new Promise((resolve) => {
+      if (waiting === undefined) waiting = resolve
+      else {
+        waiting()
+        resolve()
+      }
+    })
+}
+
+eachDatabase('a database', (open) => {
+  test('gives values back as they were written', async () => {
+    const db = await open()
+    const device = {
+      id: '01890a5d-ac96-774b-bcce-b302099a8057',
+      device_id: 'pixel-7',
+      org_id: null,
+      platform: 'android',
+      status: 'active',
+      last_heartbeat: new Date('1969-12-31T23:59:59.999Z'),
+      created_at: new Date('2026-03-29T01:30:00.123Z'),
+      updated_at: new Date('2100-01-01T00:00:00.000Z'),
+    }
+    const capabilities = { ram_gb: 8, gpu: null, tags: ['a', "it's", '"quoted"', 'ü€😀'] }
+    await db.sql
+      .insertInto('devices')
+      .values({ ...device, capabilities: JSON.stringify(capabilities), metrics: null })
+      .execute()
+    const columns = [...(Object.keys(device) as (keyof typeof device)[]), 'capabilities', 'metrics'] as const
+    expect(await db.sql.selectFrom('devices').select(columns).execute()).toEqual([
+      { ...device, capabilities, metrics: null },
+    ])
+  })
+
+  test('reads bigint, count and sum as numbers, and arrays of text as arrays', async () => {
+    const db = await open()
+    const { rows } = await sql`
+      select ${Number.MAX_SAFE_INTEGER}::bigint as big, count(*) as count, sum(x) as sum, null::bigint as nothing,
+        ${['a,b', '{}', 'NULL', '']}::text[] as list
+      from generate_series(1::bigint, 4) as x
+    `.execute(db.sql)
+    expect(rows).toEqual([{ big: 9007199254740991, count: 4, sum: 10, nothing: null, list: ['a,b', '{}', 'NULL', ''] }])
+  })
+
+  test('speaks UTC, whatever the zone of the process', async () => {
+    const db = await open()
+    const { rows } =
+      await sql`select current_setting('timezone') as zone, '2026-07-01 12:00'::timestamptz as noon`.execute(db.sql)
+    expect(rows).toEqual([{ zone: 'UTC', noon: new Date('2026-07-01T12:00:00Z') }])
+  })
+
+  test('answers hundreds of queries that are asked at once, each with its own result', async () => {
+    const db = await open()
+    const numbers = Array.from({ length: 300 }, (_, index) => index)
+    const answers = await Promise.all(
+      numbers.map(async (number) => (await sql<{ n: number }>`select ${number}::int as n`.execute(db.sql)).rows[0]?.n),
+    )
+    expect(answers).toEqual(numbers)
+  })
+
+  test('carries values of several megabytes in both directions', async () => {
+    const db = await open()
+    const name = 'x'.repeat(5_000_000)
+    await db.sql
+      .insertInto('orgs')
+      .values({ ...org('large'), name })
+      .execute()
+    const row = await db.sql.selectFrom('orgs').selectAll().executeTakeFirstOrThrow()
+    expect(row.name === name).toBe(true)
+  })
+
+  test('reports a broken rule with its SQLSTATE and constraint, and goes on', async () => {
+    const db = await open()
+    await db.sql.insertInto('orgs').values(org('a')).execute()
+    const second = db.sql.insertInto('orgs').values(org('a')).execute()
+    await expect(second).rejects.toMatchObject({ code: '23505', constraint: 'orgs_pkey' })
+    expect(await orgIds(db)).toEqual(['a'])
+  })
+})
+
+eachDatabase('a transaction', (open) => {
+  test('keeps all it wrote when its work ends, and returns what the work returned', async () => {
+    const db = await open()
+    const result = await db.transaction(async (tx) => {
+      await tx.insertInto('orgs').values(org('a')).execute()
+      await tx.insertInto('orgs').values(org('b')).execute()
+      return 'done'
+    })
+    expect(result).toBe('done')
+    expect(await orgIds(db)).toEqual(['a', 'b'])
+  })
+
+  test('keeps nothing when its work throws, whether from SQL or not', async () => {
+    const db = await open()
+    const broken = db.transaction(async (tx) => {
+      await tx.insertInto('orgs').values(org('a')).execute()
+      await sql`select 1 / 0`.execute(tx)
+    })
+    await expect(broken).rejects.toThrow('division by zero')
+    const thrown = db.transaction(async (tx) => {
+      await tx.insertInto('orgs').values(org('a')).execute()
+      throw new Error('no')
+    })
+    await expect(thrown).rejects.toThrow('no')
+    expect(await orgIds(db)).toEqual([])
+  })
+
+  test('refuses a query on the pool and a second transaction inside it, instead of waiting for itself', async () => {
+    const db = await open()
+    const message = 'would wait for itself: use the executor the transaction was given.'
+    await expect(db.transaction(() => orgIds(db))).rejects.toThrow(
+      `A query on the pool inside a transaction ${message}`,
+    )
+    await expect(db.transaction(() => db.transaction(async () => 1))).rejects.toThrow(message)
+    expect(await orgIds(db)).toEqual([])
+  })
+
+  test('lets work that it started, and that outlives it, use the pool', async () => {
+    const db = await open()
+    let finish = () => {}
+    const ended = new Promise<void>((resolve) => (finish = resolve))
+    let later: Promise<string[]> = Promise.resolve([])
+    await db.transaction(async (tx) => {
+      await tx.insertInto('orgs').values(org('a')).execute()
+      later = ended.then(() => orgIds(db))
+    })
+    finish()
+    expect(await later).toEqual(['a'])
+  })
+
+  test('runs its work again after a serialization failure', async () => {
+    const db = await open()
+    let runs = 0
+    await db.transaction(async (tx) => {
+      await tx.insertInto('orgs').values(org('a')).execute()
+      runs += 1
+      if (runs < 3) await sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`.execute(tx)
+    })
+    expect(runs).toBe(3)
+    expect(await orgIds(db)).toEqual(['a'])
+  })
+
+  test('gives up on work that always fails so', async () => {
+    const db = await open()
+    let runs = 0
+    const hopeless = db.transaction(async (tx) => {
+      runs += 1
+      await sql`do $$ begin raise exception 'again' using errcode = '40P01'; end $$`.execute(tx)
+    })
+    await expect(hopeless.catch(sqlState)).resolves.toBe('40P01')
+    expect(runs).toBe(6)
+  })
+})
+
+describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
+  test('resolves a deadlock of two transactions by running one of them again', async () => {
+    const db = await openDatabase({ url: await freshPostgresUrl(), dataDir: '', log: silent })
+    await db.sql
+      .insertInto('orgs')
+      .values([org('a'), org('b')])
+      .execute()
+    const meet = meetingOfTwo()
+    let runs = 0
+    const rename = (first: string, second: string) =>
+      db.transaction(async (tx) => {
+        runs += 1
+        await tx.updateTable('orgs').set({ name: second }).where('id', '=', first).execute()
+        if (runs <= 2) await meet()
+        await tx.updateTable('orgs').set({ name: first }).where('id', '=', second).execute()
+      })
+    await Promise.all([rename('a', 'b'), rename('b', 'a')])
+    expect(runs).toBe(3)
+    await db.close()
+  })
+
+  test('that cuts a connection is connected to anew', async () => {
+    const db = await openDatabase({ url: await freshPostgresUrl(), dataDir: '', log: silent })
+    const suicide = sql`select pg_terminate_backend(pg_backend_pid())`.execute(db.sql)
+    await expect(suicide.catch(sqlState)).resolves.toBe('57P01')
+    await expect.poll(() => orgIds(db).catch(() => 'not yet')).toEqual([])
+    await db.close()
+  })
+
+  test('that cannot be reached is named with SERVICE_DATABASE_URL and without the password', async () => {
+    const url = 'postgres://someone:secret@127.0.0.1:1/data?sslmode=disable'
+    await expect(openDatabase({ url, dataDir: '', log: silent })).rejects.toThrow(
+      'The PostgreSQL server that SERVICE_DATABASE_URL names (postgres://someone@127.0.0.1:1/data) cannot be used: ' +
+        'connect ECONNREFUSED 127.0.0.1:1. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded ' +
+        'database is used.',
+    )
+  })
+})

@@ -1,0 +1,151 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { type Caller, DEVICE_GRANTS, type Grant, holds, SCOPES } from '../../domain/access.ts'
+import { forbidden, ServiceError, unauthorized } from '../../domain/errors.ts'
+import type { App } from './app.ts'
+import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
+
+/**
+ * Finds out who a key belongs to; null when it is unknown, expired or revoked. May throw a more telling 401. Calls
+ * `unfamiliar` before it looks up a key that it has not seen valid before; what that throws is the answer.
+ */
+export type Authenticate = (bearerToken: string, unfamiliar: () => void) => Promise<Caller | null>
+
+/** Counts a request against its caller's (or, on public routes, its address's) share; throws rate_limited. */
+export type Admit = (caller: Caller | null, request: FastifyRequest, reply: FastifyReply) => void
+
+/** Keeps keys from being guessed by volume. Keys that were valid before pass it by, so a guesser locks out nobody. */
+export interface GuessLimit {
+  /** Throws rate_limited when this address has sent too many keys that are not valid. */
+  assertLeft(address: string): void
+  /** Counts one more such key; throws rate_limited when it is too many. */
+  count(address: string): void
+}
+
+const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
+const WORDS: ReadonlySet<string> = new Set<string>(['public', 'any-key', ...SCOPES, ...DEVICE_GRANTS])
+
+const tokenIn = (header: string): string => {
+  const token = BEARER.exec(header)?.[1]
+  if (token === undefined) {
+    throw unauthorized("The Authorization header is malformed. It must read 'Bearer <API key>'.")
+  }
+  return token
+}
+
+const known = (caller: Caller | null): Caller => {
+  if (caller !== null) return caller
+  throw unauthorized('This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.')
+}
+
+const CALLER = Symbol('caller')
+
+interface Called {
+  [CALLER]: Caller | null
+}
+
+interface Doorkeeper {
+  readonly authenticate: Authenticate
+  readonly guesses: GuessLimit
+}
+
+const DOORKEEPER = 'doorkeeper'
+
+/** The caller whose key the request shows. @throws 401, or 429 when this address has shown too many that are not valid. */
+const identify = async (request: FastifyRequest, header: string): Promise<Caller> => {
+  const { authenticate, guesses } = request.server.getDecorator<Doorkeeper>(DOORKEEPER)
+  try {
+    return known(await authenticate(tokenIn(header), () => guesses.assertLeft(request.ip)))
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unauthorized') guesses.count(request.ip)
+    throw error
+  }
+}
+
+const calledBy = (request: FastifyRequest): Called => request as FastifyRequest & Called
+
+const assertAllowed = (caller: Caller, access: Access): void => {
+  if (access === 'public' || access === 'any-key') return
+  const accepted: readonly Grant[] = typeof access === 'string' ? [access] : access
+  if (accepted.some((grant) => holds(caller, grant))) return
+  const scopes = accepted.filter((grant) => grant !== 'self').map((grant) => `'${grant}'`)
+  throw forbidden(
+    scopes.length === 0
+      ? "Only a device's own key may do this. Use the key that the device got when it registered."
+      : `This key lacks the scope ${scopes.join(' or ')}. Use a key that carries it, or create one.`,
+  )
+}
+
+const isAccess = (access: unknown): access is Access => {
+  if (typeof access === 'string') return WORDS.has(access)
+  return Array.isArray(access) && access.length > 0 && access.every((grant) => grant !== 'public' && WORDS.has(grant))
+}
+
+const assertDeclared = ({ method, url, config }: RouteOptions): void => {
+  const { access } = (config ?? {}) as Partial<RouteConfig>
+  if (!isAccess(access)) {
+    throw new Error(`${method} ${url} must declare who may call it: config.access is 'public', 'any-key' or grants`)
+  }
+}
+
+/** Routes of plugins that we cannot give a config: the documentation pages and CORS preflights. */
+const isForeign = ({ method, url }: RouteOptions): boolean =>
+  method === 'OPTIONS' || url === '/docs' || url.startsWith('/docs/')
+
+interface Rules {
+  readonly admit: Admit
+  /** Who may read the documentation pages. */
+  readonly pages: 'public' | 'any-key'
+}
+
+/** Lets nobody reach a route without the key and the grant that its config asks for. */
+export const guardAccess = (app: App, { admit, pages, ...doorkeeper }: Doorkeeper & Rules): void => {
+  app.decorate(DOORKEEPER, doorkeeper)
+  app.decorateRequest(CALLER, null)
+
+  app.addHook('onRoute', (route) => {
+    if (isForeign(route)) {
+      const access = route.method === 'OPTIONS' ? 'public' : pages
+      route.config = { access, rateLimit: false, ...route.config } as object
+    } else assertDeclared(route)
+  })
+
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) return done()
+    const { access, rateLimit } = routeConfigOf(request)
+    const { authorization } = request.headers
+    if (access === 'public') {
+      if (rateLimit !== false) admit(null, request, reply)
+      return done()
+    }
+    if (authorization === undefined) {
+      return done(unauthorized("This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."))
+    }
+    identify(request, authorization)
+      .then((caller) => {
+        calledBy(request)[CALLER] = caller
+        if (rateLimit !== false) admit(caller, request, reply)
+        assertAllowed(caller, access)
+      })
+      .then(() => done(), done)
+  })
+}
+
+/** Whether this request has been authenticated, and by whom. For logs. */
+export const knownCallerOf = (request: FastifyRequest): Caller | null => calledBy(request)[CALLER]
+
+/** The caller of a route that is not public. */
+export const callerOf = (request: FastifyRequest): Caller => {
+  const caller = knownCallerOf(request)
+  if (caller === null) throw new Error(`${request.routeOptions.url} is public: it has no caller`)
+  return caller
+}
+
+/** The caller of a public route, where a key may be given: null without one, 401 (or 429) when it is not valid. */
+export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
+  const before = knownCallerOf(request)
+  const { authorization } = request.headers
+  if (before !== null || authorization === undefined) return before
+  const caller = await identify(request, authorization)
+  calledBy(request)[CALLER] = caller
+  return caller
+}

@@ -1,0 +1,131 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { knownCallerOf } from './access.ts'
+import type { App } from './app.ts'
+import { asDiskFull } from './disk-full.ts'
+import { routeConfigOf } from './route-config.ts'
+import { InvalidRequest } from './validation.ts'
+
+const EXPECTED_BODY = { true: 'multipart/form-data or application/json', false: 'application/json' } as const
+
+/** Fastify's own complaints about a request, in our words; undefined for what is no fault of the request. */
+const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError | undefined => {
+  const type = request.headers['content-type']
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': {
+      const expected = EXPECTED_BODY[`${request.server.hasRequestDecorator('isMultipart')}`]
+      return badRequest(
+        type === undefined
+          ? `The request has a body but no Content-Type. Send it as ${expected}.`
+          : `This endpoint does not take Content-Type '${type.slice(0, 100)}'. Send ${expected}.`,
+      )
+    }
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return badRequest(`The body is larger than the ${request.routeOptions.bodyLimit} bytes that are taken here.`)
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return badRequest('The body does not have the length that Content-Length announced.')
+    case 'FST_ERR_BAD_URL':
+      return badRequest('The path is not valid percent-encoded UTF-8.')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return badRequest('A part of the path is too long.')
+    case 'ECONNRESET':
+      return badRequest('The connection was closed before the body had arrived.')
+    default:
+      // Static files outside their folder: there is nothing there to forbid.
+      if (error.name === 'ForbiddenError') return new ServiceError('not_found', 'There is no such page.')
+      if (!error.code?.startsWith('FST_') || error.statusCode === undefined) return undefined
+      return error.statusCode >= 400 && error.statusCode < 500 ? badRequest(`${error.message}.`) : undefined
+  }
+}
+
+const asServiceError = (error: unknown, request: FastifyRequest): ServiceError => {
+  if (error instanceof ServiceError) return (error.code === 'internal_error' ? asDiskFull(error) : undefined) ?? error
+  if (error instanceof InvalidRequest) return badRequest(error.message)
+  const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
+  return (
+    known ??
+    asDiskFull(error) ??
+    new ServiceError(
+      'internal_error',
+      `Something went wrong in the service. Its log tells more under request id ${request.id}.`,
+      {
+        cause: error,
+      },
+    )
+  )
+}
+
+/** True for a 400 that was found before the route's own code ran. */
+const isBeforeHandler = (error: unknown): boolean =>
+  error instanceof InvalidRequest ||
+  (error instanceof Error && String((error as FastifyError).code).startsWith('FST_ERR_CTP_'))
+
+export const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  if (fault.code === 'internal_error' || fault.code === 'insufficient_storage')
+    request.log.error(
+      { err: fault.cause ?? fault },
+      fault.code === 'internal_error' ? 'unexpected error' : 'the disk is full',
+    )
+  if (fault.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="api"')
+  if (fault.retryAfterSeconds !== undefined) reply.header('retry-after', String(fault.retryAfterSeconds))
+  // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.
+  reply.removeHeader('connection')
+  return reply.code(fault.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(fault.toJSON()))
+}
+
+/** Paths that cannot be decoded meet no hook: what those would have added is added here. */
+export const sendUnroutable = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const fault = asServiceError(error, request)
+  request.log.info({ method: request.method, route: 'unmatched', status: fault.statusCode }, 'request')
+  return sendError(fault, request, reply.header('x-request-id', request.id))
+}
+
+interface KnownRoute {
+  readonly segments: readonly string[]
+  readonly methods: Set<string>
+}
+
+const fits = ({ segments }: KnownRoute, path: readonly string[]): boolean =>
+  segments.at(-1) === '*'
+    ? path.length >= segments.length && segments.slice(0, -1).every((segment, i) => segment === path[i])
+    : segments.length === path.length && segments.every((segment, i) => segment.startsWith(':') || segment === path[i])
+
+/** Whatever goes wrong leaves as {error, message, status_code}, and says nothing about our insides. */
+export const answerErrors = (app: App): void => {
+  const routes = new Map<string, KnownRoute>()
+
+  app.addHook('onRoute', ({ url, method }) => {
+    const route = routes.get(url) ?? { segments: url.split('/'), methods: new Set() }
+    for (const name of [method].flat()) route.methods.add(name)
+    routes.set(url, route)
+  })
+
+  app.setErrorHandler(async (error, request, reply) => {
+    const plain = request as FastifyRequest
+    let fault = asServiceError(error, plain)
+    const { access, beforeInvalid } = routeConfigOf(plain)
+    const mayLook = access === 'public' || knownCallerOf(plain) !== null
+    if (beforeInvalid !== undefined && mayLook && isBeforeHandler(error)) {
+      await beforeInvalid(plain).catch((earlier: unknown) => {
+        fault = asServiceError(earlier, plain)
+      })
+    }
+    return sendError(fault, plain, reply as FastifyReply)
+  })
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!
+    const parts = path.split('/')
+    const fitting = [...routes.values()].filter((route) => route.segments.length > 1 && fits(route, parts))
+    const methods = [...new Set(fitting.flatMap((route) => [...route.methods]))]
+      .filter((name) => name !== 'OPTIONS')
+      .sort()
+    if (methods.length > 0) reply.header('allow', methods.join(', '))
+    const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path
+    const message =
+      methods.length > 0
+        ? `${shown} does not take ${request.method}; it takes ${methods.join(', ')}.`
+        : `There is no ${request.method} ${shown} here. /docs lists what there is.`
+    return sendError(new ServiceError('not_found', message), request, reply as FastifyReply)
+  })
+}

@@ -1,0 +1,11 @@
+import type { ServerResponse } from 'node:http'
+import { badRequest } from '../../domain/errors.ts'
+
+/** Aborts when nobody waits for the answer any more. The request's own 'close' comes as soon as its body is read. */
+export const hangUpOn = (answer: ServerResponse): AbortSignal => {
+  const gone = new AbortController()
+  answer.once('close', () => {
+    if (!answer.writableFinished) gone.abort(badRequest('The connection was closed before the answer was there.'))
+  })
+  return gone.signal
+}

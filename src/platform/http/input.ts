@@ -1,0 +1,76 @@
+import { badRequest } from '../../domain/errors.ts'
+import type { App } from './app.ts'
+import { InvalidRequest } from './validation.ts'
+
+const DEEPEST = 100
+const BYTE_ORDER_MARK = 0xfeff
+
+// U+0000 and halves of characters beyond the basic plane.
+const UNSTORABLE = /[\0\p{Surrogate}]/u
+
+/** Nesting of n levels takes at least 2n characters; bad characters need an escape, __proto__ that or to be there. */
+const isSuspect = (text: string): boolean =>
+  text.length > 2 * DEEPEST || text.includes('\\u') || text.includes('__proto__')
+
+/** PostgreSQL holds neither such characters nor endless nesting: refused here rather than failing there. */
+const assertStorable = (body: unknown): void => {
+  let level: unknown[] = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw new InvalidRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value === 'string' && UNSTORABLE.test(value)) {
+        throw new InvalidRequest('The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.')
+      }
+      if (typeof value !== 'object' || value === null) continue
+      if (Object.hasOwn(value, '__proto__'))
+        throw new InvalidRequest('The JSON body must not contain the key __proto__.')
+      for (const [key, item] of Object.entries(value)) next.push(key, item)
+    }
+    level = next
+  }
+}
+
+const parse = (text: string): unknown => {
+  let body: unknown
+  try {
+    body = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text)
+  } catch (error) {
+    throw new InvalidRequest(`The body is not valid JSON: ${(error as Error).message}.`)
+  }
+  if (isSuspect(text)) assertStorable(body)
+  return body
+}
+
+/** Bodies are read as they are: what `Content-Encoding` names is refused with the error made from it. */
+export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    const message = `Content-Encoding ${encoding} is not understood: send the body as it is, without that header.`
+    done(encoding === 'identity' ? null : refusal(message))
+  })
+}
+
+/**
+ * Reads JSON bodies and refuses what could not be stored, in them and in URLs. An empty body counts as none, because
+ * clients announce JSON out of habit.
+ */
+export const readInput = (app: App): void => {
+  // After the key has been looked at, and before a path parameter reaches anybody.
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    done(request.url.includes('%00') ? badRequest('The URL contains the character U+0000.') : null)
+  })
+
+  refuseEncodedBodies(app, badRequest)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    let body: unknown
+    try {
+      body = text.length === 0 ? undefined : parse(text)
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    done(null, body)
+  })
+}

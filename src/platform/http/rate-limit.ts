@@ -1,0 +1,172 @@
+import type { FastifyReply } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { rateLimited, ServiceError } from '../../domain/errors.ts'
+
+const WINDOW_MS = 60_000
+const EXCHANGE_MS = 1000
+/** From this share of the limit on, a key is worth telling the other processes about. */
+const HOT = 0.25
+/** Some 15 MB. A key that was pushed out starts afresh, which only a flood of other valid keys can bring about. */
+const MOST_KEYS = 100_000
+
+/**
+ * Lets several processes share one limit without asking anybody per request. Called once a second with what this
+ * process has counted since its last call, for busy keys only; adds it up and returns the totals over all processes.
+ * The names are opaque, `<key>@<minute>`, and may be forgotten after two minutes.
+ */
+export interface RateLimitSync {
+  exchange(deltas: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>>
+}
+
+interface Count {
+  minute: number
+  previous: number
+  /** Requests of this minute: ours and, after an exchange, those of the other processes. */
+  current: number
+  untold: number
+}
+
+export interface Verdict {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Until the current minute ends. */
+  readonly resetSeconds: number
+  /** Until one more request fits; 0 when this one was allowed. */
+  readonly retryAfterSeconds: number
+}
+
+export interface RateLimiter {
+  /** Counts one request; a refused one does not count. */
+  take(key: string): Verdict
+  /** What `take` would say now, without counting. */
+  look(key: string): Verdict
+  exchange(): Promise<void>
+}
+
+/** Elapsed part of the minute at which `count` requests of the minute before weigh at most `room`. */
+const fadedTo = (count: number, room: number): number => WINDOW_MS * (1 - room / count)
+
+/**
+ * A sliding window over two counters: the requests of this minute, and those of the last one weighted by how much of
+ * it the past 60 seconds still cover. Minutes are the clock's, so that all processes mean the same one.
+ */
+export const createRateLimiter = (options: {
+  readonly perMinute: number
+  readonly now: () => number
+  readonly sync?: RateLimitSync | null
+  readonly maxKeys?: number
+}): RateLimiter => {
+  const { perMinute: limit, now, sync = null } = options
+  // Not `max`: it sets aside room for all of them at once, 1.2 MB for each 100,000.
+  const counts = new LRUCache<string, Count>({ maxSize: options.maxKeys ?? MOST_KEYS, sizeCalculation: () => 1 })
+  const hot = new Set<string>()
+
+  const countOf = (key: string, minute: number): Count => {
+    let count = counts.get(key)
+    if (count === undefined) {
+      count = { minute, previous: 0, current: 0, untold: 0 }
+      counts.set(key, count)
+    } else if (count.minute !== minute) {
+      count.previous = count.minute === minute - 1 ? count.current : 0
+      count.minute = minute
+      count.current = 0
+      count.untold = 0
+    }
+    return count
+  }
+
+  const waitMs = ({ current, previous }: Count, elapsed: number): number =>
+    current < limit
+      ? fadedTo(previous, limit - 1 - current) - elapsed
+      : WINDOW_MS - elapsed + fadedTo(current, limit - 1)
+
+  const judge = (key: string, counted: boolean): Verdict => {
+    const time = now()
+    const minute = Math.floor(time / WINDOW_MS)
+    const elapsed = time - minute * WINDOW_MS
+    const count = countOf(key, minute)
+    const faded = Math.ceil(count.previous * (1 - elapsed / WINDOW_MS))
+    const left = limit - faded - count.current
+    const allowed = left > 0
+    if (allowed && counted) {
+      count.current++
+      count.untold++
+      if (sync !== null && count.current >= limit * HOT) hot.add(key)
+    }
+    return {
+      allowed,
+      limit,
+      remaining: Math.max(0, left - 1),
+      resetSeconds: Math.ceil((WINDOW_MS - elapsed) / 1000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(waitMs(count, elapsed) / 1000)),
+    }
+  }
+
+  return {
+    take: (key) => judge(key, true),
+    look: (key) => judge(key, false),
+
+    async exchange() {
+      if (sync === null || hot.size === 0) return
+      const sent = [...hot].flatMap((key) => {
+        const count = counts.peek(key)
+        if (count === undefined || count.untold === 0) return []
+        const { minute, untold } = count
+        return [{ key, count, name: `${key}@${minute}`, minute, delta: untold }]
+      })
+      hot.clear()
+      if (sent.length === 0) return
+      for (const { count } of sent) count.untold = 0
+      try {
+        const totals = await sync.exchange(new Map(sent.map(({ name, delta }) => [name, delta])))
+        for (const { count, name, minute } of sent) {
+          const total = totals.get(name)
+          if (total !== undefined && count.minute === minute) count.current = total + count.untold
+        }
+      } catch (error) {
+        for (const { key, count, minute, delta } of sent) {
+          if (count.minute === minute) count.untold += delta
+          hot.add(key)
+        }
+        throw error
+      }
+    },
+  }
+}
+
+/** Counts a request, says in the RateLimit headers what is left, and throws rate_limited when nothing is. */
+export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply): void => {
+  const verdict = limiter.take(key)
+  reply.header('ratelimit-limit', String(verdict.limit))
+  reply.header('ratelimit-remaining', String(verdict.remaining))
+  reply.header('ratelimit-reset', String(verdict.resetSeconds))
+  if (!verdict.allowed) throw rateLimited(verdict.retryAfterSeconds)
+}
+
+/** The answer to an address that has sent too many keys that are not valid, while `verdict` refuses it. */
+export const assertMayGuess = ({ allowed, retryAfterSeconds }: Verdict): void => {
+  if (allowed) return
+  throw new ServiceError(
+    'rate_limited',
+    `Too many requests with keys that are not valid came from this address. Try again in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  )
+}
+
+/** Runs `exchange` once a second, never twice at a time, until the returned function is called. */
+export const keepExchanging = (limiter: RateLimiter, onError: (error: unknown) => void): (() => void) => {
+  let busy = false
+  const timer = setInterval(() => {
+    if (busy) return
+    busy = true
+    limiter
+      .exchange()
+      .catch(onError)
+      .finally(() => {
+        busy = false
+      })
+  }, EXCHANGE_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}

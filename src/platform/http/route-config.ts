@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
+import type { Grant } from '../../domain/access.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+
+/** Who may call a route: anybody, any valid key, or a key that holds the grant (of a list: one of them). */
+export type Access = 'public' | 'any-key' | Grant | readonly Grant[]
+
+/** What a route says about itself in `config`; `access` is obligatory. */
+export interface RouteConfig {
+  readonly access: Access
+  /** Codes this route answers with beyond those that follow from its access and its schemas. For the documentation. */
+  readonly errors?: readonly ErrorCode[]
+  /**
+   * Called before a request is answered with 400, so that what does not exist is 404 before anything else: throws
+   * the error to answer with instead. Path parameters may not have been validated yet.
+   */
+  readonly beforeInvalid?: (request: FastifyRequest) => Promise<void>
+  /** The text fields beside the file of a multipart body: for the documentation; the route itself parses them. */
+  readonly form?: TObject
+  /** The form may name something that stands for the file. For the documentation. */
+  readonly fileIsOptional?: true
+  /** Files that the form may have beside it, by their part's name, each with its description. For the documentation. */
+  readonly furtherFiles?: Readonly<Record<string, string>>
+  /** `false` exempts the route from the rate limit: probes and documentation. */
+  readonly rateLimit?: false
+}
+
+export const routeConfigOf = (request: FastifyRequest): RouteConfig =>
+  request.routeOptions.config as unknown as RouteConfig
+
+/** The pattern of the matched route, `/devices/:id`; null where no route matched. Bounded, unlike the path. */
+export const routeOf = (request: FastifyRequest): string | null => request.routeOptions.url ?? null

@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net'
+import cors from '@fastify/cors'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { badRequest, forbidden, ServiceError } from '../../domain/errors.ts'
+import { type Authenticate, guardAccess } from './access.ts'
+import type { App } from './app.ts'
+import { answerErrors, sendUnroutable } from './errors.ts'
+import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
+import { readInput } from './input.ts'
+import { answerMalformed, refuseExpectations } from './malformed-request.ts'
+import { type Metrics, serveMetrics } from './metrics.ts'
+import { serveDocumentation } from './openapi.ts'
+import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
+import { type ReadinessChecks, serveReadiness } from './readiness.ts'
+import { createLogger, type LogOptions } from './request-log.ts'
+import { compileSerializer } from './serialization.ts'
+import { closeGracefully } from './shutdown.ts'
+import { dropSlowClients, type InFlight, PATIENCE, type Patience } from './slow-clients.ts'
+import { requestId, watchTraffic } from './traffic.ts'
+import { checkFieldNames } from './unknown-fields.ts'
+import { compileValidator } from './validation.ts'
+import { sendWarnings, WARNING_HEADER } from './warnings.ts'
+
+const JSON_LIMIT = 1024 * 1024
+/** Public routes and keys that are not valid are counted per address, behind which many devices may share one. */
+const ADDRESS_SHARE = 10
+/** A device_id of 255 characters, percent-encoded. */
+const LONGEST_PARAMETER = 4096
+
+export interface ServerOptions {
+  readonly log: LogOptions
+  readonly authenticate: Authenticate
+  readonly metrics: Metrics
+  /** Requests per key and minute, 0 switches the limits off; and keys that are not valid per address, ten times as many. */
+  readonly rateLimit: {
+    readonly perMinute: number
+    readonly guessesPerMinute?: number
+    readonly sync?: RateLimitSync | null
+  }
+  /** Origins of web pages that may call this server; '*' for all; none by default. */
+  readonly corsOrigins: readonly string[]
+  /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; nobody by default. */
+  readonly trustProxy?: readonly string[]
+  /** Where no key is needed: the names and origins it answers to. Null where keys are. */
+  readonly hostGuard?: Omit<HostSettings, 'corsOrigins'> | null
+  /** The documentation needs a key, and /metrics one with metrics:read. */
+  readonly closed?: boolean
+  readonly version: string
+  readonly readiness: ReadinessChecks
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly shutdownDeadlineMs?: number
+  readonly patience?: Patience
+}
+
+const EXPOSED = [
+  'X-Request-Id',
+  'Retry-After',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'X-Model-Hash',
+  'ETag',
+  'Content-Disposition',
+  'Content-Range',
+  WARNING_HEADER,
+]
+
+const limitRates = (app: App, { rateLimit, authenticate, now, closed = false }: ServerOptions): void => {
+  const pages = closed ? 'any-key' : 'public'
+  const { perMinute, guessesPerMinute, sync = null } = rateLimit
+  if (perMinute === 0) {
+    const nothing = () => undefined
+    guardAccess(app, { authenticate, pages, guesses: { assertLeft: nothing, count: nothing }, admit: nothing })
+    return
+  }
+  const perKey = createRateLimiter({ perMinute, now, sync })
+  const perAddress = createRateLimiter({ perMinute: perMinute * ADDRESS_SHARE, now })
+  const guesses = createRateLimiter({ perMinute: guessesPerMinute ?? perMinute * ADDRESS_SHARE, now })
+  guardAccess(app, {
+    authenticate,
+    pages,
+    guesses: {
+      assertLeft: (address) => assertMayGuess(guesses.look(address)),
+      count: (address) => assertMayGuess(guesses.take(address)),
+    },
+    admit: (caller, request, reply) => {
+      if (caller === null) admitTo(perAddress, request.ip, reply)
+      else admitTo(perKey, caller.rateKeyId ?? caller.keyId, reply)
+    },
+  })
+  if (sync === null) return
+  const stop = keepExchanging(perKey, (error) => app.log.warn({ err: error }, 'rate limits could not be exchanged'))
+  app.addHook('onClose', async () => stop())
+}
+
+/** A server without routes of its own business: register those, then `listen`. */
+export const buildServer = async (options: ServerOptions): Promise<App> => {
+  let inFlight: InFlight = new Set()
+  const isAnswering = (socket: Socket): boolean =>
+    [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
+
+  const app: App = Fastify({
+    loggerInstance: createLogger(options.log) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: requestId,
+    bodyLimit: JSON_LIMIT,
+    trustProxy: options.trustProxy?.length ? [...options.trustProxy] : false,
+    keepAliveTimeout: 65_000,
+    requestTimeout: 0,
+    return503OnClosing: false,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    clientErrorHandler: (error, socket) =>
+      answerMalformed(error, socket, {
+        isAnswering: isAnswering(socket),
+        bodyOf: (message) => badRequest(message).toJSON(),
+      }),
+    frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.server.maxConnections = 10_000
+  refuseExpectations(app.server, (message) => new ServiceError('expectation_failed', message).toJSON())
+  app.setValidatorCompiler(compileValidator)
+  app.setSerializerCompiler(compileSerializer)
+  answerErrors(app)
+  sendWarnings(app)
+  const patience = options.patience ?? PATIENCE
+  inFlight = watchTraffic(app, options.metrics, patience.lingerMs)
+  dropSlowClients(app, inFlight, patience)
+  readInput(app)
+  checkFieldNames(app)
+  closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
+  if (options.hostGuard) refuseForeignHosts(app, { ...options.hostGuard, corsOrigins: options.corsOrigins }, forbidden)
+  if (options.corsOrigins.length > 0) {
+    const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins]
+    await app.register(cors, {
+      origin,
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: EXPOSED,
+    })
+  }
+  limitRates(app, options)
+  await serveDocumentation(app, options.version, options.closed ? 'any-key' : 'public')
+  serveReadiness(app, options.readiness)
+  serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')
+  return app
+}

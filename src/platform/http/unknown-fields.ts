@@ -1,0 +1,166 @@
+import type { FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
+import { meantBy } from '../../domain/misspelling.ts'
+import type { App } from './app.ts'
+import { InvalidRequest } from './validation.ts'
+import { warn } from './warnings.ts'
+
+/** The parts of a JSON schema that say which names an object may have. */
+interface Shape {
+  readonly properties?: Readonly<Record<string, Shape>>
+  readonly patternProperties?: Readonly<Record<string, Shape>>
+  readonly additionalProperties?: boolean | Shape
+  readonly items?: Shape
+  readonly anyOf?: readonly Shape[]
+  readonly oneOf?: readonly Shape[]
+  readonly allOf?: readonly Shape[]
+}
+
+/** A field that no schema knows, by its path (`privacy.clip`), and the known one that was probably meant. */
+interface UnknownField {
+  readonly path: string
+  readonly meant: string | null
+}
+
+type Find = (value: object, path: string, found: UnknownField[]) => void
+
+/** So many are looked at, so that a body of nothing but unknown names costs no more than they do. */
+const MAX_EXAMINED = 100
+const MAX_NAMED = 10
+const MAX_NAME_LENGTH = 100
+
+const branchesOf = (shape: Shape): readonly Shape[] => [
+  shape,
+  ...[shape.anyOf, shape.oneOf, shape.allOf].flatMap((branches) => (branches ?? []).flatMap(branchesOf)),
+]
+
+const isShape = (value: boolean | Shape | undefined): value is Shape => typeof value === 'object'
+
+const all = (finds: readonly (Find | null)[]): Find | null => {
+  const present = finds.filter((find) => find !== null)
+  if (present.length < 2) return present[0] ?? null
+  return (value, path, found) => {
+    for (const find of present) find(value, path, found)
+  }
+}
+
+const findIn = (find: Find, value: unknown, path: string, found: UnknownField[]): void => {
+  if (typeof value === 'object' && value !== null) find(value, path, found)
+}
+
+const inItems =
+  (find: Find): Find =>
+  (value, path, found) => {
+    if (!Array.isArray(value)) return
+    for (const [index, item] of value.entries()) findIn(find, item, `${path}[${index}]`, found)
+  }
+
+const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** Objects whose names are free: only their values have known ones. */
+const inValues =
+  (find: Find): Find =>
+  (value, path, found) => {
+    if (Array.isArray(value)) return
+    for (const [name, item] of Object.entries(value)) findIn(find, item, below(path, name), found)
+  }
+
+const inNames =
+  (known: ReadonlyMap<string, Find | null>): Find =>
+  (value, path, found) => {
+    if (Array.isArray(value)) return
+    for (const name in value) {
+      const find = known.get(name)
+      if (find === undefined) {
+        if (found.length >= MAX_EXAMINED) return
+        const missing = [...known.keys()].filter((candidate) => !Object.hasOwn(value, candidate))
+        const meant = meantBy(name, missing)
+        const shown = below(path, name.slice(0, MAX_NAME_LENGTH))
+        found.push({ path: shown, meant: meant === null ? null : below(path, meant) })
+      } else if (find !== null) {
+        findIn(find, (value as Readonly<Record<string, unknown>>)[name], below(path, name), found)
+      }
+    }
+  }
+
+/** What finds the unknown fields of a value of this schema; null where every name is free. An `anyOf` knows the names of all its branches. */
+const finderOf = (schema: Shape): Find | null => {
+  const branches = branchesOf(schema)
+  const free = branches.flatMap(({ patternProperties = {}, additionalProperties }) => [
+    ...Object.values(patternProperties),
+    ...(isShape(additionalProperties) ? [additionalProperties] : []),
+  ])
+  const items = all(branches.flatMap(({ items }) => (items === undefined ? [] : [finderOf(items)])))
+  const inside: (Find | null)[] = [items && inItems(items)]
+  if (free.length > 0 || branches.some(({ additionalProperties }) => additionalProperties === true)) {
+    const values = all(free.map(finderOf))
+    inside.push(values && inValues(values))
+  } else if (branches.some(({ properties }) => properties !== undefined)) {
+    const known = new Map<string, (Find | null)[]>()
+    for (const { properties = {} } of branches) {
+      for (const [name, property] of Object.entries(properties))
+        known.set(name, [...(known.get(name) ?? []), finderOf(property)])
+    }
+    inside.push(inNames(new Map([...known].map(([name, finds]) => [name, all(finds)]))))
+  }
+  return all(inside)
+}
+
+const NO_FIELDS: Shape = { properties: {} }
+const quoted = (path: string): string => `\`${path}\``
+
+/** @throws InvalidRequest for a probable misspelling; other unknown fields become a warning. */
+const judge = (request: FastifyRequest, found: readonly UnknownField[], noun: string): void => {
+  if (found.length === 0) return
+  const misspelled = found.find(({ meant }) => meant !== null)
+  if (misspelled !== undefined)
+    throw new InvalidRequest(`unknown ${noun} ${quoted(misspelled.path)}; did you mean ${quoted(misspelled.meant!)}?`)
+  const named = found.slice(0, MAX_NAMED).map(({ path }) => quoted(path))
+  const more = found.length > MAX_NAMED ? ' and others' : ''
+  const [nouns, were] = found.length === 1 ? [noun, 'was'] : [`${noun}s`, 'were']
+  warn(request, `unknown ${nouns} ${named.join(', ')}${more} ${were} ignored`)
+}
+
+const check = (request: FastifyRequest, find: Find | null, value: unknown, noun: string): void => {
+  if (find === null || typeof value !== 'object' || value === null) return
+  const found: UnknownField[] = []
+  find(value, '', found)
+  judge(request, found, noun)
+}
+
+/**
+ * Before a request is validated: a field of its body or query that looks like a misspelling of a known one is refused, and
+ * any other unknown one is ignored and named in a warning. What is known is worked out once, when a route is added.
+ */
+export const checkFieldNames = (app: App): void => {
+  app.addHook('onRoute', (route) => {
+    // Pages, which are not of the API, read their queries themselves.
+    if (route.schema?.hide === true) return
+    const body = finderOf((route.schema?.body ?? NO_FIELDS) as Shape)
+    const query = finderOf((route.schema?.querystring ?? NO_FIELDS) as Shape)
+    const hook = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void => {
+      try {
+        check(request, body, request.body, 'field')
+        check(request, query, request.query, 'query parameter')
+      } catch (error) {
+        done(error as Error)
+        return
+      }
+      done()
+    }
+    route.preValidation = [hook, ...[route.preValidation ?? []].flat()] as NonNullable<typeof route.preValidation>
+  })
+}
+
+const forms = new WeakMap<TObject, Find | null>()
+
+/** The same of a multipart form's text fields. */
+export const checkFormFieldNames = (
+  request: FastifyRequest,
+  form: TObject,
+  fields: Readonly<Record<string, string>>,
+): void => {
+  let find = forms.get(form)
+  if (find === undefined) forms.set(form, (find = finderOf(form as Shape)))
+  check(request, find, fields, 'form field')
+}

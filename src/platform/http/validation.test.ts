@@ -1,0 +1,175 @@
+import { Type } from '@fastify/type-provider-typebox'
+import type { TSchema } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { badRequest } from '../../domain/errors.ts'
+import { compileValidator, parseFields } from './validation.ts'
+
+const complaint = (schema: TSchema, value: unknown, httpPart = 'body'): string | null => {
+  const validate = compileValidator({ schema, httpPart, method: 'POST', url: '/' })
+  const outcome = validate(value) as { error?: Error }
+  return outcome.error?.message ?? null
+}
+
+const field = (schema: TSchema, value: unknown): string | null =>
+  complaint(Type.Object({ field: schema }), { field: value })
+
+describe('a wrong field is named with its fault and what it has to be', () => {
+  test.each([
+    [Type.Integer({ minimum: 60, maximum: 3600 }), 59, 'field must be an integer from 60 to 3600, got 59.'],
+    [Type.Integer({ minimum: 60, maximum: 3600 }), 61.5, 'field must be an integer from 60 to 3600, got 61.5.'],
+    [Type.Integer({ minimum: 1 }), null, 'field must be an integer of at least 1, got null.'],
+    [Type.Integer(), true, 'field must be an integer, got true.'],
+    [Type.Number({ exclusiveMinimum: 0 }), 0, 'field must be a finite number above 0, got 0.'],
+    [
+      Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
+      2,
+      'field must be a finite number above 0 and at most 1, got 2.',
+    ],
+    [
+      Type.Number({ minimum: 0, maximum: 1 }),
+      Number.POSITIVE_INFINITY,
+      'field must be a finite number from 0 to 1, got Infinity.',
+    ],
+    [Type.Number({ multipleOf: 5 }), 7, 'field must be a multiple of 5, got 7.'],
+    [Type.Boolean(), 'yes', "field must be true or false, got 'yes'."],
+    [Type.String({ minLength: 1, maxLength: 255 }), '', "field must be a string of 1 to 255 characters, got ''."],
+    [
+      Type.String({ maxLength: 255 }),
+      'x'.repeat(300),
+      `field must be a string of at most 255 characters, got '${'x'.repeat(60)}…' (300 characters).`,
+    ],
+    [Type.String(), 5, 'field must be a string, got 5.'],
+    [Type.String({ format: 'uuid' }), 'abc', "field must be a UUID, got 'abc'."],
+    [
+      Type.String({ format: 'date-time' }),
+      'today',
+      "field must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, got 'today'.",
+    ],
+    [Type.String({ pattern: '^v[0-9]+$' }), 'x', "field must be text that matches ^v[0-9]+$, got 'x'."],
+    [
+      Type.Union([Type.Literal('ios'), Type.Literal('android'), Type.Literal('linux')]),
+      'amiga',
+      "field must be 'ios', 'android' or 'linux', got 'amiga'.",
+    ],
+    [Type.Enum(['a', 'b']), 'c', "field must be 'a' or 'b', got 'c'."],
+    [Type.Union([Type.Number(), Type.Null()]), 'n/a', "field must be a finite number or null, got 'n/a'."],
+    [
+      Type.Array(Type.String(), { maxItems: 2 }),
+      ['a', 'b', 'c'],
+      'field must be an array of at most 2 items, got an array of 3 items.',
+    ],
+    [Type.Array(Type.String(), { uniqueItems: true }), ['a', 'a'], 'field must not name the same item twice.'],
+    [Type.Array(Type.String({ minLength: 1 })), ['a', ''], "field[1] must be a non-empty string, got ''."],
+    [Type.Object({ name: Type.String() }), 'x', "field must be an object, got 'x'."],
+    [Type.Object({ name: Type.String() }), {}, 'field.name is required: a string.'],
+    [Type.Array(Type.Object({ w: Type.Number() })), [{ w: 1 }, {}], 'field[1].w is required: a finite number.'],
+  ])('%#: %j with %j', (schema, value, message) => {
+    expect(field(schema, value)).toBe(message)
+  })
+})
+
+test('all missing fields are named at once', () => {
+  const schema = Type.Object({
+    org_id: Type.String({ minLength: 1 }),
+    name: Type.String({ minLength: 1, maxLength: 128 }),
+  })
+  expect(complaint(schema, {})).toBe(
+    'org_id is required: a non-empty string; name is required: a string of 1 to 128 characters.',
+  )
+})
+
+test('at most three faults are told', () => {
+  const schema = Type.Object({ a: Type.Integer(), b: Type.Integer(), c: Type.Integer(), d: Type.Integer() })
+  expect(complaint(schema, {})).toBe('a is required: an integer; b is required: an integer; c is required: an integer.')
+})
+
+test('an unknown field of a closed object is named beside the known ones', () => {
+  const schema = Type.Object({ status: Type.Optional(Type.String()) }, { additionalProperties: false })
+  expect(complaint(schema, { staus: 'active' })).toBe('staus is not a known field (known here: status).')
+})
+
+test('names with slashes and tildes are shown as they were sent', () => {
+  const schema = Type.Object({ tags: Type.Record(Type.String(), Type.Integer()) })
+  expect(complaint(schema, { tags: { 'a/b~c': 'x' } })).toBe("tags.a/b~c must be an integer, got 'x'.")
+})
+
+test('the value of a field that may hold a secret is not repeated', () => {
+  const schema = Type.Object({ code_verifier: Type.String({ minLength: 43 }) })
+  expect(complaint(schema, { code_verifier: 'hunter2' })).toBe(
+    'code_verifier must be a string of at least 43 characters, got a string of 7 characters, not shown here.',
+  )
+  const counted = Type.Object({ max_tokens: Type.Integer() })
+  expect(complaint(counted, { max_tokens: '5' })).toBe("max_tokens must be an integer, got '5'.")
+})
+
+test('bodies are not coerced: a text is no number and a number no text', () => {
+  expect(field(Type.Integer(), '5')).toBe("field must be an integer, got '5'.")
+  expect(field(Type.String(), 5)).toBe('field must be a string, got 5.')
+  expect(field(Type.Boolean(), 1)).toBe('field must be true or false, got 1.')
+})
+
+const Query = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  is_baseline: Type.Optional(Type.Boolean()),
+  rate: Type.Optional(Type.Number()),
+  name: Type.Optional(Type.String()),
+  ids: Type.Optional(Type.Array(Type.Integer())),
+})
+
+const query = (value: Record<string, unknown>): unknown => {
+  const outcome = compileValidator({ schema: Query, httpPart: 'querystring', method: 'GET', url: '/' })(value)
+  const { error, value: typed } = outcome as { error?: Error; value?: unknown }
+  return error?.message ?? typed
+}
+
+test('query texts become the values that their schema asks for, and defaults are filled in', () => {
+  expect(query({})).toEqual({ limit: 20 })
+  expect(query({ limit: '7', is_baseline: 'false', rate: '-1.5e3', name: '42', ids: ['1', '2'] })).toEqual({
+    limit: 7,
+    is_baseline: false,
+    rate: -1500,
+    name: '42',
+    ids: [1, 2],
+  })
+  expect(query({ ids: '3', unknown: 'x' })).toEqual({ limit: 20, ids: [3], unknown: 'x' })
+})
+
+test.each([
+  [{ limit: '' }, "limit must be an integer from 1 to 100, got ''."],
+  [{ limit: 'abc' }, "limit must be an integer from 1 to 100, got 'abc'."],
+  [{ limit: '0' }, 'limit must be an integer from 1 to 100, got 0.'],
+  [{ limit: '1.5' }, 'limit must be an integer from 1 to 100, got 1.5.'],
+  [{ limit: ' 5' }, "limit must be an integer from 1 to 100, got ' 5'."],
+  [{ limit: '0x10' }, "limit must be an integer from 1 to 100, got '0x10'."],
+  [{ limit: ['1', '2'] }, 'limit must be an integer from 1 to 100, got an array of 2 items.'],
+  [{ is_baseline: '1' }, "is_baseline must be true or false, got '1'."],
+  [{ rate: 'NaN' }, "rate must be a finite number, got 'NaN'."],
+  [{ rate: 'Infinity' }, "rate must be a finite number, got 'Infinity'."],
+  [{ rate: '1e999' }, "rate must be a finite number, got '1e999'."],
+])('the query %j is refused by name', (value, message) => {
+  expect(query(value)).toBe(message)
+})
+
+const Fields = Type.Object({
+  num_samples: Type.Integer({ minimum: 1 }),
+  local_loss: Type.Optional(Type.Number()),
+  format: Type.Optional(Type.Union([Type.Literal('pytorch'), Type.Literal('onnx')])),
+})
+
+test('form fields become typed values', () => {
+  expect(parseFields(Fields, { num_samples: '120', local_loss: '0.25', format: 'onnx' })).toEqual({
+    num_samples: 120,
+    local_loss: 0.25,
+    format: 'onnx',
+  })
+})
+
+test.each([
+  [{}, 'num_samples is required: an integer of at least 1.'],
+  [{ num_samples: '0' }, 'num_samples must be an integer of at least 1, got 0.'],
+  [{ num_samples: '9007199254740993' }, "num_samples must be an integer of at least 1, got '9007199254740993'."],
+  [{ num_samples: '1', local_loss: 'NaN' }, "local_loss must be a finite number, got 'NaN'."],
+  [{ num_samples: '1', format: 'zip' }, "format must be 'pytorch' or 'onnx', got 'zip'."],
+])('the form %j is bad_request', (fields, message) => {
+  expect(() => parseFields(Fields, fields)).toThrow(badRequest(message))
+})

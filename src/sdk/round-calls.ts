@@ -1,0 +1,157 @@
+import { ApiError } from '../client/client.ts'
+import { NetworkError } from './api-error.ts'
+import type { Device, Patience, TrainingReport } from './device.ts'
+import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
+import { retrying } from './retry.ts'
+import { policyOf, type Transport } from './transport.ts'
+import { type Plan, planOf } from './wire.ts'
+
+const MAX_REASON = 2000
+const STALL_MS = 30_000
+/** An upload may take half a minute plus a second for each of these bytes. */
+const SLOWEST_BYTES_PER_SECOND = 64 * 1024
+
+const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409
+
+const formOf = (file: Blob, report: TrainingReport, fileName: string, control: Blob | null): FormData => {
+  const form = new FormData()
+  // Fields first: a service that reads the body as a stream knows them before the file begins.
+  form.set('num_samples', String(report.numSamples))
+  // A loss of no value is not refused, but left out.
+  if (report.localLoss !== undefined && !Number.isNaN(report.localLoss))
+    form.set('local_loss', String(report.localLoss))
+  if (report.localAccuracy !== undefined) form.set('local_accuracy', String(report.localAccuracy))
+  const seconds = report.trainingTimeSeconds
+  if (seconds !== undefined) form.set('training_time_seconds', String(Math.round(seconds)))
+  if (control !== null) form.set('control', control, 'control')
+  form.set('file', file, fileName)
+  return form
+}
+
+type RoundCalls = Pick<Device, 'plan' | 'model' | 'control' | 'download' | 'submit' | 'reportFailure' | 'roundStatus'>
+
+/** What a device asks about a round and brings to it. `clockLeadMs`: how far the service's clock is ahead of ours. */
+export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
+  const { world } = transport
+  const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
+
+  const delivered = async (roundId: string, patience: Patience): Promise<boolean> => {
+    const params = paramsOf(roundId)
+    const path = '/api/v1/training/rounds/{round_id}/selection'
+    const ask = transport.call('selection', (api, signal) => api.GET(path, { params, signal }), patience)
+    return (await ask.catch(() => null))?.state === 'delivered'
+  }
+
+  /** One of the round's files, bounded by the round. */
+  const fetchFile = async (
+    plan: Plan,
+    what: 'model' | 'control',
+    file: { readonly sizeBytes: number; readonly sha256: string },
+    sink: DownloadSink,
+    patience: Patience,
+  ): Promise<void> => {
+    const params = paramsOf(plan.roundId)
+    const path = `/api/v1/training/rounds/{round_id}/${what}` as const
+    let furthest = sink.received()
+    await retrying(
+      `${what} download`,
+      (progress) =>
+        downloadOnce({
+          send: async (headers, signal) => {
+            const init = { params, headers, signal, parseAs: 'stream' } as const
+            return (await transport.once((api, stop) => api.GET(path, { ...init, signal: stop }), signal)).response
+          },
+          sink,
+          size: file.sizeBytes,
+          sha256: file.sha256,
+          stallMs: STALL_MS,
+          signal: patience.signal,
+          progress: () => {
+            if (sink.received() <= furthest) return
+            furthest = sink.received()
+            progress()
+          },
+        }),
+      world,
+      // A large model over a slow line is bounded by its round, not by the usual two minutes.
+      policyOf({ until: patience.until ?? plan.timeoutAt }, world),
+      patience.signal,
+    )
+  }
+
+  const download = async (plan: Plan, sink: DownloadSink, patience: Patience = {}): Promise<void> => {
+    if (plan.model !== null) await fetchFile(plan, 'model', plan.model, sink, patience)
+  }
+
+  return {
+    plan: async (roundId, patience = {}) => {
+      const params = paramsOf(roundId)
+      const path = '/api/v1/training/rounds/{round_id}/plan'
+      const body = await transport.call('plan', (api, signal) => api.GET(path, { params, signal }), patience)
+      return planOf(body, clockLeadMs())
+    },
+
+    download,
+
+    model: async (plan, patience = {}) => {
+      if (plan.model === null) return null
+      const sink = memorySink()
+      await download(plan, sink, patience)
+      return sink.bytes()
+    },
+
+    control: async (plan, patience = {}) => {
+      if (plan.control === null) return null
+      const sink = memorySink()
+      await fetchFile(plan, 'control', plan.control, sink, patience)
+      return sink.bytes()
+    },
+
+    submit: async (roundId, weights, report, patience = {}) => {
+      const params = paramsOf(roundId)
+      const path = '/api/v1/training/rounds/{round_id}/updates'
+      const file = weights instanceof Blob ? weights : new Blob([weights])
+      const given = patience.control
+      const control = given === undefined ? null : given instanceof Blob ? given : new Blob([given])
+      const form = formOf(file, report, patience.fileName ?? 'update.safetensors', control)
+      const timeoutMs = 30_000 + ((file.size + (control?.size ?? 0)) / SLOWEST_BYTES_PER_SECOND) * 1000
+      try {
+        const { id } = await transport.call(
+          'update',
+          (api, signal) => {
+            // The document describes the fields; what travels is the form itself.
+            const body = { file: '', num_samples: report.numSamples }
+            return api.POST(path, { params, body, bodySerializer: () => form, signal })
+          },
+          { ...patience, timeoutMs },
+        )
+        return { updateId: id, alreadyKept: false }
+      } catch (error) {
+        // An earlier try may have arrived although its answer did not; that update counts, so this is success. A service
+        // that refuses early may also cut the upload before its answer can be read.
+        const mayHaveArrived = isConflict(error) || error instanceof NetworkError
+        if (mayHaveArrived && (await delivered(roundId, patience))) return { updateId: null, alreadyKept: true }
+        throw error
+      }
+    },
+
+    reportFailure: async (roundId, reason, patience = {}) => {
+      const params = paramsOf(roundId)
+      const path = '/api/v1/training/rounds/{round_id}/failures'
+      const body = { reason: reason.trim().slice(0, MAX_REASON) || 'no reason given' }
+      try {
+        await transport.call('failure report', (api, signal) => api.POST(path, { params, body, signal }), patience)
+        return true
+      } catch (error) {
+        if (isConflict(error) || (error instanceof ApiError && error.status === 404)) return false
+        throw error
+      }
+    },
+
+    roundStatus: async (roundId, patience = {}) => {
+      const params = paramsOf(roundId)
+      const path = '/api/v1/training/rounds/{round_id}/status'
+      return (await transport.call('round status', (api, signal) => api.GET(path, { params, signal }), patience)).status
+    },
+  }
+}

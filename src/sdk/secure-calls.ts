@@ -1,0 +1,96 @@
+import type { operations } from '../client/api.gen.ts'
+import { ApiError } from '../client/client.ts'
+import type { SecureStatus } from '../secure-aggregation/server-round.ts'
+import type { Patience, SecureCalls } from './device.ts'
+import type { SecureState } from './secure-state.ts'
+import type { Transport } from './transport.ts'
+
+type Body = operations['getSecureRound']['responses'][200]['content']['application/json']
+
+const WAIT_SECONDS = 25
+
+/** The steps of a secure round over HTTP. A message may be sent again after its answer was lost. */
+export const secureCalls = (transport: Transport): SecureCalls => {
+  const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
+
+  const state: SecureCalls['state'] = async (roundId, options = {}) => {
+    const known = options.while
+    const query = known === undefined ? {} : { wait_seconds: WAIT_SECONDS, known_status: known }
+    const params = { ...paramsOf(roundId), query }
+    const path = '/api/v1/training/rounds/{round_id}/secure'
+    const timeoutMs = 30_000 + WAIT_SECONDS * 1000
+    const ask = transport.call('secure round', (api, signal) => api.GET(path, { params, signal }), {
+      ...options,
+      timeoutMs,
+    })
+    return stateOf(await ask)
+  }
+
+  /** An earlier try may have arrived although its answer did not. */
+  const said = async (roundId: string, status: SecureStatus, patience: Patience, send: () => Promise<Body>) => {
+    try {
+      return stateOf(await send())
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      const found = await state(roundId, patience)
+      const wasHeard = found.status === status ? found.answered : found.counted && found.status !== 'failed'
+      if (wasHeard) return found
+      throw error
+    }
+  }
+
+  return {
+    state,
+
+    sendKeys: (roundId, message, patience = {}) => {
+      const body = { encryption_key: message.encryptionKey, masking_key: message.maskingKey }
+      const path = '/api/v1/training/rounds/{round_id}/secure/keys'
+      const params = paramsOf(roundId)
+      return said(roundId, 'advertising', patience, () =>
+        transport.call('secure keys', (api, signal) => api.POST(path, { params, body, signal }), patience),
+      )
+    },
+
+    sendShares: (roundId, message, patience = {}) => {
+      const body = { seed_commitment: message.seedCommitment, sealed: message.sealed }
+      const path = '/api/v1/training/rounds/{round_id}/secure/shares'
+      const params = paramsOf(roundId)
+      return said(roundId, 'sharing', patience, () =>
+        transport.call('secure shares', (api, signal) => api.POST(path, { params, body, signal }), patience),
+      )
+    },
+
+    sendUnmask: (roundId, message, patience = {}) => {
+      const body = { self_masks: message.selfMasks, masking_keys: message.maskingKeys }
+      const path = '/api/v1/training/rounds/{round_id}/secure/unmask'
+      const params = paramsOf(roundId)
+      return said(roundId, 'unmasking', patience, () =>
+        transport.call('secure unmasking', (api, signal) => api.POST(path, { params, body, signal }), patience),
+      )
+    },
+  }
+}
+
+const stateOf = (body: Body): SecureState => ({
+  status: body.status,
+  reason: body.reason,
+  settings: {
+    devices: body.settings.devices,
+    threshold: body.settings.threshold,
+    range: body.settings.range,
+    maxWeight: body.settings.max_weight,
+  },
+  device: body.device_id,
+  counted: body.counted,
+  answered: body.answered,
+  roster:
+    body.roster &&
+    Object.fromEntries(
+      Object.entries(body.roster).map(([device, keys]) => [
+        device,
+        { encryptionKey: keys.encryption_key, maskingKey: keys.masking_key },
+      ]),
+    ),
+  shares: body.shares,
+  delivered: body.delivered,
+})

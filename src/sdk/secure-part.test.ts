@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { GLOBAL, type Member, plainResult, secureFleet, tensorsOf } from '../../test/secure-fleet.ts'
+import type { World } from '../../test/world.ts'
+import type { DevicePart } from '../secure-aggregation/device-part.ts'
+import { secureSettings } from '../secure-aggregation/settings.ts'
+import type { SecureCalls } from './device.ts'
+import { type SecureMemory, type SecureOptions, takeSecurePart } from './secure-part.ts'
+
+const settings = secureSettings({ devices: 4 })
+
+const startRound = async (world: World, members: readonly Member[]): Promise<string> => {
+  const body = { target_devices: 4, min_devices: 2, global_model_id: 'small', secure_aggregation: {} }
+  const answer = await world.request('POST', '/api/v1/training/rounds/start', { key: members[0]!.key, body })
+  return (answer.body as { id: string }).id
+}
+
+const take = (member: Member, roundId: string, options: SecureOptions = {}) => {
+  const { update: weights, loss } = member
+  const report = { numSamples: 1, localLoss: loss, localAccuracy: 1 - loss / 10 }
+  return takeSecurePart(member.device, roundId, async () => ({ global: GLOBAL, weights, report }), options)
+}
+
+const resultOf = async (world: World, member: Member, roundId: string) => {
+  await world.service.settle()
+  const headers = { key: member.key }
+  const { body } = await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, headers)
+  const path = `/api/v1/models/${(body as { aggregated_model_id: string }).aggregated_model_id}/versions/1/download`
+  const file = await fetch(`${world.baseUrl}${path}`, { headers: { authorization: `Bearer ${member.key}` } })
+  return tensorsOf(new Uint8Array(await file.arrayBuffer()))
+}
+
+/** Dies when it has written for the given time, and remembers what it wrote. */
+const killedAt = (write: number) => {
+  let saved: DevicePart | null = null
+  let count = 0
+  const memory: SecureMemory = {
+    load: async () => saved,
+    save: async (part) => {
+      // What goes to a file and comes back.
+      saved = JSON.parse(JSON.stringify(part)) as DevicePart
+      if (++count === write) throw new Error('killed')
+    },
+  }
+  return memory
+}
+
+describe('a device that is killed', () => {
+  it.each([
+    [1, 'before it sent its keys'],
+    [2, 'before it sent its shares'],
+    [4, 'before it showed shares of others'],
+  ])('at write %i, %s, goes on when it is started again', async (write) => {
+    const { world, members } = await secureFleet(4)
+    const roundId = await startRound(world, members)
+    const others = Promise.all(members.slice(1).map((member) => take(member, roundId)))
+    const memory = killedAt(write)
+    await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('killed')
+    await take(members[0]!, roundId, { memory })
+    await others
+    expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
+  })
+
+  it('while it delivered leaves the round, and masks no second update', async () => {
+    const { world, members } = await secureFleet(4)
+    const roundId = await startRound(world, members)
+    const others = Promise.all(members.slice(1).map((member) => take(member, roundId)))
+    const memory = killedAt(3)
+    await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('killed')
+    await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('was interrupted while it delivered')
+    await members[0]!.device.reportFailure(roundId, 'was interrupted')
+    await world.service.settle()
+    await others
+    expect(await resultOf(world, members[1]!, roundId)).toEqual(plainResult(members.slice(1), settings).tensors)
+  })
+
+  it('after it delivered is known to have', async () => {
+    const { world, members } = await secureFleet(4)
+    const roundId = await startRound(world, members)
+    const memory = killedAt(0)
+    const first = members.slice(0, 3).map((member, i) => take(member, roundId, i === 0 ? { memory } : {}))
+    const stopped = new AbortController()
+    const last = take(members[3]!, roundId, { signal: stopped.signal })
+    await Promise.all([...first, last])
+    // It has every step behind it, and is asked once more.
+    await take(members[0]!, roundId, { memory })
+    expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
+  })
+})
+
+it('changes beyond the range are clipped, counted and told on the device only', async () => {
+  const { world, members } = await secureFleet(4)
+  const roundId = await startRound(world, members)
+  const told: string[] = []
+  // The widest change of a weight between two of these models is less than 8, the range.
+  await Promise.all(members.map((member) => take(member, roundId, { log: (message) => told.push(message) })))
+  expect(told).toEqual([])
+  expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
+})
+
+describe('a device trusts no service', () => {
+  const lying = (state: object): SecureCalls => {
+    const answer = async () => ({
+      status: 'advertising' as const,
+      reason: null,
+      settings,
+      device: 'a',
+      counted: true,
+      answered: false,
+      roster: null,
+      shares: null,
+      delivered: null,
+      ...state,
+    })
+    return { state: answer, sendKeys: answer, sendShares: answer, sendUnmask: answer }
+  }
+  const refuses = (state: object) =>
+    takeSecurePart({ submit: async () => expect.unreachable(), secure: lying(state) }, 'r', async () =>
+      expect.unreachable(),
+    )
+
+  it('with a threshold of half of the devices', async () => {
+    await expect(refuses({ settings: { ...settings, threshold: 2 } })).rejects.toThrow('from 3 (more than half) to 4')
+  })
+
+  it('with a round that has begun without it, or has failed', async () => {
+    await expect(refuses({ status: 'sharing' })).rejects.toThrow('The secure round is sharing without this device.')
+    await expect(refuses({ status: 'failed', reason: 'Stopped.' })).rejects.toThrow('has failed. Stopped.')
+  })
+})

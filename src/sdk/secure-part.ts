@@ -1,0 +1,164 @@
+import { badRequest, conflict } from '../domain/errors.ts'
+import { summedTensors } from '../secure-aggregation/coordinates.ts'
+import { advertise, type DevicePart, dealShares, maskInput, revealShares } from '../secure-aggregation/device-part.ts'
+import { encodeContribution } from '../secure-aggregation/fixed-point.ts'
+import type { ExpandMask } from '../secure-aggregation/mask.ts'
+import type { SecureStatus } from '../secure-aggregation/server-round.ts'
+import { secureSettings } from '../secure-aggregation/settings.ts'
+import { detectFormat } from '../tensors/detect.ts'
+import { readTensorFloats } from '../tensors/elements.ts'
+import { layoutOf, requireSameLayout } from '../tensors/layout.ts'
+import { mayBeDeclaredVector } from '../tensors/raw.ts'
+import { readWeights } from '../tensors/read-weights.ts'
+import { bytesSource } from '../tensors/sources.ts'
+import { elementCount } from '../tensors/weight-file.ts'
+import type { Device, Patience, SecureCalls, Submission, TrainingReport } from './device.ts'
+import type { SecureState } from './secure-state.ts'
+
+/** What training makes of a secure round's model: both whole files, in any container. */
+export interface SecureUpdate {
+  readonly global: Uint8Array
+  readonly weights: Uint8Array
+  readonly report: TrainingReport
+}
+
+/**
+ * Where a device keeps its part while the round lasts, readable by nobody else. Without one, a device that is started again
+ * leaves the round.
+ */
+export interface SecureMemory {
+  load(): Promise<DevicePart | null>
+  save(part: DevicePart): Promise<void>
+}
+
+export interface SecureOptions extends Patience {
+  readonly memory?: SecureMemory
+  /** A faster equal of `expandMask`. */
+  readonly expand?: ExpandMask
+  /** Told how many coordinates were clipped to the round's range. */
+  readonly log?: (message: string) => void
+}
+
+const NOWHERE: SecureMemory = { load: async () => null, save: async () => undefined }
+
+/**
+ * One device's whole part in a secure round: keys, shares, training, masked update, and its help to take the masks away. The
+ * service learns nothing of the update but its part in the sum. Every step is written to `memory` before it is sent; called
+ * again after a crash it goes on from there, except when it was interrupted while it delivered: then it leaves, for a
+ * second delivery under the same masks could uncover the first. Throws conflict when the round has failed or counts on
+ * this device no more, and bad_request when the service's settings, keys or shares are not to be trusted.
+ */
+export const takeSecurePart = async (
+  device: Pick<Device, 'submit' | 'secure'>,
+  roundId: string,
+  train: () => Promise<SecureUpdate>,
+  options: SecureOptions = {},
+): Promise<Submission> => {
+  const memory = options.memory ?? NOWHERE
+  const { secure } = device
+  const saved = await memory.load()
+  let part: DevicePart | null = saved?.roundId === roundId ? saved : null
+  let submission: Submission = { updateId: null, alreadyKept: true }
+
+  const kept = async <P extends DevicePart>(next: P): Promise<P> => {
+    await memory.save(next)
+    return next
+  }
+
+  if (part === null) {
+    const { settings, device: name, status, reason } = await secure.state(roundId, options)
+    if (status !== 'advertising' || name === null) throw gone(status, reason)
+    // Checked anew: a threshold of half of the devices or less would let the service play them off against each other.
+    part = await kept(advertise({ roundId, device: name, settings: secureSettings(settings) }))
+  }
+  if (part.step === 'advertised') {
+    await secure.sendKeys(roundId, part.message, options)
+    const { roster, status } = await past(secure, roundId, 'advertising', options)
+    if (roster === null) throw gone(status, null)
+    part = await kept(await dealShares(part, roundId, roster))
+  }
+  if (part.step === 'shared') {
+    await secure.sendShares(roundId, part.message, options)
+    const { words } = encode(await train(), part, options)
+    const { shares, status } = await past(secure, roundId, 'sharing', options)
+    if (shares === null) throw gone(status, null)
+    part = await kept(maskInput(part, roundId, shares, words, options.expand))
+    const bytes = new Uint8Array(words.buffer)
+    submission = await device.submit(roundId, bytes, { numSamples: 1 }, { ...options, fileName: 'masked.bin' })
+  } else if (part.step === 'masked') {
+    const { status, answered, counted } = await secure.state(roundId, options)
+    if (!(status === 'masking' ? answered : counted)) {
+      throw conflict('This device was interrupted while it delivered its masked update, and leaves the round.')
+    }
+  }
+  if (part.step === 'masked') {
+    const { delivered } = await past(secure, roundId, 'masking', options)
+    // The others have been enough.
+    if (delivered === null) return submission
+    part = await kept(revealShares(part, roundId, delivered))
+  }
+  await secure.sendUnmask(roundId, part.message, options).catch(unlessDone(secure, roundId))
+  return submission
+}
+
+const encode = (update: SecureUpdate, { settings }: DevicePart, { log }: SecureOptions) => {
+  const encoded = encodeContribution(contributionOf(update), settings)
+  if (encoded.clipped > 0) {
+    const { clipped, words } = encoded
+    log?.(`${clipped} of ${words.length} weights changed by more than ${settings.range} and were clipped to that.`)
+  }
+  return encoded
+}
+
+/** The state once the round is past `status`; conflict when it failed or goes on without this device. */
+const past = async (
+  secure: SecureCalls,
+  roundId: string,
+  status: SecureStatus,
+  options: Patience,
+): Promise<SecureState> => {
+  for (;;) {
+    const state = await secure.state(roundId, { ...options, while: status })
+    if (state.status === 'failed' || (!state.counted && state.status !== 'done')) throw gone(state.status, state.reason)
+    if (state.status !== status) return state
+    options.signal?.throwIfAborted()
+  }
+}
+
+/** As many as were needed have answered in the meantime: that is no failure. */
+const unlessDone = (secure: SecureCalls, roundId: string) => async (error: unknown) => {
+  if ((await secure.state(roundId).catch(() => null))?.status !== 'done') throw error
+}
+
+const gone = (status: SecureStatus, reason: string | null) =>
+  conflict(
+    status === 'failed'
+      ? `The secure round has failed. ${reason ?? ''}`.trim()
+      : `The secure round is ${status} without this device.`,
+  )
+
+/** The change of the model over all its tensors of real numbers, in the protocol's order. */
+const contributionOf = ({ global, weights, report }: SecureUpdate) => {
+  const [before, after] = [bytesSource(global), bytesSource(weights)]
+  // The service begins no secure round on a model that it cannot read: what is no container is a declared vector.
+  const model = readWeights(before, { rawVector: true })
+  const isVector = model.format === 'raw' && mayBeDeclaredVector(detectFormat(after), after.size)
+  const update = readWeights(after, { rawVector: isVector })
+  requireSameLayout(layoutOf(model), update, 'The update')
+  const tensors = summedTensors(model.tensors)
+  const delta = new Float64Array(tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0))
+  let at = 0
+  for (const tensor of tensors) {
+    const to = readTensorFloats(after, update.tensors.find(({ name }) => name === tensor.name)!)
+    const from = readTensorFloats(before, tensor)
+    for (let i = 0; i < from.length; i++) {
+      const change = to[i]! - from[i]!
+      if (!Number.isFinite(change)) {
+        throw badRequest(`Tensor '${tensor.name}' of the update is ${to[i]} at element ${i}. Lower the learning rate.`)
+      }
+      delta[at + i] = change
+    }
+    at += from.length
+  }
+  return { delta, numSamples: report.numSamples, loss: report.localLoss, accuracy: report.localAccuracy }
+}

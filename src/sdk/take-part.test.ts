@@ -1,0 +1,69 @@
+import { expect, test, vi } from 'vitest'
+import { startWorld } from '../../test/world.ts'
+import { unwrap } from '../client/client.ts'
+import { createDevice } from './device-client.ts'
+import { takePart } from './take-part.ts'
+import { trainLocally } from './trainers/built-in.ts'
+import { syntheticDevices } from './trainers/synthetic.ts'
+
+// The service with its workers takes many seconds to start on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
+
+const data = syntheticDevices({ alpha: 1, beta: 1, devices: 3, seed: 1, features: 5, classes: 3, maxRows: 60 })
+
+test('devices learn of a round by their heartbeats, train, and make the global model better than its beginning', async () => {
+  const world = await startWorld()
+  const devices = await Promise.all(
+    data.map(async (rows, index) => {
+      const now = () => world.now().getTime()
+      const device = createDevice({ baseUrl: world.baseUrl, deviceId: `phone-${index}`, platform: 'browser', now })
+      const { apiKey } = await device.register()
+      return { rows, device, apiKey }
+    }),
+  )
+  const key = devices[0]!.apiKey
+  const losses: number[] = []
+  for (let number = 1; number <= 3; number++) {
+    const hyperparameters = { classes: 3, local_epochs: 5, learning_rate: 0.05 }
+    const body = { target_devices: 3, min_devices: 3, hyperparameters }
+    const { id } = await unwrap(world.client(key).POST('/api/v1/training/rounds/start', { body }))
+    const parts = await Promise.all(
+      devices.map(async ({ rows, device }) => {
+        const { pendingRoundId } = await device.heartbeat()
+        const { deviceId } = device
+        return takePart(device, pendingRoundId!, (weights, plan, signal) =>
+          trainLocally(weights, rows, plan, { deviceId, signal }),
+        )
+      }),
+    )
+    expect(parts.map(({ plan, submission }) => [plan.roundId, submission])).toEqual(
+      Array(3).fill([id, { updateId: expect.any(String), alreadyKept: false }]),
+    )
+    const judged = parts.flatMap(({ globalModel }) => (globalModel === null ? [] : [globalModel.loss]))
+    if (judged.length > 0) losses.push(judged.reduce((sum, loss) => sum + loss, 0))
+    await vi.waitFor(async () => {
+      await world.service.settle()
+      const { body: round } = await world.request('GET', '/api/v1/training/rounds/current', { key })
+      expect(round).toMatchObject({ id, status: 'completed' })
+    }, 60_000)
+  }
+  // Judged in rounds 2 and 3, where there was a model to receive.
+  expect(losses).toHaveLength(2)
+  expect(losses[1]).toBeLessThan(losses[0]!)
+})
+
+test('a trainer that cannot is told to the service, and its error thrown', async () => {
+  const world = await startWorld()
+  const device = createDevice({ baseUrl: world.baseUrl, deviceId: 'phone', now: () => world.now().getTime() })
+  const { apiKey } = await device.register()
+  const body = { target_devices: 1, min_devices: 1 }
+  const { id } = await unwrap(world.client(apiKey).POST('/api/v1/training/rounds/start', { body }))
+  const trainer = async (): Promise<never> => {
+    throw new Error('no battery')
+  }
+  await expect(takePart(device, id, trainer)).rejects.toThrow('no battery')
+  const { body: part } = await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: apiKey })
+  expect(part).toMatchObject({ state: 'failed', reason: 'no battery' })
+  expect(await device.reportFailure(id, 'again')).toBe(false)
+  await expect(takePart(device, id, trainer)).rejects.toThrow('no battery')
+})

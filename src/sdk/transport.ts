@@ -1,0 +1,103 @@
+import { type ApiClient, createClient } from '../client/client.ts'
+import { NetworkError, Refusal } from './api-error.ts'
+import type { Patience } from './device.ts'
+import { DEFAULT_POLICY, type RetryPolicy, retrying, type Surroundings } from './retry.ts'
+
+/** What the typed client makes of one answer. */
+interface Answer<Data> {
+  readonly data?: Data | undefined
+  readonly error?: unknown
+  readonly response: Response
+}
+
+export interface CallOptions extends Patience {
+  /** One try may take so long. Default 30 s. */
+  readonly timeoutMs?: number
+}
+
+type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<Answer<Data>>
+
+export interface Transport {
+  /** Sends until answered (see `retrying`); the data of a 2xx answer. `what` is for messages: "heartbeat". */
+  call<Data>(what: string, send: Send<Data>, options: CallOptions): Promise<NonNullable<Data>>
+  /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none. */
+  once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
+  readonly world: Surroundings
+}
+
+export interface TransportOptions {
+  readonly baseUrl: string
+  readonly fetch: typeof globalThis.fetch
+  readonly bearer: () => string | null
+  readonly world: Surroundings
+}
+
+/** A heartbeat repeats the warning of the one before: each is told once, and not endlessly many. */
+const MAX_WARNINGS = 100
+
+/** fetch says only "fetch failed"; the reason is one or two causes down. */
+const reasonOf = (error: unknown): string => {
+  let current = error
+  let reason = ''
+  while (current instanceof Error) {
+    const code = (current as { code?: unknown }).code
+    reason = typeof code === 'string' ? code : current.message || reason
+    current = current.cause
+  }
+  return reason || String(error)
+}
+
+export const policyOf = ({ until }: Patience, { now }: Surroundings): RetryPolicy =>
+  until === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, totalMs: Math.max(0, until - now()) }
+
+/** Requests to one service, with the key added and every wait bounded. */
+export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOptions): Transport => {
+  const shown = new Set<string>()
+  const showWarning = (warning: string | null): void => {
+    if (warning === null || shown.has(warning) || shown.size >= MAX_WARNINGS) return
+    shown.add(warning)
+    world.log(`The service warns: ${warning}`)
+  }
+  const api = createClient({
+    baseUrl,
+    fetch: async (request) => {
+      const key = bearer()
+      if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
+      // A redirect would resend the key and the weights to somewhere nobody named.
+      const response = await fetch(request, { redirect: 'error' })
+      showWarning(response.headers.get('x-service-warning'))
+      return response
+    },
+  })
+
+  const once: Transport['once'] = async (send, signal) => {
+    let answer: Awaited<ReturnType<typeof send>>
+    try {
+      answer = await send(api, signal)
+    } catch (error) {
+      const reason = reasonOf(signal.aborted ? signal.reason : error)
+      const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
+      throw new NetworkError(message, error)
+    }
+    if (!answer.response.ok) throw new Refusal(answer.response, answer.error, world.now())
+    return answer
+  }
+
+  const call: Transport['call'] = (what, send, options) => {
+    const { timeoutMs = 30_000, signal } = options
+    const attempt = async () => {
+      const stop = new AbortController()
+      const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
+      try {
+        const { data } = await once(send, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
+        if (data === undefined || data === null) throw new NetworkError(`${baseUrl} answered nothing to the ${what}.`)
+        return data
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    return retrying(what, attempt, world, policyOf(options, world), signal)
+  }
+
+  return { call, once, world }
+}

@@ -2,41 +2,60 @@
 const rooms = {
   domain: [],
   tensors: ['domain'],
-  threads: [],
   'secure-aggregation': ['domain'],
-  aggregation: ['domain', 'tensors', 'threads', 'secure-aggregation'],
-  accounting: ['domain', 'threads'],
-  db: ['domain', 'threads'],
-  blobs: ['domain'],
-  http: ['domain'],
-  features: ['domain', 'tensors', 'aggregation', 'accounting', 'secure-aggregation', 'db', 'blobs', 'http'],
-  inference: ['domain', 'http', 'threads'],
+  'platform/threads': [],
+  'platform/http': ['domain'],
+  'platform/blobs': ['domain'],
+  'platform/db': ['domain', 'platform/threads'],
+  'platform/events': ['domain', 'platform/db'],
+  aggregation: ['domain', 'tensors', 'secure-aggregation', 'platform/threads'],
+  control: ['domain', 'tensors', 'aggregation', 'secure-aggregation', 'platform'],
   client: ['domain'],
-  device: ['domain', 'tensors', 'client', 'secure-aggregation'],
-  cli: ['domain', 'client', 'device', 'inference'],
-  demo: ['client', 'device', 'threads'],
+  sdk: ['domain', 'tensors', 'client', 'secure-aggregation'],
+  agent: ['sdk', 'domain', 'client', 'tensors', 'secure-aggregation'],
+  inference: ['domain', 'platform/http', 'platform/threads'],
+  cli: ['domain', 'client', 'sdk', 'agent', 'inference'],
+  demo: ['client', 'sdk', 'platform/threads'],
 }
 
+/** The modules of the control plane: each may import those before it. */
+const modules = ['access', 'catalog', 'federations', 'fleet', 'delivery', 'training', 'analytics', 'operations']
+
 const tests = '\\.test\\.ts$'
-const nodeBuiltin = { dependencyTypes: ['core'] }
+const fixtures = '\\.fixture\\.ts$'
+/** What every room may import: two files of settings. */
+const settings = '^src/(config|version)\\.ts$'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: { pathNot: tests }, to: { circular: true } },
+    {
+      name: 'no-folder-cycles',
+      severity: 'warn',
+      scope: 'folder',
+      from: { path: '^src/', pathNot: '^src/control$' },
+      to: { circular: true },
+    },
     ...Object.entries(rooms).map(([room, allowed]) => ({
-      name: `${room}-imports-only-its-neighbours`,
+      name: `${room.replace('/', '-')}-imports-only-its-neighbors`,
       comment: `${room} may import: ${allowed.join(', ') || 'nothing'}`,
       severity: 'error',
       from: { path: `^src/${room}/`, pathNot: tests },
-      to: { path: '^src/', pathNot: [room, ...allowed].map((name) => `^src/${name}/`) },
+      to: { path: '^src/', pathNot: [settings, ...[room, ...allowed].map((name) => `^src/${name}/`)] },
     })),
     {
       name: 'every-room-is-in-the-table',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: [...Object.keys(rooms), 'compose'].map((name) => `^src/${name}/`) },
-      to: {},
+      from: { path: '^src/[^/]+/', pathNot: Object.keys(rooms).map((name) => `^src/${name}/`) },
+      to: { path: '^src/' },
     },
+    ...modules.slice(0, -1).map((module, position) => ({
+      name: `${module}-imports-no-later-module`,
+      severity: 'error',
+      from: { path: `^src/control/${module}/`, pathNot: [tests, fixtures] },
+      to: { path: `^src/control/(${modules.slice(position + 1).join('|')})/` },
+    })),
     {
       name: 'domain-is-pure',
       severity: 'error',
@@ -46,49 +65,53 @@ module.exports = {
     {
       name: 'one-feature-meets-another-through-its-service',
       severity: 'error',
-      from: { path: '^src/features/([^/]+)/', pathNot: tests },
-      to: { path: '^src/features/([^/]+)/', pathNot: ['^src/features/$1/', '\\.(service|schema)\\.ts$'] },
+      from: { path: '^src/control/([^/]+/[^/]+)/', pathNot: tests },
+      to: {
+        path: '^src/control/[^/]+/[^/]+/',
+        pathNot: ['^src/control/$1/', '\\.(service|schema)\\.ts$', '/accounting/'],
+      },
     },
     {
       name: 'sql-lives-in-stores',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['\\.store\\.ts$', '^src/platform/db/', tests] },
+      from: { path: '^src/', pathNot: ['\\.(store|report)\\.ts$', '^src/platform/db/', tests] },
       to: { path: '^node_modules/(kysely|pg|@electric-sql)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'stores-and-services-know-no-http',
       severity: 'error',
-      from: { path: '^src/features/.*\\.(store|service)\\.ts$' },
-      to: { path: ['^src/platform/http/', '^node_modules/(fastify|@fastify)/'] },
+      from: { path: '^src/control/.*\\.(store|report|service)\\.ts$' },
+      to: { path: ['^src/platform/http/', '^node_modules/(fastify|@fastify)/'], pathNot: '/wire.schema.ts$' },
     },
     {
       name: 'only-services-call-stores',
       severity: 'error',
-      from: { path: '^src/features/', pathNot: ['\\.(service|store)\\.ts$', tests] },
-      to: { path: '\\.store\\.ts$' },
+      from: { path: '^src/control/', pathNot: ['\\.(service|store|report)\\.ts$', 'module\\.ts$', tests] },
+      to: { path: '\\.(store|report)\\.ts$' },
     },
     {
       name: 'fixtures-are-for-tests',
       comment: 'they are not built',
       severity: 'error',
-      from: { path: '^src/', pathNot: [tests, '\\.fixture\\.ts$'] },
-      to: { path: '\\.fixture\\.ts$' },
+      from: { path: '^src/', pathNot: [tests, fixtures] },
+      to: { path: fixtures },
     },
     {
       name: 'runs-in-a-browser',
-      comment: 'tensors, client, secure-aggregation and the SDK part of device are used by web pages too',
+      comment: 'tensors, client, secure-aggregation and the SDK are used by web pages too',
       severity: 'error',
       from: {
-        path: ['^src/(tensors|client|secure-aggregation)/', '^src/sdk/'],
+        path: '^src/(tensors|client|secure-aggregation|sdk)/',
         // Browsers have no ChaCha20 of their own; programs in Node pass this one in.
         pathNot: [tests, '^src/secure-aggregation/platform-mask\\.ts$'],
       },
-      to: nodeBuiltin,
+      to: { dependencyTypes: ['core'] },
     },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(test|dist)/' },
+    // Tests may import anything: no rule is about them.
+    exclude: { path: ['^(test|dist)/', '\\.test\\.ts$'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },

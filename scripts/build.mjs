@@ -12,7 +12,7 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
 if (status === 0) {
   chmodSync(`${root}/dist/cli/main.js`, 0o755)
   // The embedded database's first start unpacks this instead of running initdb.
-  copyFileSync(`${root}/src/platform/db/embedded/template.bin`, `${root}/dist/db/embedded/template.bin`)
+  copyFileSync(`${root}/src/platform/db/embedded/template.bin`, `${root}/dist/platform/db/embedded/template.bin`)
   copyFileSync(`${root}/src/cli/demo/code-assistant.html`, `${root}/dist/cli/demo/code-assistant.html`)
 }
 process.exitCode = status ?? 1

@@ -3,7 +3,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { registerRoutes, type Services } from '../src/control/routes.ts'
+import { readConfig } from '../src/config.ts'
+import { registerRoutes } from '../src/control/app.ts'
+import type { Settings } from '../src/control/context.ts'
 import { createMetrics } from '../src/platform/http/metrics.ts'
 import { buildServer } from '../src/platform/http/server.ts'
 import { VERSION } from '../src/version.ts'
@@ -20,7 +22,7 @@ const describeApi = async (): Promise<OpenAPI3> => {
     readiness: {},
     now: Date.now,
   })
-  await registerRoutes(app, { enrollment: 'open', version: VERSION } as Services)
+  await registerRoutes(app, null, { config: readConfig({}) } as Settings)
   await app.ready()
   const document = app.swagger() as unknown as OpenAPI3
   await app.close()

@@ -1,5 +1,5 @@
 import { ConfigError, readConfig } from './config.ts'
-import { compose } from './control/app.ts'
+import { createControlPlane } from './control/app.ts'
 import { StartError } from './platform/db/start-error.ts'
 
 const IMPATIENCE_MS = 1000
@@ -11,7 +11,7 @@ const stop = (message: string): never => {
 
 const start = async (): Promise<void> => {
   const config = readConfig(process.env)
-  const service = await compose(config, {
+  const service = await createControlPlane(config, {
     onFatal: (error) => stop(`The service cannot go on: ${error.message}`),
   })
   const address = await service.app.listen({ host: config.host, port: config.port })

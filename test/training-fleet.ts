@@ -122,7 +122,7 @@ export const play = async (world: World, id: string, fleet: readonly FleetDevice
   const { key } = fleet[0]!
   for (let time = 0; time < times; time++) {
     await comeOnce(fleet)
-    await world.service.settle()
+    await world.service.runDueTasks()
     const job = await jobOf(world, key, id)
     if (job.ended_by !== null) return job
   }

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { AggregationWorkers } from '../src/aggregation/worker-pool.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { type Config, readConfig } from '../src/config.ts'
-import { compose, type Service } from '../src/control/app.ts'
+import { createControlPlane, type Service } from '../src/control/app.ts'
 import { Accounting } from '../src/control/federations/accounting/accounting.ts'
 import type { Database } from '../src/platform/db/open.ts'
 import { emptyFolder, freshDataDir, freshPostgresUrl, openTestDatabase } from './databases.ts'
@@ -73,7 +73,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   const now = () => new Date(time)
   const database = durable ? null : await openTestDatabase(kind)
   const start = () =>
-    compose(config, {
+    createControlPlane(config, {
       now,
       workers,
       accounting,
@@ -117,7 +117,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
     request,
     async advance(seconds) {
       time += seconds * 1000
-      await service.settle()
+      await service.runDueTasks()
     },
     client: (key) => createClient({ baseUrl, apiKey: key }),
     async register(deviceId, fields = {}) {

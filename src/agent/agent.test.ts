@@ -94,7 +94,7 @@ const startRound = async (world: World, key: string, devices: number, hyperparam
 
 const finishedRound = (world: World, key: string, roundId: string) =>
   eventually(async () => {
-    await world.service.settle()
+    await world.service.runDueTasks()
     const params = { path: { round_id: roundId } }
     const round = await unwrap(world.client(key).GET('/api/v1/training/rounds/{round_id}/status', { params }))
     return round.status === 'completed' || round.status === 'failed' ? round : null

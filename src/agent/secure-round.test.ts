@@ -65,7 +65,7 @@ test('agents take part in a secure round, and one that loses the service on its 
   // Nothing of the secrets is left behind.
   expect(await readdir(folders[0]!)).toEqual([])
 
-  await world.service.settle()
+  await world.service.runDueTasks()
   const { key } = members[0]!
   const { body } = await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })
   const { aggregated_model_id: id } = body as { aggregated_model_id: string }

@@ -1,14 +1,32 @@
 // Generated from openapi.json by `npm run gen`. Do not edit.
 export interface paths {
-    "/api/v1/health": {
+    "/api/v1/keys": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Whether the service answers */
-        get: operations["getHealth"];
+        /** List keys, newest first */
+        get: operations["listKeys"];
+        put?: never;
+        /** Ours: make an API key; it is in this answer and nowhere else */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/self": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: what the key of this request is and may do */
+        get: operations["getOwnKey"];
         put?: never;
         post?: never;
         delete?: never;
@@ -17,15 +35,428 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/status": {
+    "/api/v1/keys/{key_id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Devices, models and the latest round in figures */
-        get: operations["getStatus"];
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a key and those it approved */
+        delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/orgs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: create an organisation, to which keys and devices can then be bound */
+        post: operations["createOrg"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/orgs/{org_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: one organisation */
+        get: operations["getOrg"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: approve a browser login of the command line */
+        post: operations["authorizeLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ours: exchange a login code for a key */
+        post: operations["exchangeLoginCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: what was shared, newest first */
+        get: operations["listBenchmarks"];
+        put?: never;
+        /** Ours: share what a model reached on some machine; kept without saying whose it was */
+        post: operations["shareBenchmark"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/uploads/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /** Ours: how much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece */
+        head: operations["getUploadOffset-head"];
+        /** Ours: send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256 */
+        patch: operations["appendToUpload"];
+        trace?: never;
+    };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the catalog, newest first */
+        get: operations["listModels"];
+        put?: never;
+        /** Add a model to the catalog; its weights are uploaded as versions */
+        post: operations["createModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One model with its versions */
+        get: operations["getModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}/versions/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Upload weights as the next version of a model. Ours: or make one of a finished upload */
+        post: operations["uploadVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}/versions/{version}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The weights of a version; supports Range, If-None-Match and HEAD */
+        get: operations["downloadVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List federations, newest first */
+        get: operations["listFederations"];
+        put?: never;
+        /** Found a federation; the organisation named owns it */
+        post: operations["createFederation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One federation; its members and those invited may see it */
+        get: operations["getFederation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/invite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Invite organisations; inviting twice is harmless */
+        post: operations["inviteToFederation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take up an invitation; a key that is bound to no organisation needs none */
+        post: operations["joinFederation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Members, with what their devices contributed to completed rounds */
+        get: operations["listFederationMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/members/{org_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ours: leave, or remove a member; also declines or withdraws an invitation */
+        delete: operations["removeFederationMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Models that members may read, the latest shared first */
+        get: operations["listSharedModels"];
+        put?: never;
+        /** Let all active members read a model; only the owner may share */
+        post: operations["shareModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/models/{model_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ours: share a model no longer, by its id */
+        delete: operations["unshareModel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The privacy budget, and what of it is spent */
+        get: operations["getPrivacyBudget"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy/budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set the budget; only the owner may */
+        put: operations["setPrivacyBudget"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy/estimate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a round would cost; records nothing */
+        get: operations["estimatePrivacyCost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every private round, in the order in which it was spent; rounds in progress last */
+        get: operations["listPrivacyHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy/noise-for-epsilon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: the least noise with which so many steps still fit an epsilon */
+        get: operations["noiseForEpsilon"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy/rounds-left": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ours: how many more such rounds fit the budget */
+        get: operations["privateRoundsLeft"];
         put?: never;
         post?: never;
         delete?: never;
@@ -810,348 +1241,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/federations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List federations, newest first */
-        get: operations["listFederations"];
-        put?: never;
-        /** Found a federation; the organisation named owns it */
-        post: operations["createFederation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One federation; its members and those invited may see it */
-        get: operations["getFederation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/invite": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Invite organisations; inviting twice is harmless */
-        post: operations["inviteToFederation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/join": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Take up an invitation; a key that is bound to no organisation needs none */
-        post: operations["joinFederation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/members": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Members, with what their devices contributed to completed rounds */
-        get: operations["listFederationMembers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/members/{org_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Ours: leave, or remove a member; also declines or withdraws an invitation */
-        delete: operations["removeFederationMember"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/models": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Models that members may read, the latest shared first */
-        get: operations["listSharedModels"];
-        put?: never;
-        /** Let all active members read a model; only the owner may share */
-        post: operations["shareModel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/models/{model_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Ours: share a model no longer, by its id */
-        delete: operations["unshareModel"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The privacy budget, and what of it is spent */
-        get: operations["getPrivacyBudget"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy/budget": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Set the budget; only the owner may */
-        put: operations["setPrivacyBudget"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy/estimate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What a round would cost; records nothing */
-        get: operations["estimatePrivacyCost"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Every private round, in the order in which it was spent; rounds in progress last */
-        get: operations["listPrivacyHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy/noise-for-epsilon": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Ours: the least noise with which so many steps still fit an epsilon */
-        get: operations["noiseForEpsilon"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy/rounds-left": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Ours: how many more such rounds fit the budget */
-        get: operations["privateRoundsLeft"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/descriptive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Mean, spread and percentiles of a variable, group by group */
-        post: operations["describeVariable"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/t-test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Welch's t-test of two groups */
-        post: operations["compareTwoGroups"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/anova": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** One-way analysis of variance, with Tukey's test of the pairs */
-        post: operations["compareGroups"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/chi-square": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Pearson's chi-square test of whether two variables are independent */
-        post: operations["testIndependence"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/queries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Queries that were made, newest first */
-        get: operations["listAnalyticsQueries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/queries/{query_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One query with its result */
-        get: operations["getAnalyticsQuery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/training/rounds/start": {
         parameters: {
             query?: never;
@@ -1496,231 +1585,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List keys, newest first */
-        get: operations["listKeys"];
-        put?: never;
-        /** Ours: make an API key; it is in this answer and nowhere else */
-        post: operations["createKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/keys/self": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Ours: what the key of this request is and may do */
-        get: operations["getOwnKey"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/keys/{key_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Revoke a key and those it approved */
-        delete: operations["revokeKey"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/orgs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ours: create an organisation, to which keys and devices can then be bound */
-        post: operations["createOrg"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/orgs/{org_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Ours: one organisation */
-        get: operations["getOrg"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/benchmarks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Ours: what was shared, newest first */
-        get: operations["listBenchmarks"];
-        put?: never;
-        /** Ours: share what a model reached on some machine; kept without saying whose it was */
-        post: operations["shareBenchmark"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/login/authorize": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ours: approve a browser login of the command line */
-        post: operations["authorizeLogin"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/login/token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ours: exchange a login code for a key */
-        post: operations["exchangeLoginCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/uploads/{sha256}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        /** Ours: how much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece */
-        head: operations["getUploadOffset-head"];
-        /** Ours: send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256 */
-        patch: operations["appendToUpload"];
-        trace?: never;
-    };
-    "/api/v1/models": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the catalog, newest first */
-        get: operations["listModels"];
-        put?: never;
-        /** Add a model to the catalog; its weights are uploaded as versions */
-        post: operations["createModel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/models/{model_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One model with its versions */
-        get: operations["getModel"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/models/{model_id}/versions/upload": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Upload weights as the next version of a model. Ours: or make one of a finished upload */
-        post: operations["uploadVersion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/models/{model_id}/versions/{version}/download": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The weights of a version; supports Range, If-None-Match and HEAD */
-        get: operations["downloadVersion"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/training/rounds/{round_id}/updates": {
         parameters: {
             query?: never;
@@ -1756,6 +1620,142 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/federations/{federation_id}/analytics/descriptive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mean, spread and percentiles of a variable, group by group */
+        post: operations["describeVariable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/t-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Welch's t-test of two groups */
+        post: operations["compareTwoGroups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/anova": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** One-way analysis of variance, with Tukey's test of the pairs */
+        post: operations["compareGroups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/chi-square": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pearson's chi-square test of whether two variables are independent */
+        post: operations["testIndependence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/queries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Queries that were made, newest first */
+        get: operations["listAnalyticsQueries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/queries/{query_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One query with its result */
+        get: operations["getAnalyticsQuery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the service answers */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Devices, models and the latest round in figures */
+        get: operations["getStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1780,9 +1780,14 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    getHealth: {
+    listKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The keys of devices, instead of those of people and programs */
+                devices?: boolean;
+                limit?: number;
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1796,56 +1801,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        status: string;
-                        version: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        timestamp: string;
+                        keys: {
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            /** @description The first characters, to recognise the key by */
+                            prefix: string;
+                            scopes: string[];
+                            org_id: string | null;
+                            device_id: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            expires_at: string | null;
+                            revoked_at: string | null;
+                            last_used_at: string | null;
+                            approved_by: string | null;
+                        }[];
                     };
                 };
             };
-            /** @description Unexpected server error */
-            500: {
+            /** @description Invalid or missing request fields */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getStatus: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        status: "operational" | "degraded" | "maintenance";
-                        active_devices: number;
-                        total_devices: number;
-                        current_round_number: number | null;
-                        current_round_status: ("pending" | "active" | "aggregating" | "completed" | "failed") | null;
-                        total_models: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        timestamp: string;
-                    };
                 };
             };
             /** @description Missing or invalid API key */
@@ -1859,6 +1843,3212 @@ export interface operations {
             };
             /** @description The key may not do this */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    scopes?: ("devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin")[];
+                    /** @description For keys bound to no org */
+                    org_id?: string;
+                    expires_in_days?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description The first characters, to recognise the key by */
+                        prefix: string;
+                        scopes: string[];
+                        org_id: string | null;
+                        device_id: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        expires_at: string | null;
+                        revoked_at: string | null;
+                        last_used_at: string | null;
+                        approved_by: string | null;
+                        /** @description Shown this once; cannot be retrieved later */
+                        api_key: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOwnKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description The first characters, to recognise the key by */
+                        prefix: string;
+                        scopes: string[];
+                        org_id: string | null;
+                        device_id: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        expires_at: string | null;
+                        revoked_at: string | null;
+                        last_used_at: string | null;
+                        approved_by: string | null;
+                    };
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description The first characters, to recognise the key by */
+                        prefix: string;
+                        scopes: string[];
+                        org_id: string | null;
+                        device_id: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        expires_at: string | null;
+                        revoked_at: string | null;
+                        last_used_at: string | null;
+                        approved_by: string | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createOrg: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @enum {string} */
+                    compliance?: "hipaa" | "gdpr" | "pci" | "soc2";
+                    /** @enum {string} */
+                    region?: "us" | "eu" | "ap";
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        name: string;
+                        compliance: ("hipaa" | "gdpr" | "pci" | "soc2") | null;
+                        /** @enum {string} */
+                        region: "us" | "eu" | "ap";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOrg: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        name: string;
+                        compliance: ("hipaa" | "gdpr" | "pci" | "soc2") | null;
+                        /** @enum {string} */
+                        region: "us" | "eu" | "ap";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    authorizeLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code_challenge: string;
+                    redirect_uri: string;
+                    state: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        redirect_to: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    exchangeLoginCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                    code_verifier: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        api_key: string;
+                        org_id: string | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listBenchmarks: {
+        parameters: {
+            query?: {
+                engine?: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        benchmarks: {
+                            /** Format: uuid */
+                            id: string;
+                            /** @description of the program that measured */
+                            svc_version: string;
+                            /** @description such as linux */
+                            os: string;
+                            /** @description such as arm64 */
+                            arch: string;
+                            /** @description as the processor calls itself */
+                            cpu_model: string;
+                            cpu_cores: number;
+                            /** @description of the machine */
+                            memory_gb: number;
+                            /** @enum {string} */
+                            engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                            model_architecture: string | null;
+                            model_parameters: number | null;
+                            model_quantization: string | null;
+                            model_megabytes: number;
+                            iterations: number;
+                            max_tokens: number;
+                            first_token_ms_p50: number;
+                            first_token_ms_p90: number;
+                            first_token_ms_p99: number;
+                            tokens_per_second_p50: number;
+                            /** @description reached by 90 % of the runs */
+                            tokens_per_second_p90: number;
+                            tokens_per_second_p99: number;
+                            total_ms_p50: number;
+                            total_ms_p90: number;
+                            total_ms_p99: number;
+                            /** @description that the loaded model takes */
+                            memory_megabytes: number;
+                            /**
+                             * Format: date
+                             * @description the day, in UTC
+                             */
+                            reported_on: string;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    shareBenchmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description of the program that measured */
+                    svc_version: string;
+                    /** @description such as linux */
+                    os: string;
+                    /** @description such as arm64 */
+                    arch: string;
+                    /** @description as the processor calls itself */
+                    cpu_model: string;
+                    cpu_cores: number;
+                    /** @description of the machine */
+                    memory_gb: number;
+                    /** @enum {string} */
+                    engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                    model_architecture: string | null;
+                    model_parameters: number | null;
+                    model_quantization: string | null;
+                    model_megabytes: number;
+                    iterations: number;
+                    max_tokens: number;
+                    first_token_ms_p50: number;
+                    first_token_ms_p90: number;
+                    first_token_ms_p99: number;
+                    tokens_per_second_p50: number;
+                    /** @description reached by 90 % of the runs */
+                    tokens_per_second_p90: number;
+                    tokens_per_second_p99: number;
+                    total_ms_p50: number;
+                    total_ms_p90: number;
+                    total_ms_p99: number;
+                    /** @description that the loaded model takes */
+                    memory_megabytes: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** @description of the program that measured */
+                        svc_version: string;
+                        /** @description such as linux */
+                        os: string;
+                        /** @description such as arm64 */
+                        arch: string;
+                        /** @description as the processor calls itself */
+                        cpu_model: string;
+                        cpu_cores: number;
+                        /** @description of the machine */
+                        memory_gb: number;
+                        /** @enum {string} */
+                        engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
+                        model_architecture: string | null;
+                        model_parameters: number | null;
+                        model_quantization: string | null;
+                        model_megabytes: number;
+                        iterations: number;
+                        max_tokens: number;
+                        first_token_ms_p50: number;
+                        first_token_ms_p90: number;
+                        first_token_ms_p99: number;
+                        tokens_per_second_p50: number;
+                        /** @description reached by 90 % of the runs */
+                        tokens_per_second_p90: number;
+                        tokens_per_second_p99: number;
+                        total_ms_p50: number;
+                        total_ms_p90: number;
+                        total_ms_p99: number;
+                        /** @description that the loaded model takes */
+                        memory_megabytes: number;
+                        /**
+                         * Format: date
+                         * @description the day, in UTC
+                         */
+                        reported_on: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "getUploadOffset-head": {
+        parameters: {
+            query: {
+                /** @description Bytes of the whole file */
+                size: number;
+            };
+            header?: never;
+            path: {
+                /** @description Of the whole file, in lower-case hex */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the header Upload-Offset */
+            200: {
+                headers: {
+                    /** @description Bytes that are there */
+                    "Upload-Offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    appendToUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Bytes that are there already */
+                "upload-offset": string;
+                /** @description Bytes of the whole file */
+                "upload-length": string;
+            };
+            path: {
+                /** @description Of the whole file, in lower-case hex */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description In the header Upload-Offset */
+            204: {
+                headers: {
+                    /** @description Bytes that are there */
+                    "Upload-Offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+                is_baseline?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: {
+                            /** Format: uuid */
+                            id: string;
+                            org_id: string | null;
+                            name: string | null;
+                            round_id: string | null;
+                            model_path: string | null;
+                            model_size_bytes: number | null;
+                            model_hash: string | null;
+                            /** @enum {string} */
+                            framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+                            framework_version: string;
+                            accuracy: number | null;
+                            loss: number | null;
+                            is_baseline: boolean;
+                            description: string;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Ours: unique in the organisation, usable as model_id */
+                    name?: string;
+                    /** @enum {string} */
+                    framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+                    framework_version?: string;
+                    description?: string;
+                    is_baseline?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string | null;
+                        round_id: string | null;
+                        model_path: string | null;
+                        model_size_bytes: number | null;
+                        model_hash: string | null;
+                        /** @enum {string} */
+                        framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+                        framework_version: string;
+                        accuracy: number | null;
+                        loss: number | null;
+                        is_baseline: boolean;
+                        description: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        org_id: string | null;
+                        name: string | null;
+                        round_id: string | null;
+                        model_path: string | null;
+                        model_size_bytes: number | null;
+                        model_hash: string | null;
+                        /** @enum {string} */
+                        framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+                        framework_version: string;
+                        accuracy: number | null;
+                        loss: number | null;
+                        is_baseline: boolean;
+                        description: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        versions: {
+                            version: number;
+                            version_label: string;
+                            /** @enum {string} */
+                            format: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
+                            model_size_bytes: number;
+                            model_hash: string;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            uploaded_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    uploadVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file?: string;
+                    /** @enum {string} */
+                    format?: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
+                    description?: string;
+                    /** @description Ours: semantic version; n.0.0 when absent */
+                    version_label?: string;
+                    /** @description Ours: instead of file, sha256:<hex> of what was sent to /uploads */
+                    upload?: string;
+                    /** @description Ours: with upload, its Upload-Length */
+                    upload_size?: number;
+                    /** @description Ours: with upload, what the file is called */
+                    file_name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        model_id: string;
+                        version: number;
+                        version_label: string;
+                        /** @enum {string} */
+                        format: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
+                        model_path: string;
+                        model_size_bytes: number;
+                        model_hash: string;
+                        description: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        uploaded_at: string;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadVersion: {
+        parameters: {
+            query?: {
+                format?: "pytorch" | "onnx" | "tflite" | "coreml";
+            };
+            header?: never;
+            path: {
+                model_id: string;
+                /** @description An integer from 1, a semantic version, or latest */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listFederations: {
+        parameters: {
+            query?: {
+                /** @description Only those that it is a member of or invited to */
+                org_id?: string;
+                name?: string;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        federations: {
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            description: string;
+                            /** @description The owner */
+                            org_id: string;
+                            /** @enum {string} */
+                            status: "active";
+                            /** @description Active members, the owner among them */
+                            member_count: number;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                            membership: {
+                                /** @enum {string} */
+                                role: "owner" | "member";
+                                /** @enum {string} */
+                                status: "invited" | "active";
+                            } | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createFederation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Unique among those of its owner */
+                    name: string;
+                    /** @description The owner */
+                    org_id: string;
+                    description?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        description: string;
+                        /** @description The owner */
+                        org_id: string;
+                        /** @enum {string} */
+                        status: "active";
+                        /** @description Active members, the owner among them */
+                        member_count: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        membership: {
+                            /** @enum {string} */
+                            role: "owner" | "member";
+                            /** @enum {string} */
+                            status: "invited" | "active";
+                        } | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getFederation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        description: string;
+                        /** @description The owner */
+                        org_id: string;
+                        /** @enum {string} */
+                        status: "active";
+                        /** @description Active members, the owner among them */
+                        member_count: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        membership: {
+                            /** @enum {string} */
+                            role: "owner" | "member";
+                            /** @enum {string} */
+                            status: "invited" | "active";
+                        } | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    inviteToFederation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    org_ids: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        invited: string[];
+                        /** @description Members or invited already */
+                        skipped: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    joinFederation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    org_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        org_id: string;
+                        /** @enum {string} */
+                        role: "owner" | "member";
+                        /** @enum {string} */
+                        status: "invited" | "active";
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listFederationMembers: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        members: {
+                            org_id: string;
+                            /** @enum {string} */
+                            role: "owner" | "member";
+                            /** @enum {string} */
+                            status: "invited" | "active";
+                            invited_at: string | null;
+                            joined_at: string | null;
+                            /** @description Completed rounds with an update of its devices */
+                            rounds_contributed: number;
+                            total_samples: number;
+                            avg_accuracy: number | null;
+                            avg_loss: number | null;
+                            last_contribution_at: string | null;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    removeFederationMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        org_id: string;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource already exists, or its state does not allow this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSharedModels: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: {
+                            /** Format: uuid */
+                            federation_id: string;
+                            /** Format: uuid */
+                            model_id: string;
+                            org_id: string | null;
+                            name: string | null;
+                            framework: string;
+                            description: string;
+                            accuracy: number | null;
+                            loss: number | null;
+                            latest_version: number | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            shared_at: string;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    shareModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Id or name of a model */
+                    model_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** Format: uuid */
+                        model_id: string;
+                        org_id: string | null;
+                        name: string | null;
+                        framework: string;
+                        description: string;
+                        accuracy: number | null;
+                        loss: number | null;
+                        latest_version: number | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        shared_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    unshareModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** Format: uuid */
+                        model_id: string;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getPrivacyBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @description 0 until one is set */
+                        total_epsilon_budget: number;
+                        total_delta_budget: number;
+                        current_epsilon_spent: number;
+                        epsilon_remaining: number;
+                        is_exhausted: boolean;
+                        rounds_tracked: number;
+                        /** @description Ours: whether the owner has set a budget; private rounds need one */
+                        is_set: boolean;
+                        /** @description Ours: spent, and reserved by rounds in progress */
+                        epsilon_committed: number;
+                        /**
+                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
+                         * @enum {string}
+                         */
+                        accountant: "rdp" | "pld";
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setPrivacyBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    total_epsilon_budget: number;
+                    /** @default 0.00001 */
+                    total_delta_budget?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @description 0 until one is set */
+                        total_epsilon_budget: number;
+                        total_delta_budget: number;
+                        current_epsilon_spent: number;
+                        epsilon_remaining: number;
+                        is_exhausted: boolean;
+                        rounds_tracked: number;
+                        /** @description Ours: whether the owner has set a budget; private rounds need one */
+                        is_set: boolean;
+                        /** @description Ours: spent, and reserved by rounds in progress */
+                        epsilon_committed: number;
+                        /**
+                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
+                         * @enum {string}
+                         */
+                        accountant: "rdp" | "pld";
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    estimatePrivacyCost: {
+        parameters: {
+            query: {
+                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
+                noise_multiplier: number;
+                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+                sample_rate: number;
+                num_steps?: number;
+                /** @description The budget's when absent */
+                target_delta?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Spent, and reserved by rounds in progress */
+                        current_epsilon: number;
+                        projected_epsilon: number;
+                        /** @description What it adds: composed, less than it costs alone */
+                        round_epsilon_cost: number;
+                        would_exceed_budget: boolean;
+                        budget_epsilon: number;
+                        target_delta: number;
+                        /**
+                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
+                         * @enum {string}
+                         */
+                        accountant: "rdp" | "pld";
+                        projected_epsilon_rdp: number;
+                        projected_epsilon_pld: number | null;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listPrivacyHistory: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        history: {
+                            /** Format: uuid */
+                            round_id: string;
+                            job_id: string | null;
+                            /** @enum {string} */
+                            status: "reserved" | "settled";
+                            noise_multiplier: number;
+                            sample_rate: number;
+                            num_steps: number;
+                            clip_norm: number | null;
+                            epsilon_cost: number | null;
+                            cumulative_epsilon: number | null;
+                            accountant: ("rdp" | "pld") | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            reserved_at: string;
+                            settled_at: string | null;
+                        }[];
+                        target_delta: number;
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    noiseForEpsilon: {
+        parameters: {
+            query: {
+                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+                sample_rate: number;
+                num_steps?: number;
+                /** @description The budget's when absent */
+                target_epsilon?: number;
+                /** @description The budget's when absent */
+                target_delta?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        noise_multiplier: number | null;
+                        target_epsilon: number;
+                        target_delta: number;
+                        sample_rate: number;
+                        num_steps: number;
+                        current_epsilon: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    privateRoundsLeft: {
+        parameters: {
+            query: {
+                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
+                noise_multiplier: number;
+                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+                sample_rate: number;
+                num_steps?: number;
+                /** @description The budget's when absent */
+                target_delta?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        federation_id: string;
+                        rounds_left: number;
+                        budget_epsilon: number;
+                        target_delta: number;
+                        current_epsilon: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8305,2427 +11495,6 @@ export interface operations {
             };
         };
     };
-    listFederations: {
-        parameters: {
-            query?: {
-                /** @description Only those that it is a member of or invited to */
-                org_id?: string;
-                name?: string;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        federations: {
-                            /** Format: uuid */
-                            id: string;
-                            name: string;
-                            description: string;
-                            /** @description The owner */
-                            org_id: string;
-                            /** @enum {string} */
-                            status: "active";
-                            /** @description Active members, the owner among them */
-                            member_count: number;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            membership: {
-                                /** @enum {string} */
-                                role: "owner" | "member";
-                                /** @enum {string} */
-                                status: "invited" | "active";
-                            } | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createFederation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description Unique among those of its owner */
-                    name: string;
-                    /** @description The owner */
-                    org_id: string;
-                    description?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        description: string;
-                        /** @description The owner */
-                        org_id: string;
-                        /** @enum {string} */
-                        status: "active";
-                        /** @description Active members, the owner among them */
-                        member_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        membership: {
-                            /** @enum {string} */
-                            role: "owner" | "member";
-                            /** @enum {string} */
-                            status: "invited" | "active";
-                        } | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getFederation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        description: string;
-                        /** @description The owner */
-                        org_id: string;
-                        /** @enum {string} */
-                        status: "active";
-                        /** @description Active members, the owner among them */
-                        member_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        membership: {
-                            /** @enum {string} */
-                            role: "owner" | "member";
-                            /** @enum {string} */
-                            status: "invited" | "active";
-                        } | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    inviteToFederation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    org_ids: string[];
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        invited: string[];
-                        /** @description Members or invited already */
-                        skipped: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    joinFederation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    org_id: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        org_id: string;
-                        /** @enum {string} */
-                        role: "owner" | "member";
-                        /** @enum {string} */
-                        status: "invited" | "active";
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listFederationMembers: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        members: {
-                            org_id: string;
-                            /** @enum {string} */
-                            role: "owner" | "member";
-                            /** @enum {string} */
-                            status: "invited" | "active";
-                            invited_at: string | null;
-                            joined_at: string | null;
-                            /** @description Completed rounds with an update of its devices */
-                            rounds_contributed: number;
-                            total_samples: number;
-                            avg_accuracy: number | null;
-                            avg_loss: number | null;
-                            last_contribution_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    removeFederationMember: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-                org_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        org_id: string;
-                        message: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listSharedModels: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        models: {
-                            /** Format: uuid */
-                            federation_id: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            org_id: string | null;
-                            name: string | null;
-                            framework: string;
-                            description: string;
-                            accuracy: number | null;
-                            loss: number | null;
-                            latest_version: number | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            shared_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    shareModel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description Id or name of a model */
-                    model_id: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        framework: string;
-                        description: string;
-                        accuracy: number | null;
-                        loss: number | null;
-                        latest_version: number | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        shared_at: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    unshareModel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-                model_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        message: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getPrivacyBudget: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @description 0 until one is set */
-                        total_epsilon_budget: number;
-                        total_delta_budget: number;
-                        current_epsilon_spent: number;
-                        epsilon_remaining: number;
-                        is_exhausted: boolean;
-                        rounds_tracked: number;
-                        /** @description Ours: whether the owner has set a budget; private rounds need one */
-                        is_set: boolean;
-                        /** @description Ours: spent, and reserved by rounds in progress */
-                        epsilon_committed: number;
-                        /**
-                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
-                         * @enum {string}
-                         */
-                        accountant: "rdp" | "pld";
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    setPrivacyBudget: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    total_epsilon_budget: number;
-                    /** @default 0.00001 */
-                    total_delta_budget?: number;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @description 0 until one is set */
-                        total_epsilon_budget: number;
-                        total_delta_budget: number;
-                        current_epsilon_spent: number;
-                        epsilon_remaining: number;
-                        is_exhausted: boolean;
-                        rounds_tracked: number;
-                        /** @description Ours: whether the owner has set a budget; private rounds need one */
-                        is_set: boolean;
-                        /** @description Ours: spent, and reserved by rounds in progress */
-                        epsilon_committed: number;
-                        /**
-                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
-                         * @enum {string}
-                         */
-                        accountant: "rdp" | "pld";
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    estimatePrivacyCost: {
-        parameters: {
-            query: {
-                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
-                noise_multiplier: number;
-                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
-                sample_rate: number;
-                num_steps?: number;
-                /** @description The budget's when absent */
-                target_delta?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description Spent, and reserved by rounds in progress */
-                        current_epsilon: number;
-                        projected_epsilon: number;
-                        /** @description What it adds: composed, less than it costs alone */
-                        round_epsilon_cost: number;
-                        would_exceed_budget: boolean;
-                        budget_epsilon: number;
-                        target_delta: number;
-                        /**
-                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
-                         * @enum {string}
-                         */
-                        accountant: "rdp" | "pld";
-                        projected_epsilon_rdp: number;
-                        projected_epsilon_pld: number | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listPrivacyHistory: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        history: {
-                            /** Format: uuid */
-                            round_id: string;
-                            job_id: string | null;
-                            /** @enum {string} */
-                            status: "reserved" | "settled";
-                            noise_multiplier: number;
-                            sample_rate: number;
-                            num_steps: number;
-                            clip_norm: number | null;
-                            epsilon_cost: number | null;
-                            cumulative_epsilon: number | null;
-                            accountant: ("rdp" | "pld") | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            reserved_at: string;
-                            settled_at: string | null;
-                        }[];
-                        target_delta: number;
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    noiseForEpsilon: {
-        parameters: {
-            query: {
-                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
-                sample_rate: number;
-                num_steps?: number;
-                /** @description The budget's when absent */
-                target_epsilon?: number;
-                /** @description The budget's when absent */
-                target_delta?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        noise_multiplier: number | null;
-                        target_epsilon: number;
-                        target_delta: number;
-                        sample_rate: number;
-                        num_steps: number;
-                        current_epsilon: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    privateRoundsLeft: {
-        parameters: {
-            query: {
-                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
-                noise_multiplier: number;
-                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
-                sample_rate: number;
-                num_steps?: number;
-                /** @description The budget's when absent */
-                target_delta?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        rounds_left: number;
-                        budget_epsilon: number;
-                        target_delta: number;
-                        current_epsilon: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    describeVariable: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable: string;
-                    /** @enum {string} */
-                    group_by?: "device_group" | "federation_member";
-                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
-                    group_ids?: string[];
-                    /** @description true when absent */
-                    include_percentiles?: boolean;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        groups: {
-                            group_id: string;
-                            count: number;
-                            mean: number;
-                            std_dev: number | null;
-                            median: number | null;
-                            min: number;
-                            max: number;
-                            percentiles: {
-                                p25: number | null;
-                                p50: number | null;
-                                p75: number | null;
-                            } | null;
-                        }[];
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    compareTwoGroups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable: string;
-                    group_a: string;
-                    group_b: string;
-                    /**
-                     * @description Ours. When absent: members if both groups are ids of members, else device groups
-                     * @enum {string}
-                     */
-                    group_by?: "device_group" | "federation_member";
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        t_statistic: number | null;
-                        p_value: number | null;
-                        degrees_of_freedom: number | null;
-                        confidence_interval: {
-                            lower: number;
-                            upper: number;
-                            level: number;
-                        } | null;
-                        significant: boolean;
-                        effect_size: number | null;
-                        groups: {
-                            group_id: string;
-                            count: number;
-                            mean: number;
-                            std_dev: number | null;
-                        }[];
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    compareGroups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable: string;
-                    /** @enum {string} */
-                    group_by?: "device_group" | "federation_member";
-                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
-                    group_ids?: string[];
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
-                    post_hoc?: boolean;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        f_statistic: number | null;
-                        p_value: number | null;
-                        degrees_of_freedom_between: number | null;
-                        degrees_of_freedom_within: number | null;
-                        significant: boolean;
-                        effect_size: number | null;
-                        post_hoc_pairs: {
-                            group_a: string;
-                            group_b: string;
-                            /** @description group_a's mean minus group_b's */
-                            mean_difference: number;
-                            /** @description Of Tukey and Kramer: adjusted for the number of pairs */
-                            p_value: number;
-                            significant: boolean;
-                        }[];
-                        groups: {
-                            group_id: string;
-                            count: number;
-                            mean: number;
-                            std_dev: number | null;
-                        }[];
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    testIndependence: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable_1: string;
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable_2: string;
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        chi_square_statistic: number | null;
-                        p_value: number | null;
-                        degrees_of_freedom: number | null;
-                        cramers_v: number | null;
-                        significant: boolean;
-                        sample_size: number | null;
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listAnalyticsQueries: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        queries: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            federation_id: string;
-                            org_id: string | null;
-                            /** @enum {string} */
-                            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                            variable: string;
-                            request: {
-                                [key: string]: unknown;
-                            };
-                            /** @enum {string} */
-                            status: "completed" | "failed";
-                            result: {
-                                [key: string]: unknown;
-                            } | null;
-                            reason: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getAnalyticsQuery: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-                query_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        org_id: string | null;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        request: {
-                            [key: string]: unknown;
-                        };
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        result: {
-                            [key: string]: unknown;
-                        } | null;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     startRound: {
         parameters: {
             query?: never;
@@ -13935,1686 +14704,6 @@ export interface operations {
             };
         };
     };
-    listKeys: {
-        parameters: {
-            query?: {
-                /** @description The keys of devices, instead of those of people and programs */
-                devices?: boolean;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        keys: {
-                            /** Format: uuid */
-                            id: string;
-                            name: string;
-                            /** @description The first characters, to recognise the key by */
-                            prefix: string;
-                            scopes: string[];
-                            org_id: string | null;
-                            device_id: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            expires_at: string | null;
-                            revoked_at: string | null;
-                            last_used_at: string | null;
-                            approved_by: string | null;
-                        }[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    scopes?: ("devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin")[];
-                    /** @description For keys bound to no org */
-                    org_id?: string;
-                    expires_in_days?: number;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        /** @description The first characters, to recognise the key by */
-                        prefix: string;
-                        scopes: string[];
-                        org_id: string | null;
-                        device_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        expires_at: string | null;
-                        revoked_at: string | null;
-                        last_used_at: string | null;
-                        approved_by: string | null;
-                        /** @description Shown this once; cannot be retrieved later */
-                        api_key: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getOwnKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        /** @description The first characters, to recognise the key by */
-                        prefix: string;
-                        scopes: string[];
-                        org_id: string | null;
-                        device_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        expires_at: string | null;
-                        revoked_at: string | null;
-                        last_used_at: string | null;
-                        approved_by: string | null;
-                    };
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    revokeKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                key_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        /** @description The first characters, to recognise the key by */
-                        prefix: string;
-                        scopes: string[];
-                        org_id: string | null;
-                        device_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        expires_at: string | null;
-                        revoked_at: string | null;
-                        last_used_at: string | null;
-                        approved_by: string | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createOrg: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    /** @enum {string} */
-                    compliance?: "hipaa" | "gdpr" | "pci" | "soc2";
-                    /** @enum {string} */
-                    region?: "us" | "eu" | "ap";
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        id: string;
-                        name: string;
-                        compliance: ("hipaa" | "gdpr" | "pci" | "soc2") | null;
-                        /** @enum {string} */
-                        region: "us" | "eu" | "ap";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getOrg: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                org_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        id: string;
-                        name: string;
-                        compliance: ("hipaa" | "gdpr" | "pci" | "soc2") | null;
-                        /** @enum {string} */
-                        region: "us" | "eu" | "ap";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listBenchmarks: {
-        parameters: {
-            query?: {
-                engine?: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        benchmarks: {
-                            /** Format: uuid */
-                            id: string;
-                            /** @description of the program that measured */
-                            svc_version: string;
-                            /** @description such as linux */
-                            os: string;
-                            /** @description such as arm64 */
-                            arch: string;
-                            /** @description as the processor calls itself */
-                            cpu_model: string;
-                            cpu_cores: number;
-                            /** @description of the machine */
-                            memory_gb: number;
-                            /** @enum {string} */
-                            engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                            model_architecture: string | null;
-                            model_parameters: number | null;
-                            model_quantization: string | null;
-                            model_megabytes: number;
-                            iterations: number;
-                            max_tokens: number;
-                            first_token_ms_p50: number;
-                            first_token_ms_p90: number;
-                            first_token_ms_p99: number;
-                            tokens_per_second_p50: number;
-                            /** @description reached by 90 % of the runs */
-                            tokens_per_second_p90: number;
-                            tokens_per_second_p99: number;
-                            total_ms_p50: number;
-                            total_ms_p90: number;
-                            total_ms_p99: number;
-                            /** @description that the loaded model takes */
-                            memory_megabytes: number;
-                            /**
-                             * Format: date
-                             * @description the day, in UTC
-                             */
-                            reported_on: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    shareBenchmark: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description of the program that measured */
-                    svc_version: string;
-                    /** @description such as linux */
-                    os: string;
-                    /** @description such as arm64 */
-                    arch: string;
-                    /** @description as the processor calls itself */
-                    cpu_model: string;
-                    cpu_cores: number;
-                    /** @description of the machine */
-                    memory_gb: number;
-                    /** @enum {string} */
-                    engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                    model_architecture: string | null;
-                    model_parameters: number | null;
-                    model_quantization: string | null;
-                    model_megabytes: number;
-                    iterations: number;
-                    max_tokens: number;
-                    first_token_ms_p50: number;
-                    first_token_ms_p90: number;
-                    first_token_ms_p99: number;
-                    tokens_per_second_p50: number;
-                    /** @description reached by 90 % of the runs */
-                    tokens_per_second_p90: number;
-                    tokens_per_second_p99: number;
-                    total_ms_p50: number;
-                    total_ms_p90: number;
-                    total_ms_p99: number;
-                    /** @description that the loaded model takes */
-                    memory_megabytes: number;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** @description of the program that measured */
-                        svc_version: string;
-                        /** @description such as linux */
-                        os: string;
-                        /** @description such as arm64 */
-                        arch: string;
-                        /** @description as the processor calls itself */
-                        cpu_model: string;
-                        cpu_cores: number;
-                        /** @description of the machine */
-                        memory_gb: number;
-                        /** @enum {string} */
-                        engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                        model_architecture: string | null;
-                        model_parameters: number | null;
-                        model_quantization: string | null;
-                        model_megabytes: number;
-                        iterations: number;
-                        max_tokens: number;
-                        first_token_ms_p50: number;
-                        first_token_ms_p90: number;
-                        first_token_ms_p99: number;
-                        tokens_per_second_p50: number;
-                        /** @description reached by 90 % of the runs */
-                        tokens_per_second_p90: number;
-                        tokens_per_second_p99: number;
-                        total_ms_p50: number;
-                        total_ms_p90: number;
-                        total_ms_p99: number;
-                        /** @description that the loaded model takes */
-                        memory_megabytes: number;
-                        /**
-                         * Format: date
-                         * @description the day, in UTC
-                         */
-                        reported_on: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    authorizeLogin: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    code_challenge: string;
-                    redirect_uri: string;
-                    state: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        redirect_to: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    exchangeLoginCode: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    code: string;
-                    code_verifier: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        api_key: string;
-                        org_id: string | null;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    "getUploadOffset-head": {
-        parameters: {
-            query: {
-                /** @description Bytes of the whole file */
-                size: number;
-            };
-            header?: never;
-            path: {
-                /** @description Of the whole file, in lower-case hex */
-                sha256: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description In the header Upload-Offset */
-            200: {
-                headers: {
-                    /** @description Bytes that are there */
-                    "Upload-Offset"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    appendToUpload: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description Bytes that are there already */
-                "upload-offset": string;
-                /** @description Bytes of the whole file */
-                "upload-length": string;
-            };
-            path: {
-                /** @description Of the whole file, in lower-case hex */
-                sha256: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/octet-stream": unknown;
-            };
-        };
-        responses: {
-            /** @description In the header Upload-Offset */
-            204: {
-                headers: {
-                    /** @description Bytes that are there */
-                    "Upload-Offset"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listModels: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-                framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                is_baseline?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        models: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string | null;
-                            name: string | null;
-                            round_id: string | null;
-                            model_path: string | null;
-                            model_size_bytes: number | null;
-                            model_hash: string | null;
-                            /** @enum {string} */
-                            framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                            framework_version: string;
-                            accuracy: number | null;
-                            loss: number | null;
-                            is_baseline: boolean;
-                            description: string;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createModel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description Ours: unique in the organisation, usable as model_id */
-                    name?: string;
-                    /** @enum {string} */
-                    framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                    framework_version?: string;
-                    description?: string;
-                    is_baseline?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        round_id: string | null;
-                        model_path: string | null;
-                        model_size_bytes: number | null;
-                        model_hash: string | null;
-                        /** @enum {string} */
-                        framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                        framework_version: string;
-                        accuracy: number | null;
-                        loss: number | null;
-                        is_baseline: boolean;
-                        description: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getModel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        round_id: string | null;
-                        model_path: string | null;
-                        model_size_bytes: number | null;
-                        model_hash: string | null;
-                        /** @enum {string} */
-                        framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                        framework_version: string;
-                        accuracy: number | null;
-                        loss: number | null;
-                        is_baseline: boolean;
-                        description: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        versions: {
-                            version: number;
-                            version_label: string;
-                            /** @enum {string} */
-                            format: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
-                            model_size_bytes: number;
-                            model_hash: string;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            uploaded_at: string;
-                        }[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    uploadVersion: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "multipart/form-data": {
-                    /** Format: binary */
-                    file?: string;
-                    /** @enum {string} */
-                    format?: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
-                    description?: string;
-                    /** @description Ours: semantic version; n.0.0 when absent */
-                    version_label?: string;
-                    /** @description Ours: instead of file, sha256:<hex> of what was sent to /uploads */
-                    upload?: string;
-                    /** @description Ours: with upload, its Upload-Length */
-                    upload_size?: number;
-                    /** @description Ours: with upload, what the file is called */
-                    file_name?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        model_id: string;
-                        version: number;
-                        version_label: string;
-                        /** @enum {string} */
-                        format: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
-                        model_path: string;
-                        model_size_bytes: number;
-                        model_hash: string;
-                        description: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        uploaded_at: string;
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    downloadVersion: {
-        parameters: {
-            query?: {
-                format?: "pytorch" | "onnx" | "tflite" | "coreml";
-            };
-            header?: never;
-            path: {
-                model_id: string;
-                /** @description An integer from 1, a semantic version, or latest */
-                version: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     listUpdates: {
         parameters: {
             query?: {
@@ -16036,6 +15125,917 @@ export interface operations {
             };
             /** @description The disk of the service is full; nothing was kept */
             507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    describeVariable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable: string;
+                    /** @enum {string} */
+                    group_by?: "device_group" | "federation_member";
+                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
+                    group_ids?: string[];
+                    /** @description true when absent */
+                    include_percentiles?: boolean;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        groups: {
+                            group_id: string;
+                            count: number;
+                            mean: number;
+                            std_dev: number | null;
+                            median: number | null;
+                            min: number;
+                            max: number;
+                            percentiles: {
+                                p25: number | null;
+                                p50: number | null;
+                                p75: number | null;
+                            } | null;
+                        }[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    compareTwoGroups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable: string;
+                    group_a: string;
+                    group_b: string;
+                    /**
+                     * @description Ours. When absent: members if both groups are ids of members, else device groups
+                     * @enum {string}
+                     */
+                    group_by?: "device_group" | "federation_member";
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        t_statistic: number | null;
+                        p_value: number | null;
+                        degrees_of_freedom: number | null;
+                        confidence_interval: {
+                            lower: number;
+                            upper: number;
+                            level: number;
+                        } | null;
+                        significant: boolean;
+                        effect_size: number | null;
+                        groups: {
+                            group_id: string;
+                            count: number;
+                            mean: number;
+                            std_dev: number | null;
+                        }[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    compareGroups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable: string;
+                    /** @enum {string} */
+                    group_by?: "device_group" | "federation_member";
+                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
+                    group_ids?: string[];
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
+                    post_hoc?: boolean;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        f_statistic: number | null;
+                        p_value: number | null;
+                        degrees_of_freedom_between: number | null;
+                        degrees_of_freedom_within: number | null;
+                        significant: boolean;
+                        effect_size: number | null;
+                        post_hoc_pairs: {
+                            group_a: string;
+                            group_b: string;
+                            /** @description group_a's mean minus group_b's */
+                            mean_difference: number;
+                            /** @description Of Tukey and Kramer: adjusted for the number of pairs */
+                            p_value: number;
+                            significant: boolean;
+                        }[];
+                        groups: {
+                            group_id: string;
+                            count: number;
+                            mean: number;
+                            std_dev: number | null;
+                        }[];
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    testIndependence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable_1: string;
+                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+                    variable_2: string;
+                    /** @description 0.95 when absent */
+                    confidence_level?: number;
+                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+                    filters?: {
+                        /** Format: date-time */
+                        start_time?: string;
+                        /** Format: date-time */
+                        end_time?: string;
+                        /** @description The same as start_time and end_time */
+                        time_range?: {
+                            /** Format: date-time */
+                            start?: string;
+                            /** Format: date-time */
+                            end?: string;
+                        };
+                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
+                        /** @description Withholds groups of fewer devices; 5 at least */
+                        min_sample_count?: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        query_id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        chi_square_statistic: number | null;
+                        p_value: number | null;
+                        degrees_of_freedom: number | null;
+                        cramers_v: number | null;
+                        significant: boolean;
+                        sample_size: number | null;
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The disk of the service is full; nothing was kept */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAnalyticsQueries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                federation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queries: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            federation_id: string;
+                            org_id: string | null;
+                            /** @enum {string} */
+                            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                            variable: string;
+                            request: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            status: "completed" | "failed";
+                            result: {
+                                [key: string]: unknown;
+                            } | null;
+                            reason: string | null;
+                            /**
+                             * Format: date-time
+                             * @description ISO 8601, UTC
+                             */
+                            created_at: string;
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAnalyticsQuery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                federation_id: string;
+                query_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** Format: uuid */
+                        federation_id: string;
+                        org_id: string | null;
+                        /** @enum {string} */
+                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+                        variable: string;
+                        request: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        status: "completed" | "failed";
+                        result: {
+                            [key: string]: unknown;
+                        } | null;
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description Invalid or missing request fields */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The resource does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        status: string;
+                        version: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        timestamp: string;
+                    };
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "operational" | "degraded" | "maintenance";
+                        active_devices: number;
+                        total_devices: number;
+                        current_round_number: number | null;
+                        current_round_status: ("pending" | "active" | "aggregating" | "completed" | "failed") | null;
+                        total_models: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        timestamp: string;
+                    };
+                };
+            };
+            /** @description Missing or invalid API key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; the header Retry-After gives seconds */
+            429: {
+                headers: {
+                    /** @description Seconds until another request fits */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unexpected server error */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,110 +1,69 @@
 import type { Config } from '../config.ts'
-import { watchRoom } from '../platform/data-folder.ts'
 import type { App } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/http/metrics.ts'
 import { buildServer } from '../platform/http/server.ts'
 import { VERSION } from '../version.ts'
-import { createRateLimitsStore } from './access/rate-limits/rate-limits.store.ts'
-import { composeCatalogue } from './compose/catalogue.ts'
-import { composeDelivery } from './compose/delivery.ts'
-import { openFoundation, type Surroundings } from './compose/foundation.ts'
-import { composeTraining } from './compose/training.ts'
-import { createHeartbeatsService } from './fleet/heartbeats/heartbeats.service.ts'
-import { createHeartbeatsStore } from './fleet/heartbeats/heartbeats.store.ts'
-import { createSystemService } from './operations/system/system.service.ts'
-import { startClockwork } from './periodic-tasks.ts'
-import { registerRoutes } from './routes.ts'
-import { createRoundSignal } from './training/rounds/round-signal.ts'
+import { access } from './access/module.ts'
+import { analytics } from './analytics/module.ts'
+import { catalog } from './catalog/module.ts'
+import { type Context, openContext, type Settings, type Surroundings } from './context.ts'
+import { watchFreeSpace } from './data-folder.ts'
+import { delivery } from './delivery/module.ts'
+import { federations } from './federations/module.ts'
+import { fleet } from './fleet/module.ts'
+import { operations } from './operations/module.ts'
+import { startPeriodicTasks } from './periodic-tasks.ts'
+import { training } from './training/module.ts'
 
-const HOUR_MS = 60 * 60 * 1000
-const DAY_MS = 24 * HOUR_MS
+/** The modules of the control plane, in the order in which they build on each other. Nothing else knows them all. */
+export const MODULES = { access, catalog, federations, fleet, delivery, training, analytics, operations }
+
+type Names = keyof typeof MODULES
+type Parts = { readonly [Name in Names]: ReturnType<(typeof MODULES)[Name]['create']> }
 
 export interface Service {
   /** Ready to `listen` or to be asked in-process. */
   readonly app: App
-  /** The admin key that the first start under token enrolment makes; shown once. */
+  /** The admin key that the first start under token enrollment makes; shown once. */
   readonly firstAdminKey: string | null
-  /** Moves due rounds and plans on and aggregates what waits, now; what the clockwork does by itself. */
-  settle(): Promise<void>
-  /** Lets go of what has been kept long enough, now; what the clockwork does by itself every hour. */
-  tidy(): Promise<void>
-  /** Finishes requests and jobs in flight, then closes everything. */
+  /** Moves due rounds and plans on and aggregates what waits, now; what the tasks do by themselves. */
+  runDueTasks(): Promise<void>
+  /** Deletes what has been kept long enough, now; what the tasks do by themselves every hour. */
+  runRetention(): Promise<void>
+  /** Finishes requests and work in flight, then closes everything. */
   close(): Promise<void>
 }
 
-/** Builds the control plane. Here and in `compose/` alone its parts are constructed and handed to each other. */
-export const compose = async (config: Config, surroundings: Surroundings = {}): Promise<Service> => {
-  const foundation = await openFoundation(config, surroundings)
-  const { database, blobs, partials, log, random, now } = foundation
-  const { enrollment } = config
+const HOUR_MS = 60 * 60 * 1000
 
-  const changes = createRoundSignal()
-  const catalogue = composeCatalogue(foundation, changes)
-  const { devices, files, keys, models, plans, uploads } = catalogue
-  const delivery = composeDelivery(foundation, catalogue)
-  const { rollouts, deployments, policies } = delivery
-  const training = composeTraining(foundation, catalogue, {
-    observations: delivery.observations,
-    changes,
-    wake: (name) => void clockwork.wake(name),
-  })
-  const { aggregations, jobs, rounds, secureRounds } = training
-  const heartbeats = createHeartbeatsService({
-    database,
-    store: createHeartbeatsStore(),
-    devices,
-    changes,
-    participation: training.participation,
-    plans,
-    activeDevices: async () => (await devices.census({ keyId: '', orgId: null, deviceId: null, grants: [] })).active,
-    random,
-    now,
-  })
-  const system = createSystemService({ devices, models, rounds })
-  const rateLimits = createRateLimitsStore()
+const createParts = (context: Context): Parts => {
+  const parts: Partial<Record<Names, unknown>> = {}
+  for (const [name, module] of Object.entries(MODULES)) parts[name as Names] = module.create(context, parts as never)
+  return parts as Parts
+}
 
+/** Registers every route. The API document is made with no parts: registering calls nothing of them. */
+export const registerRoutes = async (app: App, parts: Parts | null, settings: Settings): Promise<void> => {
+  for (const [name, module] of Object.entries(MODULES))
+    await module.routes(app, (parts?.[name as Names] ?? {}) as never, settings)
+}
+
+/** What the modules bring in order before the first request. */
+const prepare = async ({ config, database, blobs, partials }: Context, parts: Parts): Promise<string | null> => {
   if (database.kind === 'embedded') {
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
-    await aggregations.forgetDeadHolders()
+    await parts.training.aggregations.forgetDeadHolders()
     await blobs.sweep(new Date())
     await partials.forgetWriters()
   }
-  if (enrollment === 'token') await catalogue.orgs.ensureDefault()
-  await plans.refresh()
-  const firstAdminKey = enrollment === 'token' ? await keys.ensureAdmin() : null
+  if (config.enrollment === 'token') await parts.access.orgs.ensureDefault()
+  await parts.delivery.plans.refresh()
+  return config.enrollment === 'token' ? parts.access.keys.ensureAdmin() : null
+}
 
-  const clockwork = startClockwork(
-    [
-      {
-        name: 'aggregation',
-        everyMs: 1000,
-        run: async () => {
-          // Before rounds time out: a secure round knows better what it was that nobody did.
-          await secureRounds.tick()
-          await rounds.tick()
-          await aggregations.run()
-        },
-      },
-      { name: 'jobs', everyMs: 1000, run: jobs.tick },
-      { name: 'delivery', everyMs: 1000, run: () => Promise.all([rollouts.tick(), deployments.tick()]) },
-      { name: 'policies', everyMs: 5000, run: policies.tick },
-      { name: 'watch', everyMs: 500, run: () => Promise.all([rounds.watch(), plans.refresh()]) },
-      { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
-      {
-        name: 'retention',
-        everyMs: HOUR_MS,
-        run: async () => {
-          await aggregations.retire(new Date(now().getTime() - config.updateRetentionDays * DAY_MS))
-          await secureRounds.retire()
-          await files.collectGarbage()
-          await uploads.expire()
-          await rateLimits.forgetOld(database.sql, now())
-        },
-      },
-    ],
-    log,
-  )
-
+const buildApp = async (context: Context, parts: Parts): Promise<App> => {
+  const { config, database, now } = context
+  const { keys, rateLimits } = parts.access
   const app = await buildServer({
     log: { level: config.logLevel },
     authenticate: keys.authenticate,
@@ -115,40 +74,48 @@ export const compose = async (config: Config, surroundings: Surroundings = {}): 
     },
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
-    closed: enrollment === 'token',
-    hostGuard: enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
+    hostGuard: config.enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
     version: VERSION,
-    readiness: { database: () => rounds.tick(), disk: watchRoom(config.dataDir) },
+    closed: config.enrollment === 'token',
+    readiness: { database: () => parts.training.rounds.tick(), disk: watchFreeSpace(config.dataDir) },
     now: () => now().getTime(),
   })
-  await registerRoutes(app, {
-    ...catalogue,
-    ...delivery,
-    ...training,
-    system,
-    heartbeats,
-    blobs,
-    maxUploadBytes: config.maxUploadBytes,
-    enrollment,
-    version: VERSION,
-    now,
-  })
-  void clockwork.wake('aggregation')
+  await registerRoutes(app, parts, context)
+  return app
+}
 
+/** Builds the control plane: opens the context, creates the modules on it, and starts their tasks. */
+export const createControlPlane = async (config: Config, surroundings: Surroundings = {}): Promise<Service> => {
+  const context = await openContext(config, surroundings)
+  const { events, changes, log } = context
+  const parts = createParts(context)
+  const firstAdminKey = await prepare(context, parts)
+  const tasks = Object.entries(MODULES).flatMap(
+    ([name, module]) => module.tasks?.(context, parts[name as Names] as never) ?? [],
+  )
+  const schedule = startPeriodicTasks(tasks, log)
+  events.afterCommit('round.collected', () => void schedule.wake('aggregation'))
+  events.afterCommit('round.ended', () => void schedule.wake('jobs'))
+  const app = await buildApp(context, parts)
+  void schedule.wake('aggregation')
+
+  const wakeAll = async (wanted: (task: (typeof tasks)[number]) => boolean): Promise<void> => {
+    for (const task of tasks) if (wanted(task)) await schedule.wake(task.name)
+  }
   return {
     app,
     firstAdminKey,
-    async settle() {
-      for (const name of ['aggregation', 'jobs', 'delivery', 'policies']) await clockwork.wake(name)
+    async runDueTasks() {
+      for (const name of ['aggregation', 'jobs', 'delivery', 'policies']) await schedule.wake(name)
     },
-    tidy: () => clockwork.wake('retention'),
+    runRetention: () => wakeAll(({ everyMs }) => everyMs === HOUR_MS),
     async close() {
       changes.close()
-      await foundation.closeAccounting()
+      await context.closeAccounting()
       await app.close()
-      await clockwork.stop()
-      await keys.flushUses()
-      await foundation.close()
+      await schedule.stop()
+      await parts.access.keys.flushUses()
+      await context.close()
     },
   }
 }

@@ -1,53 +1,48 @@
-/** A piece of work that comes round again. It must be safe to run in several processes at once. */
-export interface Job {
-  readonly name: string
-  readonly everyMs: number
-  readonly run: () => Promise<unknown>
-}
+import type { Task } from './module.ts'
 
-export interface Clockwork {
-  /** Runs a job as soon as possible, besides its interval. Resolves when a run that began after this call has ended. */
+export interface PeriodicTasks {
+  /** Runs a task as soon as possible, besides its interval. Resolves when a run that began after this call has ended. */
   wake(name: string): Promise<void>
   /** Starts nothing any more, and waits for what runs. */
   stop(): Promise<void>
 }
 
 /**
- * Runs jobs at their intervals, each never beside itself. A job that throws is logged and comes round again: correctness
+ * Runs tasks at their intervals, each never beside itself. A task that throws is logged and comes round again: correctness
  * never rests on a timer, because whatever reads due state also moves it on.
  */
-export const startClockwork = (
-  jobs: readonly Job[],
+export const startPeriodicTasks = (
+  tasks: readonly Task[],
   log: { error(fields: object, message: string): void },
-): Clockwork => {
+): PeriodicTasks => {
   let stopped = false
-  const wheels = new Map(jobs.map((job) => [job.name, startWheel(job)]))
+  const timers = new Map(tasks.map((task) => [task.name, startTimer(task)]))
 
-  function startWheel(job: Job) {
+  function startTimer(task: Task) {
     let running: Promise<void> = Promise.resolve()
     let next: Promise<void> | null = null
 
-    const turn = async (): Promise<void> => {
+    const runOnce = async (): Promise<void> => {
       next = null
       if (stopped) return
-      await job.run().catch((error: unknown) => log.error({ job: job.name, err: error }, 'job failed'))
+      await task.run().catch((error: unknown) => log.error({ task: task.name, err: error }, 'a periodic task failed'))
     }
     /** Calls while a run is under way share the one that follows it. */
     const wake = (): Promise<void> => {
-      next ??= running = running.then(turn)
+      next ??= running = running.then(runOnce)
       return next
     }
-    const timer = setInterval(wake, job.everyMs)
+    const timer = setInterval(wake, task.everyMs)
     timer.unref()
     return { wake, timer, finished: () => running }
   }
 
   return {
-    wake: (name) => wheels.get(name)?.wake() ?? Promise.resolve(),
+    wake: (name) => timers.get(name)?.wake() ?? Promise.resolve(),
     async stop() {
       stopped = true
-      for (const wheel of wheels.values()) clearInterval(wheel.timer)
-      await Promise.all([...wheels.values()].map((wheel) => wheel.finished()))
+      for (const each of timers.values()) clearInterval(each.timer)
+      await Promise.all([...timers.values()].map((each) => each.finished()))
     },
   }
 }

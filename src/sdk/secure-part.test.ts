@@ -21,7 +21,7 @@ const take = (member: Member, roundId: string, options: SecureOptions = {}) => {
 }
 
 const resultOf = async (world: World, member: Member, roundId: string) => {
-  await world.service.settle()
+  await world.service.runDueTasks()
   const headers = { key: member.key }
   const { body } = await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, headers)
   const path = `/api/v1/models/${(body as { aggregated_model_id: string }).aggregated_model_id}/versions/1/download`
@@ -68,7 +68,7 @@ describe('a device that is killed', () => {
     await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('killed')
     await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('was interrupted while it delivered')
     await members[0]!.device.reportFailure(roundId, 'was interrupted')
-    await world.service.settle()
+    await world.service.runDueTasks()
     await others
     expect(await resultOf(world, members[1]!, roundId)).toEqual(plainResult(members.slice(1), settings).tensors)
   })

@@ -42,7 +42,7 @@ test('devices learn of a round by their heartbeats, train, and make the global m
     const judged = parts.flatMap(({ globalModel }) => (globalModel === null ? [] : [globalModel.loss]))
     if (judged.length > 0) losses.push(judged.reduce((sum, loss) => sum + loss, 0))
     await vi.waitFor(async () => {
-      await world.service.settle()
+      await world.service.runDueTasks()
       const { body: round } = await world.request('GET', '/api/v1/training/rounds/current', { key })
       expect(round).toMatchObject({ id, status: 'completed' })
     }, 60_000)

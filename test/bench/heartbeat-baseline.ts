@@ -13,6 +13,7 @@ const callers = new Map<string, Caller>()
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 const heartbeats: HeartbeatsService = {
+  contribute: () => undefined,
   async beat(caller, { deviceId }, { status }) {
     return {
       id: caller.deviceId ?? '',

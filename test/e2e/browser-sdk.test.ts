@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     ]
     const done = await until(
       async () => {
-        await world.service.settle()
+        await world.service.runDueTasks()
         return (await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })).body
       },
       (body) => !['active', 'aggregating'].includes((body as { status: string }).status),
@@ -178,7 +178,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     ])
     const done = await until(
       async () => {
-        await world.service.settle()
+        await world.service.runDueTasks()
         return (await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })).body
       },
       (body) => !['active', 'aggregating'].includes((body as { status: string }).status),

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { compose, type Service } from '../../src/control/app.ts'
+import { createControlPlane, type Service } from '../../src/control/app.ts'
 import { emptyFolder, freshPostgresUrl } from '../databases.ts'
 
 export interface Member {
@@ -17,7 +17,7 @@ export const startCluster = async (size: number): Promise<Member[]> => {
   }
   return Promise.all(
     Array.from({ length: size }, async () => {
-      const service = await compose(config)
+      const service = await createControlPlane(config)
       onTestFinished(() => service.close())
       return { service, url: await service.app.listen({ host: '127.0.0.1', port: 0 }) }
     }),

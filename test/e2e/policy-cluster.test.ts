@@ -35,7 +35,7 @@ it.skipIf(!hasPostgres())(
     update.set('num_samples', '1')
     expect((await call(other, 'POST', `/training/rounds/${round.id}/updates`, key, update)).status).toBe(201)
     /** Both do what is due, at the same moment, several times over. */
-    const settle = () => Promise.all([...members, ...members, ...members].map(({ service }) => service.settle()))
+    const settle = () => Promise.all([...members, ...members, ...members].map(({ service }) => service.runDueTasks()))
     const decisions = async (url: string) =>
       (await call(url, 'GET', '/models/m/policy/decisions', key)).body.decisions as Decision[]
     await until(

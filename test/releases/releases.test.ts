@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { compose } from '../../src/control/app.ts'
+import { createControlPlane } from '../../src/control/app.ts'
 import { unpackFolder } from '../../src/platform/db/embedded/template.ts'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../databases.ts'
 
@@ -40,7 +40,7 @@ const expectEverything = async (
   was: Recorded,
 ): Promise<void> => {
   const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), ...settings, port: 0 }
-  const service = await compose(config, { now: () => timeOf(was) })
+  const service = await createControlPlane(config, { now: () => timeOf(was) })
   onTestFinished(() => service.close())
   const get = async (path: string, key: string) => {
     const answer = await service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })

@@ -38,7 +38,7 @@ export const startFleet = async (devices: number, versions: readonly string[] = 
         })
       }
     }
-    await world.service.settle()
+    await world.service.runDueTasks()
   }
   return { world, fleet, key, modelId, env, svc, get, given, report }
 }

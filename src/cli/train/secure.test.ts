@@ -34,7 +34,7 @@ it('a secure job’s round gives the sum of the devices’ updates, shows none o
     stdout: expect.stringContaining('1 round of fedavg on small'),
   })
   await takeParts(members)
-  await world.service.settle()
+  await world.service.runDueTasks()
 
   const job = JSON.parse((await svc('train', 'status', 'small', '--json')).stdout)
   const [{ round_id: roundId }] = job.history

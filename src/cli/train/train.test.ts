@@ -33,7 +33,7 @@ const deliver = async (world: World, devices: readonly TestDevice[], fields: Rec
     const body = formOf(update(index), { num_samples: 1, ...fields })
     expect((await world.request('POST', `/api/v1/training/rounds/${id}/updates`, { key, body })).status).toBe(201)
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
 }
 
 it('starts a job, shows its rounds, and stops it', async () => {
@@ -80,7 +80,7 @@ it('starts a job, shows its rounds, and stops it', async () => {
 it('cancels a round, and says that its job goes on', async () => {
   const { world, key, svc } = await opened()
   const job = JSON.parse((await svc('train', 'start', 'm', '--json')).stdout) as { id: string }
-  await world.service.settle()
+  await world.service.runDueTasks()
   const { body } = await world.request('GET', '/api/v1/training/rounds/current', { key })
   const { id } = body as { id: string }
   expect(await svc('train', 'cancel', id, '--reason', 'too slow')).toEqual({

@@ -29,7 +29,7 @@ it('replays a completed round: 0 while the bytes are equal, 1 once an update was
     const answer = await world.request('POST', `/api/v1/training/rounds/${roundId}/updates`, { key: device.key, body })
     paths.push((answer.body as { model_path: string }).model_path)
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
   const { body: receipt } = await world.request('GET', `/api/v1/training/rounds/${roundId}/receipt`, { key })
   const sha256 = (receipt as { output_sha256: string }).output_sha256
   expect(await svc('train', 'verify', roundId)).toEqual({

@@ -34,7 +34,7 @@ const open = async () => {
       const form = formOf(weights, { num_samples: 10 * (at + 1), local_accuracy: 0.5 + at / 10 }, 'model.safetensors')
       expect(await send('POST', `/training/rounds/${roundId}/updates`, form, own)).toMatchObject({ status: 201 })
     }
-    await world.service.settle()
+    await world.service.runDueTasks()
   }
   return { world, devices, send, id, start, deliver }
 }

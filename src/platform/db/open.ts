@@ -70,7 +70,15 @@ const databaseOn = (pool: pg.Pool, kind: Database['kind'], close: () => Promise<
   return {
     sql,
     kind,
-    transaction: (work) => retrying(() => sql.transaction().execute((tx) => insideTransaction(() => work(tx)))),
+    async transaction(work) {
+      let afterwards: (() => Promise<void>)[] = []
+      const result = await retrying(() => {
+        afterwards = []
+        return sql.transaction().execute((tx) => insideTransaction(() => work(tx), afterwards))
+      })
+      for (const each of afterwards) await each()
+      return result
+    },
     close: async () => {
       await sql.destroy()
       await close()

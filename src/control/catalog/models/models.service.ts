@@ -11,7 +11,7 @@ import {
 } from '../../../domain/model.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { DeliveryPlans } from '../../delivery/assignments/delivery-plans.service.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
 
@@ -40,15 +40,15 @@ export interface SharedModels {
 export const createModelsService = (parts: {
   readonly database: Database
   readonly store: ModelsStore
-  readonly shared: SharedModels
   readonly files: FilesService
-  readonly plans: Pick<DeliveryPlans, 'change'>
+  readonly events: Pick<ControlEventBus, 'publish'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
   readonly recognise: (path: string) => Promise<RecognizedContent | null>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, shared, files, plans, recognise, now, newId } = parts
+  const { database, store, files, events, recognise, now, newId } = parts
+  let shared: SharedModels | null = null
 
   /** The model with this id or name; not_found when there is none that the caller may see. */
   const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
@@ -65,8 +65,8 @@ export const createModelsService = (parts: {
     const own = await store.find(database.sql, isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId })
     if (own !== null && sees(caller, own.model.orgId)) return own
     const sharedId = isUuid(idOrName)
-      ? own !== null && (await shared.isSharedWith(database.sql, own.model.id, orgId)) && own.model.id
-      : await shared.idByName(database.sql, idOrName, orgId)
+      ? own !== null && (await shared?.isSharedWith(database.sql, own.model.id, orgId)) === true && own.model.id
+      : await shared?.idByName(database.sql, idOrName, orgId)
     const found = sharedId ? await store.find(database.sql, { id: sharedId }) : null
     if (found === null) throw notFound('Model', idOrName)
     return found
@@ -86,6 +86,11 @@ export const createModelsService = (parts: {
   return {
     find,
     findVersion,
+
+    /** Models that are shared this way may be read by others than their owners. */
+    readThrough(source: SharedModels): void {
+      shared = source
+    },
 
     async create(
       caller: Caller,
@@ -134,7 +139,7 @@ export const createModelsService = (parts: {
         framework: model.framework,
       })
       await files.keep(staged)
-      return plans.change(async (tx, bump) => {
+      return database.transaction(async (tx) => {
         const version = await store.insertVersion(tx, {
           modelId: model.id,
           format,
@@ -146,8 +151,7 @@ export const createModelsService = (parts: {
           description: wanted.description,
           uploadedAt: now(),
         })
-        // A plan may have been waiting for it.
-        await bump()
+        await events.publish(tx, 'version.added', { modelId: model.id })
         return version
       })
     },

@@ -224,7 +224,7 @@ it('tidying removes what has not changed for 24 hours, and a start removes nothi
   await writeFile(join(partials, `${young}.lock`), 'left by a process that was killed')
   await world.restart()
   expect((await readdir(partials)).sort()).toEqual([old, young].sort())
-  await world.service.tidy()
+  await world.service.runRetention()
   expect(await readdir(partials)).toEqual([young])
 })
 

@@ -7,14 +7,8 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import { OrgQuery } from '../../fleet/devices/devices.schema.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
-import {
-  AssignmentList,
-  DeviceParams,
-  presentAssignment,
-  Report,
-  ReportBody,
-  ReportParams,
-} from './assignments.schema.ts'
+import { presentAssignment } from '../../fleet/heartbeats/assignment.schema.ts'
+import { AssignmentList, DeviceParams, Report, ReportBody, ReportParams } from './assignments.schema.ts'
 import type { AssignmentsService } from './assignments.service.ts'
 
 export const assignmentsRoutes = (app: App, assignments: AssignmentsService, devices: DevicesService): void => {

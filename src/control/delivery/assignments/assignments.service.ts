@@ -5,7 +5,8 @@ import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
+import type { ControlEventBus } from '../../events.ts'
+import type { DevicesService, NamedDevice, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeliveryPlans } from './delivery-plans.service.ts'
 import type { DeviceWithReport, ReportCounts, ReportsStore, StoredReport } from './reports.store.ts'
 
@@ -24,22 +25,15 @@ export type AffectedDevice = DeviceWithReport & { readonly assigned: boolean }
 const FLEET_SLICE = 5000
 
 /** What devices are to run, and what they say of it. */
-/** By the user-chosen id, and where a key sees several such, its organization. */
-export interface NamedDevice {
-  readonly deviceId: string
-  readonly orgId: string | undefined
-}
-
 export const createAssignmentsService = (parts: {
   readonly database: Database
   readonly store: ReportsStore
   readonly plans: DeliveryPlans
   readonly devices: DevicesService
-  /** Called with the ids of plans that devices have just reported on; whoever runs those plans looks after them. */
-  readonly reported: (planIds: ReadonlySet<string>) => Promise<void>
+  readonly events: Pick<ControlEventBus, 'announce'>
   readonly now: () => Date
 }) => {
-  const { database, store, plans, devices, reported, now } = parts
+  const { database, store, plans, devices, events, now } = parts
 
   const save = createBatcher<StoredReport, void>({
     maxBatch: 1000,
@@ -56,7 +50,7 @@ export const createAssignmentsService = (parts: {
   const settle = createBatcher<string, void>({
     maxBatch: 1000,
     run: async (planIds) => {
-      await reported(new Set(planIds))
+      await events.announce('assignments.reported', { planIds: new Set(planIds) })
       return planIds.map(() => undefined)
     },
   })

@@ -7,6 +7,7 @@ import {
 } from '../../../domain/assignment.ts'
 import type { Plan, Target } from '../../../domain/delivery-plan.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { PlanEvent, PlansStore } from './plans.store.ts'
 
 export type { PlanEvent } from './plans.store.ts'
@@ -30,10 +31,11 @@ export const createDeliveryPlans = (parts: {
   readonly sources: readonly PlanSource[]
   /** Whether plans without an organisation reach the devices of every organisation. */
   readonly unboundReachAll: boolean
+  readonly events: Pick<ControlEventBus, 'inTransaction' | 'afterCommit'>
   /** Called when assignments may have changed. */
   readonly changed: () => void
 }) => {
-  const { database, store, sources, unboundReachAll, changed } = parts
+  const { database, store, sources, unboundReachAll, events, changed } = parts
   let loadedRevision: number | null = null
   let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: [] }
   let inForce: ReadonlyMap<string, Plan> = new Map()
@@ -70,6 +72,16 @@ export const createDeliveryPlans = (parts: {
     return next
   }
 
+  // A plan may have been waiting for the version, or aim at the group. The change is made, whatever becomes of the reading: it
+  // comes round again.
+  const catchUp = () => refresh().catch(() => undefined)
+  events.inTransaction('version.added', async (tx) => void (await store.bump(tx)))
+  events.afterCommit('version.added', catchUp)
+  events.inTransaction('group.changed', async (tx, { groupId }) => {
+    if (await store.isUsedByPlans(tx, groupId)) await store.bump(tx)
+  })
+  events.afterCommit('group.changed', catchUp)
+
   return {
     refresh,
 
@@ -102,8 +114,7 @@ export const createDeliveryPlans = (parts: {
           return store.bump(tx)
         })
       })
-      // The change is made, whatever becomes of the reading: `refresh` is also a job that comes round again.
-      if (bumped) await refresh().catch(() => undefined)
+      if (bumped) await catchUp()
       return result
     },
 

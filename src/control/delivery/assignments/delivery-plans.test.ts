@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
 import { type Plan, targetKey } from '../../../domain/delivery-plan.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { createEventBus } from '../../../platform/events/event-bus.ts'
 import { createDeliveryPlans } from './delivery-plans.service.ts'
 import { createPlansStore } from './plans.store.ts'
 
@@ -116,6 +117,7 @@ describe('delivery plans', () => {
         store: createPlansStore(),
         sources: [{ load: async () => load() }],
         unboundReachAll: true,
+        events: createEventBus(console),
         changed,
       })
     const given = (plans: ReturnType<typeof of>) =>

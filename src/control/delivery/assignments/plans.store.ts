@@ -17,6 +17,22 @@ export interface PlanEvent {
 
 /** What all kinds of plans share: the revision, versions, group members and history. */
 export const createPlansStore = () => ({
+  /**
+   * Whether a plan's reach depends on the group. Waits for changes of plans that are being committed; those that come
+   * later wait for this transaction, and then see its members.
+   */
+  async isUsedByPlans(tx: Executor, groupId: string): Promise<boolean> {
+    const revision = await tx.selectFrom('delivery_revision').select('revision').forUpdate().executeTakeFirst()
+    // Without its row there is nothing to wait at: the first plan of all may be on its way.
+    if (revision === undefined) return true
+    const { rows } = await sql<{ used: boolean }>`
+      select exists (select from rollouts where group_id = ${groupId} and status <> 'rolled_back')
+        or exists (select from experiments where ${groupId}::uuid = any(target_groups) and ended_at is null) as used`.execute(
+      tx,
+    )
+    return rows[0]!.used
+  },
+
   async revision(db: Executor): Promise<number> {
     const row = await db.selectFrom('delivery_revision').select('revision').executeTakeFirst()
     return row?.revision ?? 0

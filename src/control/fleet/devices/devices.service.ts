@@ -8,6 +8,12 @@ import type { DevicesStore, StoredDevice } from './devices.store.ts'
 
 export type { StoredDevice } from './devices.store.ts'
 
+/** By the user-chosen id, and where a key sees several such, its organization. */
+export interface NamedDevice {
+  readonly deviceId: string
+  readonly orgId: string | undefined
+}
+
 export const createDevicesService = (parts: {
   readonly database: Database
   readonly store: DevicesStore

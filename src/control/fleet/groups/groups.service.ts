@@ -2,7 +2,7 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { DeliveryPlans } from '../../delivery/assignments/delivery-plans.service.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { GroupsStore, StoredGroup } from './groups.store.ts'
 
@@ -14,12 +14,12 @@ type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
 export const createGroupsService = (parts: {
   readonly database: Database
   readonly store: GroupsStore
-  readonly plans: Pick<DeliveryPlans, 'change'>
+  readonly events: Pick<ControlEventBus, 'publish'>
   readonly devices: Pick<DevicesService, 'get'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, plans, devices, now, newId } = parts
+  const { database, store, events, devices, now, newId } = parts
 
   /** not_found when there is no such group that the caller may see. */
   const get = async (caller: Caller, id: string): Promise<StoredGroup> => {
@@ -28,15 +28,15 @@ export const createGroupsService = (parts: {
     return group
   }
 
-  /** Changes who is in the group; `work` returns the devices that this was new for. Plans that aim at it follow. */
+  /** Changes who is in the group; `work` returns the devices that this was new for. */
   const changeMembers = (
     groupId: string,
     work: (tx: Database['sql']) => Promise<ReadonlySet<string>>,
   ): Promise<ReadonlySet<string>> =>
-    plans.change(async (tx, bump) => {
+    database.transaction(async (tx) => {
       if (!(await store.lock(tx, groupId))) throw notFound('Device group', groupId)
       const changed = await work(tx)
-      if (changed.size > 0 && (await store.isUsedByPlans(tx, groupId))) await bump()
+      if (changed.size > 0) await events.publish(tx, 'group.changed', { groupId })
       return changed
     })
 
@@ -92,10 +92,10 @@ export const createGroupsService = (parts: {
     /** Its devices stay registered; plans that aim at it reach nobody through it. */
     async delete(caller: Caller, id: string): Promise<StoredGroup> {
       const group = await get(caller, id)
-      await plans.change(async (tx, bump) => {
+      await database.transaction(async (tx) => {
         if (!(await store.lock(tx, id))) throw notFound('Device group', id)
         await store.delete(tx, id)
-        if (await store.isUsedByPlans(tx, id)) await bump()
+        await events.publish(tx, 'group.changed', { groupId: id })
       })
       return group
     },

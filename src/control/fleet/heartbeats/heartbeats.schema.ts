@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { Assignment } from '../../delivery/assignments/assignments.schema.ts'
 import { DeviceParams, OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
+import { Assignment } from './assignment.schema.ts'
 
 export { DeviceParams }
 

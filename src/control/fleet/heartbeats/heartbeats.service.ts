@@ -6,11 +6,8 @@ import { nextHeartbeatSeconds } from '../../../domain/pace.ts'
 import type { Random } from '../../../domain/sampling.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { NamedDevice } from '../../delivery/assignments/assignments.service.ts'
-import type { DeliveryPlans } from '../../delivery/assignments/delivery-plans.service.ts'
-import type { Participation } from '../../training/rounds/participation.service.ts'
-import type { RoundsService } from '../../training/rounds/rounds.service.ts'
-import type { DevicesService } from '../devices/devices.service.ts'
+import type { Changes } from '../../events.ts'
+import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import {
   type Beat,
   type Heard,
@@ -43,6 +40,16 @@ export type Answered = Heard & {
   readonly nextSeconds: number
 }
 
+/** What later modules add to the answer to a heartbeat. */
+export interface HeartbeatContributors {
+  /** What the device is to run. */
+  assignmentsOf(device: Heard): readonly Assignment[]
+  /** A free place in an active round for a device that has none; true when it now takes part. */
+  join(roundId: string, deviceId: string): Promise<boolean>
+}
+
+const NOTHING_TO_ADD: HeartbeatContributors = { assignmentsOf: () => [], join: async () => false }
+
 /** The fleet's size is looked at so often: counting reads all devices. */
 const FLEET_KNOWN_MS = 30_000
 
@@ -51,15 +58,14 @@ export const createHeartbeatsService = (parts: {
   readonly database: Database
   readonly store: HeartbeatsStore
   readonly devices: DevicesService
-  readonly changes: RoundsService['changes']
-  readonly participation: Pick<Participation, 'join'>
-  readonly plans: Pick<DeliveryPlans, 'assignmentsOf'>
+  readonly changes: Changes
   /** How many devices are active, of all organisations. */
   readonly activeDevices: () => Promise<number>
   readonly random: Random
   readonly now: () => Date
 }) => {
-  const { database, store, devices, changes, participation, plans, activeDevices, random, now } = parts
+  const { database, store, devices, changes, activeDevices, random, now } = parts
+  const contributors = { ...NOTHING_TO_ADD }
 
   let fleet = { size: 0, lookAgainAt: 0 }
   /** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
@@ -125,13 +131,18 @@ export const createHeartbeatsService = (parts: {
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of open) {
       if (!mayJoin(round, heard)) continue
-      if (await participation.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
+      if (await contributors.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
       if (round.groupId === null) return heard
     }
     return heard
   }
 
   return {
+    /** Later modules add to the answers this way, when they are created. */
+    contribute(added: Partial<HeartbeatContributors>): void {
+      Object.assign(contributors, added)
+    },
+
     /**
      * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer
      * is held until a round does or its assignments are others than it knows, at most so long.
@@ -148,7 +159,7 @@ export const createHeartbeatsService = (parts: {
       let seen = changes.version()
       let seenRounds = changes.versionOf('rounds')
       let heard = await beatOnce(caller, device, report, wait.ms)
-      let assignments = plans.assignmentsOf(heard)
+      let assignments = contributors.assignmentsOf(heard)
       if (wait.ms <= 0) return answer(heard, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
@@ -162,7 +173,7 @@ export const createHeartbeatsService = (parts: {
         if (roundsVersion !== seenRounds || Date.now() >= deadline)
           heard = await beatOnce(caller, device, report, wait.ms)
         seenRounds = roundsVersion
-        assignments = plans.assignmentsOf(heard)
+        assignments = contributors.assignmentsOf(heard)
       }
     },
   }

@@ -61,7 +61,7 @@ describe('a heartbeat', () => {
     const other = await world.request('PUT', '/api/v1/devices/elsewhere/heartbeat', { key: elsewhere.key })
     expect((other.body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBeGreaterThanOrEqual(10)
     await world.register('tablet')
-    await world.service.settle()
+    await world.service.runDueTasks()
     const drawn = await beat()
     expect(drawn).toMatchObject({ pending_round_id: expect.any(String), next_heartbeat_seconds: 2 })
     const { body } = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body: { trains: false } })

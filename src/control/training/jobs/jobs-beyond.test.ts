@@ -43,7 +43,7 @@ describe('an asynchronous job', () => {
     const model = await slow.device.model(plan)
     for (let round = 0; round < 2; round++) {
       expect(await comeOnce(fleet.slice(0, 3))).toBe(3)
-      await world.service.settle()
+      await world.service.runDueTasks()
     }
     const present = await get(world, key, 'current')
     expect(present).toMatchObject({ status: 'active', round_number: 3 })
@@ -52,7 +52,7 @@ describe('an asynchronous job', () => {
     const update = await slow.trainer(model, plan, undefined, { control: null })
     await slow.device.submit(base!, update.weights, update.report)
     await comeOnce(fleet.slice(0, 2))
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'completed', ended_by: 'rounds_done' })
     const { updates } = (await get(world, key, `${present.id}/updates`)) as { updates: Record<string, unknown>[] }
     expect(updates.map((one) => [one.device_identifier, one.staleness, one.base_round_id])).toEqual([
@@ -72,12 +72,12 @@ describe('an asynchronous job', () => {
     const slow = fleet[3]!
     const { pendingRoundId: base } = await slow.device.heartbeat()
     await comeOnce(fleet.slice(0, 3))
-    await world.service.settle()
+    await world.service.runDueTasks()
     const { pendingRoundId: next } = await slow.device.heartbeat()
     expect(next).not.toBe(base)
     expect(next).not.toBeNull()
     await comeOnce(fleet.slice(0, 3))
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'completed' })
     expect((await slow.device.heartbeat()).pendingRoundId).toBeNull()
     await expect(takePart(slow.device, next!, slow.trainer)).rejects.toThrow(/updates are accepted only while/)
@@ -95,7 +95,7 @@ describe('an asynchronous job', () => {
       late.device.submit(base!, update.weights, update.report),
     ])
     expect(submission).toMatchObject({ alreadyKept: false })
-    await world.service.settle()
+    await world.service.runDueTasks()
     const { updates } = (await get(world, key, `${base}/updates`)) as { updates: unknown[] }
     expect(updates.length).toBe(3)
   })
@@ -133,7 +133,7 @@ describe('a job of a federation', () => {
     const job = (await startJob(world, keys.acme, { federation: id, rounds: 1 })).body as JobBody
     expect((await fleet[2]!.device.heartbeat()).pendingRoundId).toBeNull()
     expect(await comeOnce(fleet)).toBe(2)
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await jobOf(world, keys.globex, job.id)).toMatchObject({ status: 'completed', federation_id: id })
     expect(await jobOf(world, keys.initech, job.id)).toMatchObject({ error: 'not_found' })
     const stop = await world.request('POST', `/api/v1/training/jobs/${job.id}/stop`, { key: keys.globex })
@@ -202,7 +202,7 @@ describe('a job that outlives the service', () => {
       )
       expect(await comeOnce(present)).toBe(2)
       await world.restart()
-      await world.service.settle()
+      await world.service.runDueTasks()
       const { history } = await jobOf(world, key, job.id)
       results.push(history[round]!.status)
     }
@@ -216,7 +216,7 @@ describe('a job that outlives the service', () => {
 })
 
 it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job as one would', async () => {
-  const { compose } = await import('../../app.ts')
+  const { createControlPlane } = await import('../../app.ts')
   const { readConfig } = await import('../../../config.ts')
   const { emptyFolder, freshPostgresUrl } = await import('../../../../test/databases.ts')
   const config = {
@@ -224,7 +224,7 @@ it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job as o
     databaseUrl: await freshPostgresUrl(),
     dataDir: await emptyFolder(),
   }
-  const members = await Promise.all([compose(config), compose(config)])
+  const members = await Promise.all([createControlPlane(config), createControlPlane(config)])
   try {
     const urls = await Promise.all(members.map(({ app }) => app.listen({ host: '127.0.0.1', port: 0 })))
     const worlds = urls.map((baseUrl) => seenAt(baseUrl))
@@ -240,7 +240,7 @@ it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job as o
     let seen = await jobOf(worlds[1]!, key, job.id)
     for (const until = Date.now() + 60_000; seen.ended_by === null && Date.now() < until; ) {
       await comeOnce(spread)
-      await Promise.all(members.map((service) => service.settle()))
+      await Promise.all(members.map((service) => service.runDueTasks()))
       seen = await jobOf(worlds[1]!, key, job.id)
     }
     expect(seen).toMatchObject({ status: 'completed', rounds_completed: 4 })

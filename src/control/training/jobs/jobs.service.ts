@@ -261,7 +261,7 @@ export const createJobsService = (parts: {
         const latest = await rounds.latestOfJob(tx, id)
         if (latest?.plan.asynchronous) await endings.dismiss(tx, latest.id, reason)
       })
-      rounds.changes.fire()
+      rounds.changes.notify('rounds')
       return get(caller, id)
     },
 
@@ -275,7 +275,7 @@ export const createJobsService = (parts: {
         })
         if (started) began++
       }
-      if (began > 0) rounds.changes.fire()
+      if (began > 0) rounds.changes.notify('rounds')
     },
   }
 }

@@ -55,7 +55,7 @@ describe('a training job', () => {
     const other = await uploadModel(world, key, 'other')
     const job = await startOk(world, key, { model: 'other', rounds: 2, min_devices: 2 })
     await comeOnce(fleet)
-    await world.service.settle()
+    await world.service.runDueTasks()
     await comeOnce(fleet)
     const { body } = await world.request('GET', `/api/v1/training/jobs/${job.id}/rounds`, { key })
     const [second, first] = (body as { rounds: { global_model_id: string; aggregated_model_id: string | null }[] })
@@ -187,7 +187,7 @@ describe('a training job', () => {
     const id = history[0]!.round_id
     expect(await get(world, key, `${id}/status`)).toMatchObject({ target_devices: 6, wanted_updates: 4 })
     await comeOnce(fleet.slice(0, 4))
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'completed' })
     expect(await get(world, key, `${id}/status`)).toMatchObject({ completed_devices: 4, failed_devices: 2 })
   })
@@ -238,7 +238,7 @@ describe('a training job', () => {
     const job = await startOk(world, key, { timeout_seconds: 60 })
     for (let round = 0; round < 3; round++) {
       await Promise.all(fleet.map(({ device }) => device.heartbeat()))
-      await world.service.settle()
+      await world.service.runDueTasks()
       await world.advance(60)
     }
     const ended = await jobOf(world, key, job.id)
@@ -273,7 +273,7 @@ describe('a training job', () => {
       status: 409,
       body: { message: 'A training job that is stopped cannot be stopped.' },
     })
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect((await jobOf(world, key, job.id)).history).toHaveLength(1)
   })
 

@@ -65,7 +65,7 @@ it('a job on a bare vector runs: declared, by its name, or taken for one with a 
       expect(wrong.status).toBe(400)
       const sent = await world.request('POST', path, { key, body: formOf(file, { num_samples: 1 }) })
       expect(sent).toMatchObject({ status: 201 })
-      await world.service.settle()
+      await world.service.runDueTasks()
     }
     const { id } = answer.body as { id: string }
     expect((await world.request('GET', `/api/v1/training/jobs/${id}`, { key })).body).toMatchObject({

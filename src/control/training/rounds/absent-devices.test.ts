@@ -67,7 +67,7 @@ describe.each(['embedded', 'postgres'] as const)('a fleet of which half is silen
         await plan(world, device, id)
         expect((await submit(world, device, id)).status).toBe(201)
       }
-      await world.service.settle()
+      await world.service.runDueTasks()
     }
     expect(await jobNow()).toMatchObject({ status: 'completed', rounds_completed: 3 })
     const history = (await jobNow()).history as readonly { round_id: string; status: string }[]
@@ -127,7 +127,7 @@ describe('a device that does not come', () => {
       offset: 0,
     })
     expect((await submit(world, other, id)).status).toBe(201)
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', failed_devices: 1 })
   })
 
@@ -173,7 +173,7 @@ describe('a device that does not come', () => {
     expect((await submit(world, a!, id)).status).toBe(201)
     expect(await roundOf(world, key, id)).toMatchObject({ status: 'active', completed_devices: 2 })
     expect((await submit(world, other, id)).status).toBe(201)
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({
       status: 'completed',
       completed_devices: 3,
@@ -204,7 +204,7 @@ describe('a device that does not come', () => {
     const other = await world.register('other')
     expect(await beat(world, other)).toBe(id)
     expect((await submit(world, other, id)).status).toBe(201)
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', failed_devices: 2 })
   })
 })

@@ -8,6 +8,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/formats.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { Combinations, Combined } from './combinations.service.ts'
 import type { LeasesStore } from './leases.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
@@ -36,11 +37,10 @@ export const createAggregationsService = (parts: {
   readonly models: ModelsService
   readonly files: FilesService
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
-  /** Called when a round has ended, so that its job need not wait for a timer. */
-  readonly ended: () => void
+  readonly events: ControlEventBus
   readonly now: () => Date
 }) => {
-  const { database, store, leases, updates, combinations, endings, rounds, models, files, log, ended, now } = parts
+  const { database, store, leases, updates, combinations, endings, rounds, models, files, log, events, now } = parts
   const owner = randomUUID()
 
   const complete = async (
@@ -151,8 +151,8 @@ export const createAggregationsService = (parts: {
         const round = await leases.claim(database.sql, owner, at, new Date(at.getTime() + LEASE_MS))
         if (round === null) return done
         await aggregate(round)
-        rounds.changes.fire('endings')
-        ended()
+        rounds.changes.notify('endings')
+        void events.announce('round.ended', {})
       }
     },
 

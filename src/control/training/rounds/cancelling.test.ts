@@ -62,7 +62,7 @@ describe('cancelling a round', () => {
       const current = (await world.request('GET', `${ROUNDS}/current`, { key })).body as Body
       expect(current).toMatchObject({ status: 'active', round_number: n + 1 })
       expect((await cancel(world, key, current.id)).status).toBe(200)
-      await world.service.settle()
+      await world.service.runDueTasks()
     }
     const now = await world.request('GET', `/api/v1/training/jobs/${job.id}`, { key })
     expect(now.body).toMatchObject({ status: 'running', rounds_failed_in_a_row: 0, ended_by: null })

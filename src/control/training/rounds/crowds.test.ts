@@ -47,7 +47,7 @@ describe.each(['embedded', 'postgres'] as const)('a round whose devices come all
       completed_devices: 20,
     })
     expect(counted(await Promise.all(devices.slice(20).map((device) => submit(world, device, id))), 201)).toBe(4)
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', completed_devices: 24 })
     const { body } = await world.request('GET', `/api/v1/training/rounds/${id}/updates?limit=100`, { key })
     const { updates, total } = body as { updates: { device_id: string; weight: number }[]; total: number }
@@ -66,7 +66,7 @@ describe.each(['embedded', 'postgres'] as const)('a round whose devices come all
     expect(job.status).toBe(201)
     const answers = await Promise.all(devices.map((device) => submit(world, device, id)))
     expect([counted(answers, 201), counted(answers, 409)]).toEqual([10, 5])
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({
       status: 'completed',
       participated_devices: 10,

@@ -50,7 +50,7 @@ const play = async (world: World, files: readonly Uint8Array[], fields: object =
     expect(answer.status).toBe(201)
     warnings.push(answer.headers.get('X-Service-Warning'))
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
   const { key } = devices[0]!
   const round = (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })).body as Round
   const result = round.aggregated_model_id === null ? null : await download(world, key, round.aggregated_model_id)

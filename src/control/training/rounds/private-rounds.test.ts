@@ -91,10 +91,10 @@ describe('a private job', () => {
       history: [{ status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices/) }],
     })
     setSeed(seedThatDraws(2, coinBound(target_devices / 10)!))
-    await world.service.settle()
+    await world.service.runDueTasks()
     const { round_id } = ((await detail()).history as { round_id: string }[])[1]!
     for (const device of fleet) await deliver(round_id, device, [1, 0, 0, 0])
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await detail()).toMatchObject({ status: 'completed', rounds_completed: 1, privacy_spent: { rounds: 2 } })
   })
 
@@ -105,7 +105,7 @@ describe('a private job', () => {
     const privacy = { noise_multiplier: 2, clip_norm: 1 }
     const { id } = (await send('POST', '/training/jobs', { model: 'zeros', min_devices: 1, target_devices, privacy }))
       .body
-    for (let time = 0; time < 4; time++) await world.service.settle()
+    for (let time = 0; time < 4; time++) await world.service.runDueTasks()
     expect((await send('GET', `/training/jobs/${id}`)).body).toMatchObject({
       status: 'failed',
       ended_by: 'rounds_failed',

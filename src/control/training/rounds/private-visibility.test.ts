@@ -37,7 +37,7 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
     const form = formOf(weights, { num_samples: 10, local_loss: 0.25, local_accuracy: 0.5 }, 'model.safetensors')
     expect(await send(key, 'POST', `/training/rounds/${id}/updates`, form)).toMatchObject({ status: 201 })
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
 
   const refusal = {
     status: 403,

@@ -25,7 +25,7 @@ const playRound = async (world: World, devices: readonly TestDevice[], updates: 
     const path = `/api/v1/training/rounds/${id}/updates`
     expect((await world.request('POST', path, { key: devices[n]!.key, body: form })).status).toBe(201)
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
   const path = `/api/v1/training/rounds/${id}`
   return {
     status: async () => (await world.request('GET', `${path}/status`, { key })).body as Record<string, string | null>,
@@ -47,12 +47,12 @@ describe('the updates of a round', () => {
     const { aggregated_model_id } = await round.status()
 
     await world.advance(7 * DAY - 1)
-    await world.service.tidy()
+    await world.service.runRetention()
     expect((await stored(world)).sort()).toEqual([...updates.map(sha256), aggregate].sort())
     expect(await round.replay()).toMatchObject({ matches: true })
 
     await world.advance(1)
-    await world.service.tidy()
+    await world.service.runRetention()
     expect(await stored(world)).toEqual([aggregate])
     expect(await round.download(aggregated_model_id!)).toBe(200)
     expect(await round.receipt()).toEqual(receipt)
@@ -78,11 +78,11 @@ describe('the updates of a round', () => {
     // One update alone is its own mean: the same bytes again, as an update and as a model.
     const second = await playRound(world, [device], [floats(7, 8)])
     await world.advance(DAY / 2)
-    await world.service.tidy()
+    await world.service.runRetention()
     expect((await stored(world)).sort()).toEqual([shared, floats(6, 7), floats(7, 8)].map(sha256).sort())
     expect(await second.replay()).toMatchObject({ matches: true })
     await world.advance(DAY)
-    await world.service.tidy()
+    await world.service.runRetention()
     expect((await stored(world)).sort()).toEqual([shared, floats(6, 7), floats(7, 8)].map(sha256).sort())
     expect(await first.download(id)).toBe(200)
   })
@@ -91,15 +91,15 @@ describe('the updates of a round', () => {
     const world = await startWorld({ config: { updateRetentionDays: 0 } })
     const devices = [await world.register('a'), await world.register('b')]
     const round = await playRound(world, devices, [floats(1)])
-    await world.service.tidy()
+    await world.service.runRetention()
     expect(await stored(world)).toEqual([sha256(floats(1))])
     await world.advance(61)
     expect(await round.status()).toMatchObject({ status: 'failed' })
     // Released at once, and collected when nobody has wanted the bytes for an hour.
-    await world.service.tidy()
+    await world.service.runRetention()
     expect(await stored(world)).toEqual([sha256(floats(1))])
     await world.advance(60 * 60)
-    await world.service.tidy()
+    await world.service.runRetention()
     expect(await stored(world)).toEqual([])
   })
 })

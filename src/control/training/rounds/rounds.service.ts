@@ -12,6 +12,7 @@ import {
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Changes } from '../../events.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
@@ -20,7 +21,6 @@ import type { PrivacyWish } from './private-draws.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { Review, RoundReviews } from './round-reviews.service.ts'
-import type { RoundSignal } from './round-signal.ts'
 import type { OpenRound, RoundStarts } from './round-starts.service.ts'
 import { alreadyInProgress, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
@@ -75,7 +75,7 @@ export const createRoundsService = (parts: {
   readonly endings: RoundEndings
   readonly reviews: RoundReviews
   readonly absent: Pick<AbsentDevicesStore, 'failures'>
-  readonly changes: RoundSignal
+  readonly changes: Changes
   readonly now: () => Date
 }) => {
   const { database, store, models, contents, reaching, starts, secure, endings, reviews, absent, changes, now } = parts
@@ -90,8 +90,8 @@ export const createRoundsService = (parts: {
       for (const round of await store.lockDue(tx, now())) changed.add(await moveOn(tx, round))
       return changed
     })
-    if (moved.has('closed') || moved.has('failed')) changes.fire('endings')
-    if (moved.has('places')) changes.fire()
+    if (moved.has('closed') || moved.has('failed')) changes.notify('endings')
+    if (moved.has('places')) changes.notify('rounds')
   }
 
   const moveOn = async (tx: Database['sql'], round: StoredRound): Promise<Review> => {
@@ -179,7 +179,7 @@ export const createRoundsService = (parts: {
     async watch(): Promise<void> {
       if (!changes.isAwaited()) return
       const newest = (await store.latest(database.sql, null))?.id ?? null
-      if (newest !== lastSeen) changes.fire()
+      if (newest !== lastSeen) changes.notify('rounds')
       lastSeen = newest
     },
 
@@ -229,7 +229,7 @@ export const createRoundsService = (parts: {
       const round = await starts.priced(opening, (price) =>
         database.transaction((tx) => starts.open(tx, opening, price)),
       )
-      changes.fire()
+      changes.notify('rounds')
       return round
     },
 
@@ -246,8 +246,8 @@ export const createRoundsService = (parts: {
         }
         await endings.fail(tx, round, { event: 'fail', reason, told: reason, cancelled: true })
       })
-      changes.fire('endings')
-      changes.fire()
+      changes.notify('endings')
+      changes.notify('rounds')
       return get(caller, id)
     },
 

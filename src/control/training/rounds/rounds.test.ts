@@ -299,7 +299,7 @@ describe('submitting an update', () => {
       201,
       'local_loss became null: it is below -3.4e+38',
     ])
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect(await status(world, a!.key, round.id)).toMatchObject({ status: 'completed' })
     const models = await world.request('GET', '/api/v1/models', { key: a!.key })
     expect([models.status, (models.body as { models: { loss: number | null }[] }).models[0]!.loss]).toEqual([200, null])
@@ -319,7 +319,7 @@ describe('submitting an update', () => {
       expect([update.status, update.headers.get('x-service-warning')]).toEqual([201, null])
       expect(update.body).toMatchObject({ local_loss: kept })
     }
-    await world.service.settle()
+    await world.service.runDueTasks()
     const { body } = await world.request('GET', '/api/v1/models', { key: a!.key })
     expect((body as { models: { loss: number }[] }).models[0]!.loss).toBe(kept)
   })
@@ -378,7 +378,7 @@ describe('the end of a round', () => {
           201,
         )
       }
-      await world.service.settle()
+      await world.service.runDueTasks()
       const done = await status(world, devices[0]!.key, round.id)
       expect(done).toMatchObject({
         status: 'completed',
@@ -414,7 +414,7 @@ describe('the end of a round', () => {
     const [a] = await fleet(world, 1)
     const first = await startOk(world, a!.key, { target_devices: 1, min_devices: 1 })
     await submit(world, a!, first.id, fixture('net_a.pt'))
-    await world.service.settle()
+    await world.service.runDueTasks()
     const { aggregated_model_id } = await status(world, a!.key, first.id)
     const second = await startOk(world, a!.key, { target_devices: 1, min_devices: 1 })
     expect(second).toMatchObject({ round_number: 2, global_model_id: aggregated_model_id })
@@ -461,7 +461,7 @@ describe('the end of a round', () => {
     const round = await startOk(world, a!.key)
     await submit(world, a!, round.id, floats(1, 2))
     await submit(world, b!, round.id, floats(1, 2, 3))
-    await world.service.settle()
+    await world.service.runDueTasks()
     const failed = await status(world, a!.key, round.id)
     expect(failed).toMatchObject({ status: 'failed', aggregated_model_path: null })
     expect(failed.failure_reason).toMatch(/d1/)
@@ -475,7 +475,7 @@ describe('the end of a round', () => {
     expect((await receipt()).status).toBe(409)
     await submit(world, b!, round.id, floats(1, 2), { num_samples: 1 })
     await submit(world, a!, round.id, floats(5, 6), { num_samples: 3 })
-    await world.service.settle()
+    await world.service.runDueTasks()
     expect((await receipt()).body).toEqual({
       round_id: round.id,
       strategy: 'fedavg',

@@ -5,6 +5,7 @@ import { dueEvent } from '../../../domain/round.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { UpdateAcceptance } from './update-acceptance.service.ts'
@@ -43,24 +44,11 @@ export const createUpdatesService = (parts: {
   readonly rounds: RoundsService
   readonly secure: Pick<SecureSteps, 'admitMasked'>
   readonly files: FilesService
-  /** Called when a round has closed its doors, so that its aggregation need not wait for a timer. */
-  readonly collected: () => void
+  readonly events: ControlEventBus
   readonly now: () => Date
 }) => {
-  const {
-    database,
-    store,
-    participants,
-    updates,
-    reviews,
-    admission,
-    acceptance,
-    rounds,
-    secure,
-    files,
-    collected,
-    now,
-  } = parts
+  const { database, store, participants, updates, reviews, admission, acceptance, rounds, secure, files, events, now } =
+    parts
   const { requireOpen, requireFiles, checkTensors } = admission
 
   return {
@@ -110,7 +98,7 @@ export const createUpdatesService = (parts: {
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict('The round changed while the update arrived. Look at its status before trying again.')
       }
-      if (closed || isMasked) collected()
+      if (closed || isMasked) void events.announce('round.collected', {})
       return { update, warning }
     },
 
@@ -158,9 +146,9 @@ export const createUpdatesService = (parts: {
         return dueEvent(changed, now()) === null ? reviews.review(tx, changed) : 'due'
       })
       if (review === 'due') await rounds.tick()
-      if (review === 'due' || review === 'closed') collected()
-      if (review === 'failed') rounds.changes.fire('endings')
-      rounds.changes.fire()
+      if (review === 'due' || review === 'closed') void events.announce('round.collected', {})
+      if (review === 'failed') rounds.changes.notify('endings')
+      rounds.changes.notify('rounds')
       return rounds.get(caller, roundId)
     },
   }

@@ -13,6 +13,7 @@ import {
   type OpenStatus,
   requireTurn,
 } from '../../../secure-aggregation/server-round.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
 import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
@@ -46,11 +47,10 @@ export const createSecureRoundsService = (parts: {
   readonly store: SecureRoundsStore
   readonly rounds: Pick<RoundsService, 'get' | 'lock' | 'changes'>
   readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
-  /** Called when a sum can be uncovered, so that it need not wait for a timer. */
-  readonly collected: () => void
+  readonly events: ControlEventBus
   readonly now: () => Date
 }) => {
-  const { database, store, rounds, endings, collected, now } = parts
+  const { database, store, rounds, endings, events, now } = parts
 
   const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
     await rounds.get(caller, roundId)
@@ -99,8 +99,8 @@ export const createSecureRoundsService = (parts: {
     let moved = false
     while (await advance(roundId)) moved = true
     if (!moved) return
-    rounds.changes.fire()
-    collected()
+    rounds.changes.notify('rounds')
+    void events.announce('round.collected', {})
   }
 
   const view = async (caller: Caller, roundId: string): Promise<SecureView> => {

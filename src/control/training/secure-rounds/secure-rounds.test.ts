@@ -59,10 +59,10 @@ const play = async (
     for (const [member] of active) await steps[deed](member)
     const elapsed = (world.now().getTime() - began) / 1000
     if (active.length < last.length) await world.advance(END_OF[deed] - elapsed)
-    else await world.service.settle()
+    else await world.service.runDueTasks()
     if ((await statusOf(world, last[0]![0], round.id)).status === 'failed') return
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
 }
 
 describe('a secure round', () => {
@@ -169,7 +169,7 @@ describe('a secure round', () => {
         })),
       ),
     )
-    await world.service.settle()
+    await world.service.runDueTasks()
     const done = await statusOf(world, members[0]!, round.id)
     const plain = plainResult(members, settings, samples)
     expect(done).toMatchObject({ status: 'completed', loss: plain.totals.loss })
@@ -253,7 +253,7 @@ describe('the service refuses', () => {
     const both = { self_masks: all, masking_keys: { [b.id]: share } }
     expect(await post('unmask', b.key, both)).toEqual(bad('which has no part in it'))
     for (const member of members.slice(1)) await steps.unmask(member)
-    await world.service.settle()
+    await world.service.runDueTasks()
     const done = await statusOf(world, b, round.id)
     expect(await download(world, b, done.aggregated_model_id)).toEqual(plainResult(members.slice(1), settings).tensors)
   })
@@ -276,7 +276,7 @@ it('a wrong share fails the round, and the sum stays masked', async () => {
   const wrong = Object.fromEntries(delivered!.map((id) => [id, '11'.repeat(33)]))
   await device.secure.sendUnmask(round.id, { selfMasks: wrong, maskingKeys: {} })
   await steps.unmask(members[1]!)
-  await world.service.settle()
+  await world.service.runDueTasks()
   expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
     status: 'failed',
     aggregated_model_id: null,
@@ -296,7 +296,7 @@ it('a secure round survives a restart of the service in every step', async () =>
     for (const member of members) member.device = connect(world, member)
     for (const member of members.slice(1)) await steps[step](member)
   }
-  await world.service.settle()
+  await world.service.runDueTasks()
   const done = await statusOf(world, members[0]!, round.id)
   expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plainResult(members, settings).tensors)
 })

@@ -17,7 +17,7 @@ const prepared = async (name: string, fields: object) => {
   const { id } = started.body as { id: string }
   const members = devices.map((device) => connect(world, { name: device.deviceId, key: device.key }))
   const result = async () => {
-    await world.service.settle()
+    await world.service.runDueTasks()
     const round = (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })).body
     const { status, aggregated_model_id: model } = round as { status: string; aggregated_model_id: string }
     expect(status).toBe('completed')

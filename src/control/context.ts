@@ -1,15 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { AggregationWorkers } from '../../aggregation/worker-pool.ts'
-import type { Config } from '../../config.ts'
-import { openFolderStore } from '../../platform/blobs/folder-store.ts'
-import { openPartialFiles } from '../../platform/blobs/partial-files.ts'
-import { requireDataFolder } from '../../platform/data-folder.ts'
-import { migrate } from '../../platform/db/migrate.ts'
-import { MIGRATIONS } from '../../platform/db/migrations/all.ts'
-import { type Database, openDatabase } from '../../platform/db/open.ts'
-import { createLogger } from '../../platform/http/request-log.ts'
-import { Accounting } from '../federations/accounting/accounting.ts'
+import { AggregationWorkers } from '../aggregation/worker-pool.ts'
+import type { Config } from '../config.ts'
+import { openFolderStore } from '../platform/blobs/folder-store.ts'
+import { openPartialFiles } from '../platform/blobs/partial-files.ts'
+import { migrate } from '../platform/db/migrate.ts'
+import { MIGRATIONS } from '../platform/db/migrations/all.ts'
+import { type Database, type Executor, openDatabase } from '../platform/db/open.ts'
+import { createChangeNotifier } from '../platform/events/change-notifier.ts'
+import { createEventBus } from '../platform/events/event-bus.ts'
+import { createLogger } from '../platform/http/request-log.ts'
+import { requireDataFolder } from './data-folder.ts'
+import type { Changes, ControlEvents } from './events.ts'
+import { Accounting } from './federations/accounting/accounting.ts'
 
 /** What differs between a real start and a test: the clock, chance, and what is opened already. */
 export interface Surroundings {
@@ -27,11 +30,14 @@ export interface Surroundings {
   readonly accounting?: Accounting
 }
 
-/** What every feature stands on: the log, the database, the files, the threads, time and chance. */
-export type Foundation = Awaited<ReturnType<typeof openFoundation>>
+/** What every module stands on: the log, the database, the files, the threads, events, time and chance. */
+export type Context = Awaited<ReturnType<typeof openContext>>
+
+/** What routes must know of the context when they are registered. */
+export type Settings = Pick<Context, 'config' | 'blobs' | 'now'>
 
 /** Opens the data folder and the database, and brings the database up to date. */
-export const openFoundation = async (config: Config, surroundings: Surroundings) => {
+export const openContext = async (config: Config, surroundings: Surroundings) => {
   const now = surroundings.now ?? (() => new Date())
   const newId = surroundings.newId ?? randomUUID
   const random = surroundings.random ?? Math.random
@@ -52,6 +58,8 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
   await migrate(database, MIGRATIONS)
   const blobs = await openFolderStore(blobsFolder)
   const partials = await openPartialFiles(blobsFolder)
+  const events = createEventBus<Executor, ControlEvents>(log)
+  const changes: Changes = createChangeNotifier()
   const workers = surroundings.workers ?? new AggregationWorkers()
   const accounting = surroundings.accounting ?? new Accounting()
   /** Whoever waits for an answer is told to try again: a queue of questions would keep the service from ending. */
@@ -69,6 +77,8 @@ export const openFoundation = async (config: Config, surroundings: Surroundings)
     partials,
     workers,
     accounting,
+    events,
+    changes,
     log,
     now,
     newId,

@@ -54,7 +54,7 @@ const PROBED_MS = 2000
  * A check that passes while the folder takes 64 KiB more. Quotas are known to nobody before a write fails, so it writes; at
  * most once in two seconds, however often it is asked.
  */
-export const watchRoom = (folder: string): (() => Promise<void>) => {
+export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
   const path = join(folder, `.room-${process.pid}`)
   let last = { at: Number.NEGATIVE_INFINITY, result: Promise.resolve() }
   const probe = async (): Promise<void> => {

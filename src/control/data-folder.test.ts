@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
 import { runService } from '../../test/e2e/service-process.ts'
-import { requireDataFolder, watchRoom } from './data-folder.ts'
+import { requireDataFolder, watchFreeSpace } from './data-folder.ts'
 
 const ADVICE = 'Set SERVICE_DATA_DIR to a folder that this user may write to.'
 const complaint = (path: string, fault: string) =>
@@ -39,13 +39,13 @@ describe('the data folder', () => {
 
   it.skipIf(process.platform !== 'linux')('has no room while a write finds the disk full', async () => {
     const folder = await emptyFolder()
-    await expect(watchRoom(folder)()).resolves.toBeUndefined()
+    await expect(watchFreeSpace(folder)()).resolves.toBeUndefined()
     // Whatever is written there finds no space.
     await symlink('/dev/full', join(folder, `.room-${process.pid}`))
-    const check = watchRoom(folder)
+    const check = watchFreeSpace(folder)
     await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
     await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
-    await expect(watchRoom(folder)()).resolves.toBeUndefined()
+    await expect(watchFreeSpace(folder)()).resolves.toBeUndefined()
     expect(await readdir(folder)).toEqual([])
   })
 

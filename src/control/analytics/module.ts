@@ -1,0 +1,33 @@
+import type { Context } from '../context.ts'
+import type { Federations } from '../federations/module.ts'
+import type { Module } from '../module.ts'
+import { analyticsRoutes } from './analytics.routes.ts'
+import { createAnalyticsService } from './analytics.service.ts'
+import { createQueriesStore } from './queries.store.ts'
+import { createReadingsStore } from './readings.store.ts'
+
+interface Earlier {
+  readonly federations: Federations
+}
+
+const create = ({ database, now, newId }: Context, earlier: Earlier) => {
+  const { federations } = earlier.federations
+  const analytics = createAnalyticsService({
+    database,
+    queries: createQueriesStore(),
+    readings: createReadingsStore(),
+    federations,
+    now,
+    newId,
+  })
+  return { analytics, federations }
+}
+
+/** Statistics over what the devices of a federation report. */
+export type Analytics = ReturnType<typeof create>
+
+export const analytics: Module<Analytics, Earlier> = {
+  tables: ['analytics_queries'],
+  create,
+  routes: (app, parts) => analyticsRoutes(app, parts.analytics, parts.federations),
+}

@@ -1,0 +1,53 @@
+import type { App } from '../../platform/http/app.ts'
+import { acceptUploads } from '../../platform/http/upload.ts'
+import type { Context } from '../context.ts'
+import type { Module } from '../module.ts'
+import { benchmarksRoutes } from './benchmarks/benchmarks.routes.ts'
+import { createBenchmarksService } from './benchmarks/benchmarks.service.ts'
+import { createBenchmarksStore } from './benchmarks/benchmarks.store.ts'
+import { createFilesService } from './files/files.service.ts'
+import { createFilesStore } from './files/files.store.ts'
+import { modelsRoutes } from './models/models.routes.ts'
+import { createModelsService } from './models/models.service.ts'
+import { createModelsStore } from './models/models.store.ts'
+import { recogniseFile } from './models/recognise.ts'
+import { uploadsRoutes } from './uploads/uploads.routes.ts'
+import { createUploadsService } from './uploads/uploads.service.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+
+const create = ({ config, database, blobs, partials, events, now, newId }: Context) => {
+  const files = createFilesService({ database, store: createFilesStore(), blobs, now })
+  const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
+  const models = createModelsService({
+    database,
+    store: createModelsStore(),
+    files,
+    events,
+    recognise: recogniseFile,
+    now,
+    newId,
+  })
+  const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
+  return { files, uploads, models, benchmarks }
+}
+
+/** Models, their versions and files, uploads, and what models reach on machines. */
+export type Catalog = ReturnType<typeof create>
+
+export const catalog: Module<Catalog, object> = {
+  tables: ['blobs', 'models', 'model_versions', 'benchmarks'],
+  create,
+  async routes(app, { models, uploads, benchmarks }, { config, blobs }) {
+    benchmarksRoutes(app, benchmarks)
+    await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
+    await app.register(async (scope: App) => {
+      await acceptUploads(scope)
+      modelsRoutes(scope, models, { blobs, uploads, maxUploadBytes: config.maxUploadBytes })
+    })
+  },
+  tasks: (_context, { files, uploads }) => [
+    { name: 'unused-files', everyMs: HOUR_MS, run: files.collectGarbage },
+    { name: 'unfinished-uploads', everyMs: HOUR_MS, run: uploads.expire },
+  ],
+}

@@ -1,0 +1,150 @@
+import type { Catalog } from '../catalog/module.ts'
+import type { Context } from '../context.ts'
+import type { Fleet } from '../fleet/module.ts'
+import type { Module } from '../module.ts'
+import { assignmentsRoutes } from './assignments/assignments.routes.ts'
+import { createAssignmentsService } from './assignments/assignments.service.ts'
+import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
+import { createPlansStore } from './assignments/plans.store.ts'
+import { createReportsStore } from './assignments/reports.store.ts'
+import { deploymentsRoutes } from './deployments/deployments.routes.ts'
+import { createDeploymentsService } from './deployments/deployments.service.ts'
+import { createDeploymentsStore } from './deployments/deployments.store.ts'
+import { createTargetsStore } from './deployments/targets.store.ts'
+import { experimentsRoutes } from './experiments/experiments.routes.ts'
+import { createExperimentsService } from './experiments/experiments.service.ts'
+import { createExperimentsStore } from './experiments/experiments.store.ts'
+import { createObservationsService } from './experiments/observations.service.ts'
+import { createObservationsStore } from './experiments/observations.store.ts'
+import { pairingsRoutes } from './pairings/pairings.routes.ts'
+import { createPairingsService } from './pairings/pairings.service.ts'
+import { createPairingsStore } from './pairings/pairings.store.ts'
+import { policiesRoutes } from './policies/policies.routes.ts'
+import { createPoliciesService } from './policies/policies.service.ts'
+import { createPoliciesStore } from './policies/policies.store.ts'
+import { rolloutsRoutes } from './rollouts/rollouts.routes.ts'
+import { createRolloutsService } from './rollouts/rollouts.service.ts'
+import { createRolloutsStore } from './rollouts/rollouts.store.ts'
+
+interface Earlier {
+  readonly catalog: Catalog
+  readonly fleet: Fleet
+}
+
+const create = (context: Context, { catalog, fleet }: Earlier) => {
+  const { config, database, events, changes, log, now, newId } = context
+  const { models } = catalog
+  const { devices, groups, heartbeats } = fleet
+  const stores = {
+    rollouts: createRolloutsStore(),
+    deployments: createDeploymentsStore(),
+    experiments: createExperimentsStore(),
+  }
+  const plans = createDeliveryPlans({
+    database,
+    store: createPlansStore(),
+    sources: Object.values(stores),
+    unboundReachAll: config.enrollment === 'open',
+    events,
+    changed: () => changes.notify('plans'),
+  })
+  heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
+  const experiments = createExperimentsService({
+    database,
+    store: stores.experiments,
+    plans,
+    models,
+    groups,
+    now,
+    newId,
+  })
+  const observations = createObservationsService({
+    database,
+    store: createObservationsStore(),
+    experiments,
+    plans,
+    devices,
+    now,
+  })
+  const assignments = createAssignmentsService({ database, store: createReportsStore(), plans, devices, events, now })
+  const rollouts = createRolloutsService({
+    database,
+    store: stores.rollouts,
+    plans,
+    assignments,
+    models,
+    devices,
+    groups,
+    now,
+    newId,
+  })
+  const deployments = createDeploymentsService({
+    database,
+    store: stores.deployments,
+    targetStore: createTargetsStore(),
+    plans,
+    models,
+    groups,
+    now,
+    newId,
+  })
+  events.afterCommit('assignments.reported', async ({ planIds }) => {
+    await rollouts.reported(planIds)
+    await deployments.reported(planIds)
+  })
+  const pairings = createPairingsService({ database, store: createPairingsStore(), devices, deployments, now, newId })
+  const policies = createPoliciesService({
+    database,
+    store: createPoliciesStore(),
+    plans,
+    models,
+    rollouts,
+    groups,
+    log,
+    now,
+    newId,
+  })
+  return { plans, experiments, observations, assignments, rollouts, deployments, pairings, policies, models, devices }
+}
+
+/** How versions reach devices: rollouts, deployments, experiments, policies, pairing, and what devices report of them. */
+export type Delivery = ReturnType<typeof create>
+
+export const delivery: Module<Delivery, Earlier> = {
+  tables: [
+    'delivery_revision',
+    'plan_events',
+    'plan_reports',
+    'rollouts',
+    'deployments',
+    'deployment_targets',
+    'experiments',
+    'experiment_variants',
+    'experiment_observations',
+    'delivery_policies',
+    'delivery_decisions',
+    'pairings',
+  ],
+  create,
+  routes(
+    app,
+    { experiments, observations, assignments, rollouts, deployments, pairings, policies, models, devices },
+    { now },
+  ) {
+    assignmentsRoutes(app, assignments, devices)
+    rolloutsRoutes(app, rollouts, assignments, models)
+    deploymentsRoutes(app, deployments)
+    experimentsRoutes(app, experiments, observations)
+    pairingsRoutes(app, pairings, now)
+    policiesRoutes(app, policies, models)
+  },
+  tasks: (_context, { rollouts, deployments, policies, plans }) => [
+    {
+      name: 'delivery',
+      everyMs: 1000,
+      run: () => Promise.all([rollouts.tick(), deployments.tick()]),
+    },
+    { name: 'policies', everyMs: 5000, run: policies.tick },
+    { name: 'plans', everyMs: 500, run: plans.refresh },
+  ],
+}

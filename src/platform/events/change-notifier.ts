@@ -1,0 +1,52 @@
+/** Wakes long polls and other waiters when something that they may be waiting for has changed, known by its topic. */
+export interface ChangeNotifier<Topic extends string> {
+  notify(topic: Topic): void
+  /** Take it before looking; `changedSince` then returns at once for whatever changed after the look. */
+  version(): number
+  versionOf(topic: Topic): number
+  /** The service is stopping: all waiters are released, and nobody waits any more. */
+  close(): void
+  isClosed(): boolean
+  isAwaited(): boolean
+  /** Resolves when something changed since `seen`, after `ms`, or when `gone` aborts: whichever is first. */
+  changedSince(seen: number, ms: number, gone: AbortSignal): Promise<void>
+}
+
+export const createChangeNotifier = <Topic extends string>(): ChangeNotifier<Topic> => {
+  let version = 0
+  const versions = new Map<Topic, number>()
+  let closed = false
+  const waiters = new Set<() => void>()
+  const release = () => {
+    for (const wake of [...waiters]) wake()
+  }
+  return {
+    notify(topic) {
+      version++
+      versions.set(topic, (versions.get(topic) ?? 0) + 1)
+      release()
+    },
+    version: () => version,
+    versionOf: (topic) => versions.get(topic) ?? 0,
+    close() {
+      closed = true
+      release()
+    },
+    isClosed: () => closed,
+    isAwaited: () => waiters.size > 0,
+    changedSince(seen, ms, gone) {
+      if (version !== seen || closed || gone.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const done = () => {
+          clearTimeout(timer)
+          gone.removeEventListener('abort', done)
+          waiters.delete(done)
+          resolve()
+        }
+        const timer = setTimeout(done, ms)
+        gone.addEventListener('abort', done)
+        waiters.add(done)
+      })
+    },
+  }
+}

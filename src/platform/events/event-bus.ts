@@ -1,0 +1,47 @@
+import { onCommit } from '../db/transaction-guard.ts'
+
+type InTransaction<Tx, Event> = (tx: Tx, event: Event) => Promise<void>
+type AfterCommit<Event> = (event: Event) => Promise<unknown> | unknown
+
+/**
+ * Tells later modules what happened in earlier ones. Handlers are called in the order in which they were registered.
+ * `Events` maps each type to its payload.
+ */
+export interface EventBus<Tx, Events> {
+  /** Runs in the transaction that publishes: SQL only, since nothing computed is awaited inside a transaction. Throwing rolls it back. */
+  inTransaction<Type extends keyof Events>(type: Type, handler: InTransaction<Tx, Events[Type]>): void
+  /** Runs once the publishing transaction has committed, which waits for it; what it throws is logged. */
+  afterCommit<Type extends keyof Events>(type: Type, handler: AfterCommit<Events[Type]>): void
+  /** Inside a transaction: runs its handlers now, and the others after the commit. */
+  publish<Type extends keyof Events>(tx: Tx, type: Type, event: Events[Type]): Promise<void>
+  /** Outside a transaction, of what is committed already: runs the handlers for after the commit. */
+  announce<Type extends keyof Events>(type: Type, event: Events[Type]): Promise<void>
+}
+
+export const createEventBus = <Tx, Events extends object>(log: {
+  error(fields: object, message: string): void
+}): EventBus<Tx, Events> => {
+  const inTransaction = new Map<keyof Events, InTransaction<Tx, never>[]>()
+  const afterCommit = new Map<keyof Events, AfterCommit<never>[]>()
+  const add = <Handler>(handlers: Map<keyof Events, Handler[]>, type: keyof Events, handler: Handler): void => {
+    handlers.set(type, [...(handlers.get(type) ?? []), handler])
+  }
+  const announce: EventBus<Tx, Events>['announce'] = async (type, event) => {
+    for (const handler of afterCommit.get(type) ?? []) {
+      try {
+        await handler(event as never)
+      } catch (error) {
+        log.error({ event: type, err: error }, 'an event handler failed')
+      }
+    }
+  }
+  return {
+    inTransaction: (type, handler) => add(inTransaction, type, handler),
+    afterCommit: (type, handler) => add(afterCommit, type, handler),
+    announce,
+    async publish(tx, type, event) {
+      for (const handler of inTransaction.get(type) ?? []) await handler(tx, event as never)
+      if (afterCommit.has(type)) onCommit(() => announce(type, event))
+    },
+  }
+}

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { DownloadFormat } from '../../domain/model.ts'
-import { sizeWords } from '../models/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
 
 interface PullCommandOptions extends DataOptions {
   readonly version: string

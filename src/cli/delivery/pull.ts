@@ -8,9 +8,9 @@ import { type RemoteFile, safeFileName } from '../../inference/sources/remote-fi
 import { Interruption, SourceError } from '../../inference/sources/source-error.ts'
 import { type Connection, toFailure, unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
+import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 import type { ListedVersion } from './catalog.ts'
-import { showProgress } from './progress.ts'
 
 export interface PullOptions {
   readonly connection: Connection

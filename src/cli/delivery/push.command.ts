@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isUuid, requireSemantic } from '../../domain/model.ts'
 import { Failure, wrongUsage } from '../failure.ts'
-import { sizeWords } from '../models/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
 
 interface PushCommandOptions extends DataOptions {
   readonly version: string

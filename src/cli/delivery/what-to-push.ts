@@ -9,8 +9,8 @@ import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
 import { SourceError } from '../../inference/sources/source-error.ts'
 import { Failure, wrongUsage } from '../failure.ts'
+import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
-import { showProgress } from './progress.ts'
 
 /** A file to push, and what is known of it. */
 export interface Pushed {

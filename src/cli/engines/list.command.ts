@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
 import { partState } from '../../inference/engines/parts/installed-part.ts'
 import { enginesFolder, installLine, PARTS } from '../../inference/engines/parts/part.ts'
-import { sizeWords } from '../models/sizes.ts'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
 
 interface Row {
   readonly name: string

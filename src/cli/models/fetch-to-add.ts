@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { fetchModelFile, findModelParts } from '../../inference/sources/fetch-model.ts'
 import { parseModelSource } from '../../inference/sources/model-source.ts'
 import { SourceError } from '../../inference/sources/source-error.ts'
-import { showProgress } from '../delivery/progress.ts'
 import { Failure } from '../failure.ts'
+import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 
 interface Fetched {

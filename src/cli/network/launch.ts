@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram } from '../../inference/engines/find-program.ts'
+import { findProgram } from '../../inference/find-program.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
 import { findModel } from '../../inference/models/model-folder.ts'
 import { looksLikePath } from '../../inference/models/model-name.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { findProgram } from '../engines/find-program.ts'
+import { findProgram } from '../find-program.ts'
 import { decodeAudio } from './decode.ts'
 
 const ffmpeg = await findProgram('ffmpeg', process.env)

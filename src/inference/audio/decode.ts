@@ -1,5 +1,5 @@
 import { startThread } from '../../platform/threads/start-thread.ts'
-import { type Environment, findProgram } from '../engines/find-program.ts'
+import { type Environment, findProgram } from '../find-program.ts'
 import { recognise } from './container.ts'
 import type { DecodeAnswer, DecodeOrder } from './decode.worker.ts'
 import { decodeWithFfmpeg } from './ffmpeg.ts'

@@ -1,7 +1,7 @@
 import { InferenceError } from '../errors.ts'
+import type { Environment } from '../find-program.ts'
 import { FORMAT_WORDS, type ModelFile, type ModelFormat } from '../models/model-file.ts'
 import { ENGINE_NAMES, type EngineName } from './engine.ts'
-import type { Environment } from './find-program.ts'
 import { engineStatus } from './installed-engines.ts'
 
 export interface Platform {

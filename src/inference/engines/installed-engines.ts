@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
+import { type Environment, findProgram } from '../find-program.ts'
 import { ENGINE_NAMES, type EngineName } from './engine.ts'
-import { type Environment, findProgram } from './find-program.ts'
 import { partState } from './parts/installed-part.ts'
 import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from './parts/part.ts'
 import { PROGRAMS } from './proxied/programs.ts'

@@ -1,6 +1,6 @@
+import type { Environment } from '../find-program.ts'
 import type { ModelFile } from '../models/model-file.ts'
 import type { Engine, EngineName } from './engine.ts'
-import type { Environment } from './find-program.ts'
 import type { LlamaOptions } from './llama/settings.ts'
 import { llamaGpuModule } from './parts/installed-part.ts'
 import { enginesFolder } from './parts/part.ts'

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../platform/threads/thread-entry.ts'
-import type { Environment } from '../find-program.ts'
+import type { Environment } from '../../find-program.ts'
 
 /** A program that runs for us and ends with us. */
 export interface KeptProgram {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
+import type { Environment } from '../../find-program.ts'
 import type { ModelFile } from '../../models/model-file.ts'
-import type { Environment } from '../find-program.ts'
 import { freePort, HOST } from './free-port.ts'
 import { type KeptProgram, keepProgram } from './kept-program.ts'
 import type { ProxiedProgram } from './program.ts'

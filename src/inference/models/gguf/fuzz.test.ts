@@ -44,7 +44,7 @@ const mutate = (bytes: Buffer, head: number, random: (below: number) => number):
 
 /** llama.cpp, loading what it is given and computing with it. */
 const startLlama = () => {
-  const program = join(import.meta.dirname, 'llama-process.fixture.ts')
+  const program = join(import.meta.dirname, '../../engines/llama/llama-process.fixture.ts')
   const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'ignore'] })
   const answers = createInterface(child.stdout)[Symbol.asyncIterator]()
   return {

@@ -69,7 +69,7 @@ it('reads version 2, too, and the model that other tests of this file break', as
 })
 
 it('knows the architectures and types of the llama.cpp that comes with it', () => {
-  const program = join(import.meta.dirname, 'llama-process.fixture.ts')
+  const program = join(import.meta.dirname, '../../engines/llama/llama-process.fixture.ts')
   const said = execFileSync(process.execPath, ['--import', 'tsx', program], { input: 'facts\n', encoding: 'utf8' })
   expect({
     names: [...CHAT_ARCHITECTURES, ...Object.keys(OTHER_ARCHITECTURES)].sort(),

@@ -1,7 +1,7 @@
 import { InferenceError } from '../../../errors.ts'
 import { readGgufHeader } from '../../../models/gguf/header.ts'
-import { tokenBytesOf } from '../token-bytes.ts'
 import type { Addon, AddonModel } from './addon.ts'
+import { tokenBytesOf } from './token-bytes.ts'
 
 /** A loaded model: its words, and what its file says of it. */
 export interface LlamaModel {

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { loadAddon } from '../../engines/llama/binding/load-addon.ts'
+import { loadAddon } from './binding/load-addon.ts'
 
 /**
  * llama.cpp itself in a process that may die of what it is given: for each path that it reads it loads the model, computes four

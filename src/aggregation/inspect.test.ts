@@ -164,13 +164,13 @@ describe('a bare vector', () => {
       layout: vector,
       warning: null,
     })
-    // 0.9 is 'fff?' in bytes.
+    // 12.575 is '33IA' in bytes.
     const letters = (count: number) =>
       files.write(
         'l',
         encode(
           'f32',
-          Array.from({ length: count }, () => 0.9),
+          Array.from({ length: count }, () => 12.575),
         ),
       )
     expect(await inspect(letters(16), 'declared')).toMatchObject({ format: 'text', rawVector: true })

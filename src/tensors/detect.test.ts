@@ -41,6 +41,7 @@ it.each([
   ['csv', '5.0,5.0,5.0,5.0,'],
   ['csv', 'a;b\r\n1;2\r\n3;4\r\n5'],
   ['text', 'the weights'],
+  ['text', 'why?who!'],
   ['text', 'Dear all,\nhere are the weights, as promised, and more.\nYours'],
   ['text', '\xff\xfeh\0e\0l\0l\0o\0'],
   ['text', 'gr\xf6\xdfer als gestern'],
@@ -59,6 +60,7 @@ it.each([
   ['a protobuf', '\x0a\x02ab\x12\x01\0'],
   ['a protobuf that is no model', '\x08\x08\x12\x07pytorch\x4a\x01a'],
   ['a version beyond any ONNX', '\x08\x7f:\x10\x12\x04main'],
+  ['floats that are letters, such as 0.9 and 0.7', 'fff?333?'],
   ['floats that begin like a pickle', '\x80\x02\x80\x3f\x80\x02\x80\x3f'],
 ])('knows nothing in %s', (_, content) => {
   expect(detect(content)).toBeNull()

@@ -5,6 +5,13 @@ const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/
 const isControl = (byte: number): boolean => (byte < 0x20 && (byte < 0x09 || byte > 0x0d)) || byte === 0x7f
 
 /**
+ * Few float32 values may be letters by chance: 0.9 is `fff?`. Between 1/128 and 8 their last bytes are `<=>?@`, and hardly
+ * any text has one of these in every fourth place.
+ */
+const looksLikeFloats = (head: Uint8Array): boolean =>
+  head.length % 4 === 0 && head.every((byte, at) => at % 4 !== 3 || (byte >= 0x3c && byte <= 0x40))
+
+/**
  * The text that a file's first bytes are, or null. UTF-8, UTF-16 with a byte order mark, and bytes that are ASCII but for
  * a few letters of an older encoding. Whoever cuts the file may cut its last character.
  */
@@ -17,7 +24,7 @@ export const textOf = (head: Uint8Array): string | null => {
     const plain = [...text].filter((char) => char >= ' ' && char <= '~').length
     return text.length > 2 && plain >= text.length / 2 ? text : null
   }
-  if (head.some(isControl)) return null
+  if (head.some(isControl) || looksLikeFloats(head)) return null
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
   } catch {

@@ -7,10 +7,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List keys, newest first */
+        /**
+         * List keys
+         * @description List keys, newest first.
+         */
         get: operations["listKeys"];
         put?: never;
-        /** Ours: make an API key; it is in this answer and nowhere else */
+        /**
+         * Create an API key
+         * @description Make an API key; it is in this answer and nowhere else.
+         */
         post: operations["createKey"];
         delete?: never;
         options?: never;
@@ -25,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what the key of this request is and may do */
+        /**
+         * Get the key of this request
+         * @description What the key of this request is and may do.
+         */
         get: operations["getOwnKey"];
         put?: never;
         post?: never;
@@ -45,7 +54,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a key and those it approved */
+        /** Revoke a key and the keys it approved */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
@@ -61,7 +70,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: create an organisation, to which keys and devices can then be bound */
+        /**
+         * Create an organization
+         * @description Create an organization, to which keys and devices can then be bound.
+         */
         post: operations["createOrg"];
         delete?: never;
         options?: never;
@@ -76,7 +88,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: one organisation */
+        /** Get an organization */
         get: operations["getOrg"];
         put?: never;
         post?: never;
@@ -95,7 +107,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: approve a browser login of the command line */
+        /**
+         * Approve a command-line sign-in
+         * @description Approve a browser login of the command line.
+         */
         post: operations["authorizeLogin"];
         delete?: never;
         options?: never;
@@ -112,7 +127,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: exchange a login code for a key */
+        /** Exchange a sign-in code for a key */
         post: operations["exchangeLoginCode"];
         delete?: never;
         options?: never;
@@ -127,10 +142,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what was shared, newest first */
+        /** List shared benchmark results */
         get: operations["listBenchmarks"];
         put?: never;
-        /** Ours: share what a model reached on some machine; kept without saying whose it was */
+        /**
+         * Share an anonymous benchmark result
+         * @description Share what a model reached on some machine; kept without saying whose it was.
+         */
         post: operations["shareBenchmark"];
         delete?: never;
         options?: never;
@@ -150,9 +168,15 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        /** Ours: how much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece */
+        /**
+         * Get the number of bytes received of an upload
+         * @description How much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece.
+         */
         head: operations["getUploadOffset-head"];
-        /** Ours: send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256 */
+        /**
+         * Append to an upload
+         * @description Send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256.
+         */
         patch: operations["appendToUpload"];
         trace?: never;
     };
@@ -163,10 +187,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the catalog, newest first */
+        /**
+         * List models
+         * @description List the catalog, newest first.
+         */
         get: operations["listModels"];
         put?: never;
-        /** Add a model to the catalog; its weights are uploaded as versions */
+        /**
+         * Create a model
+         * @description Add a model to the catalog; its weights are uploaded as versions.
+         */
         post: operations["createModel"];
         delete?: never;
         options?: never;
@@ -181,7 +211,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One model with its versions */
+        /** Get a model with its versions */
         get: operations["getModel"];
         put?: never;
         post?: never;
@@ -200,7 +230,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload weights as the next version of a model. Ours: or make one of a finished upload */
+        /**
+         * Upload the next version of a model
+         * @description Upload weights as the next version of a model. Or make one of a finished upload.
+         */
         post: operations["uploadVersion"];
         delete?: never;
         options?: never;
@@ -215,7 +248,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The weights of a version; supports Range, If-None-Match and HEAD */
+        /**
+         * Download a version's file
+         * @description The weights of a version; supports Range, If-None-Match and HEAD.
+         */
         get: operations["downloadVersion"];
         put?: never;
         post?: never;
@@ -232,10 +268,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List federations, newest first */
+        /**
+         * List federations
+         * @description List federations, newest first.
+         */
         get: operations["listFederations"];
         put?: never;
-        /** Found a federation; the organisation named owns it */
+        /**
+         * Create a federation
+         * @description Found a federation; the organization named owns it.
+         */
         post: operations["createFederation"];
         delete?: never;
         options?: never;
@@ -250,7 +292,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One federation; its members and those invited may see it */
+        /**
+         * Get a federation
+         * @description One federation; its members and those invited may see it.
+         */
         get: operations["getFederation"];
         put?: never;
         post?: never;
@@ -269,7 +314,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Invite organisations; inviting twice is harmless */
+        /**
+         * Invite organizations to a federation
+         * @description Invite organizations; inviting twice is harmless.
+         */
         post: operations["inviteToFederation"];
         delete?: never;
         options?: never;
@@ -286,7 +334,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take up an invitation; a key that is bound to no organisation needs none */
+        /**
+         * Join a federation
+         * @description Take up an invitation; a key that is bound to no organization needs none.
+         */
         post: operations["joinFederation"];
         delete?: never;
         options?: never;
@@ -301,7 +352,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Members, with what their devices contributed to completed rounds */
+        /**
+         * List members with their contributions
+         * @description Members, with what their devices contributed to completed rounds.
+         */
         get: operations["listFederationMembers"];
         put?: never;
         post?: never;
@@ -321,7 +375,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Ours: leave, or remove a member; also declines or withdraws an invitation */
+        /**
+         * Leave a federation or remove a member
+         * @description Leave, or remove a member; also declines or withdraws an invitation.
+         */
         delete: operations["removeFederationMember"];
         options?: never;
         head?: never;
@@ -335,10 +392,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Models that members may read, the latest shared first */
+        /**
+         * List models shared with a federation
+         * @description Models that members may read, the latest shared first.
+         */
         get: operations["listSharedModels"];
         put?: never;
-        /** Let all active members read a model; only the owner may share */
+        /**
+         * Share a model with a federation
+         * @description Let all active members read a model; only the owner may share.
+         */
         post: operations["shareModel"];
         delete?: never;
         options?: never;
@@ -356,7 +419,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Ours: share a model no longer, by its id */
+        /**
+         * Stop sharing a model
+         * @description Share a model no longer, by its id.
+         */
         delete: operations["unshareModel"];
         options?: never;
         head?: never;
@@ -370,7 +436,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The privacy budget, and what of it is spent */
+        /**
+         * Get the privacy budget
+         * @description The privacy budget, and what of it is spent.
+         */
         get: operations["getPrivacyBudget"];
         put?: never;
         post?: never;
@@ -388,7 +457,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the budget; only the owner may */
+        /**
+         * Set the privacy budget
+         * @description Set the budget; only the owner may.
+         */
         put: operations["setPrivacyBudget"];
         post?: never;
         delete?: never;
@@ -404,7 +476,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a round would cost; records nothing */
+        /** Estimate the privacy cost of a round */
         get: operations["estimatePrivacyCost"];
         put?: never;
         post?: never;
@@ -421,7 +493,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every private round, in the order in which it was spent; rounds in progress last */
+        /**
+         * List the privacy spent per round
+         * @description Every private round, in the order in which it was spent; rounds in progress last.
+         */
         get: operations["listPrivacyHistory"];
         put?: never;
         post?: never;
@@ -438,7 +513,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: the least noise with which so many steps still fit an epsilon */
+        /**
+         * Get the least noise that fits an epsilon
+         * @description The least noise with which so many steps still fit an epsilon.
+         */
         get: operations["noiseForEpsilon"];
         put?: never;
         post?: never;
@@ -455,7 +533,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: how many more such rounds fit the budget */
+        /** Get the number of private rounds left */
         get: operations["privateRoundsLeft"];
         put?: never;
         post?: never;
@@ -474,7 +552,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Register a device; its API key is in this answer and nowhere else */
+        /**
+         * Register a device
+         * @description Register a device; its API key is in this answer and nowhere else.
+         */
         post: operations["registerDevice"];
         delete?: never;
         options?: never;
@@ -489,7 +570,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the devices of an organisation, oldest first */
+        /**
+         * List devices
+         * @description List the devices of an organization, oldest first.
+         */
         get: operations["listDevices"];
         put?: never;
         post?: never;
@@ -506,7 +590,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One device, by its user-chosen id */
+        /**
+         * Get a device
+         * @description One device, by its user-chosen id.
+         */
         get: operations["getDevice"];
         put?: never;
         post?: never;
@@ -523,10 +610,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the device groups of an organisation, oldest first */
+        /**
+         * List device groups
+         * @description List the device groups of an organization, oldest first.
+         */
         get: operations["listGroups"];
         put?: never;
-        /** Create a device group, without devices */
+        /**
+         * Create a device group
+         * @description Create a device group, without devices.
+         */
         post: operations["createGroup"];
         delete?: never;
         options?: never;
@@ -541,12 +634,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One device group */
+        /** Get a device group */
         get: operations["getGroup"];
-        /** Change the name, description or tags; what is left out stays as it is */
+        /**
+         * Update a device group
+         * @description Change the name, description or tags; what is left out stays as it is.
+         */
         put: operations["updateGroup"];
         post?: never;
-        /** Delete a device group; its devices stay registered */
+        /**
+         * Delete a device group
+         * @description Delete a device group; its devices stay registered.
+         */
         delete: operations["deleteGroup"];
         options?: never;
         head?: never;
@@ -560,12 +659,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The devices of a group, in the order in which they were added */
+        /**
+         * List the devices of a group
+         * @description The devices of a group, in the order in which they were added.
+         */
         get: operations["listGroupDevices"];
         put?: never;
-        /** Add up to 1,000 devices */
+        /** Add devices to a group */
         post: operations["addGroupDevices"];
-        /** Remove up to 1,000 devices */
+        /** Remove devices from a group */
         delete: operations["removeGroupDevices"];
         options?: never;
         head?: never;
@@ -581,9 +683,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Add one device; one that is in the group already is skipped */
+        /**
+         * Add a device to a group
+         * @description Add one device; one that is in the group already is skipped.
+         */
         post: operations["addGroupDevice"];
-        /** Remove one device; one that is not in the group is skipped */
+        /**
+         * Remove a device from a group
+         * @description Remove one device; one that is not in the group is skipped.
+         */
         delete: operations["removeGroupDevice"];
         options?: never;
         head?: never;
@@ -598,7 +706,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run */
+        /**
+         * Send a heartbeat
+         * @description A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run.
+         */
         put: operations["sendHeartbeat"];
         post?: never;
         delete?: never;
@@ -614,7 +725,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304 */
+        /**
+         * List a device's assignments
+         * @description What a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304.
+         */
         get: operations["listAssignments"];
         put?: never;
         post?: never;
@@ -633,7 +747,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: how far a device has come with what a plan gave it. Saying it twice is saying it once */
+        /**
+         * Report the state of an assignment
+         * @description How far a device has come with what a plan gave it. Saying it twice is saying it once.
+         */
         post: operations["reportAssignment"];
         delete?: never;
         options?: never;
@@ -648,7 +765,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The rollouts under way, newest first */
+        /**
+         * List active rollouts
+         * @description The rollouts under way, newest first.
+         */
         get: operations["listActiveRollouts"];
         put?: never;
         post?: never;
@@ -665,10 +785,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: a model's rollouts in every state, newest first */
+        /**
+         * List a model's rollouts
+         * @description A model's rollouts in every state, newest first.
+         */
         get: operations["listRollouts"];
         put?: never;
-        /** Bring a version to a growing part of the fleet, for as long as health holds */
+        /**
+         * Create a rollout
+         * @description Bring a version to a growing part of the fleet, for as long as health holds.
+         */
         post: operations["createRollout"];
         delete?: never;
         options?: never;
@@ -685,8 +811,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: how a rollout would go if health held; creates nothing */
-        post: operations["foreseeRollout"];
+        /**
+         * Preview a rollout's schedule
+         * @description How a rollout would go if health held; creates nothing.
+         */
+        post: operations["previewRollout"];
         delete?: never;
         options?: never;
         head?: never;
@@ -700,11 +829,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One rollout, with what its devices reported */
+        /**
+         * Get a rollout
+         * @description One rollout, with what its devices reported.
+         */
         get: operations["getRollout"];
         put?: never;
         post?: never;
-        /** Cancel and delete a rollout: its devices get what they got before */
+        /**
+         * Cancel and delete a rollout
+         * @description Cancel and delete a rollout: its devices get what they got before.
+         */
         delete: operations["deleteRollout"];
         options?: never;
         head?: never;
@@ -718,7 +853,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: everything that happened to a rollout, oldest first */
+        /**
+         * List the events of a rollout
+         * @description Everything that happened to a rollout, oldest first.
+         */
         get: operations["getRolloutHistory"];
         put?: never;
         post?: never;
@@ -735,7 +873,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: the devices that a rollout reaches or has reached, with what they reported */
+        /**
+         * List the devices of a rollout
+         * @description The devices that a rollout reaches or has reached, with what they reported.
+         */
         get: operations["listRolloutDevices"];
         put?: never;
         post?: never;
@@ -754,7 +895,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: start a rollout that was created pending */
+        /** Start a pending rollout */
         post: operations["startRollout"];
         delete?: never;
         options?: never;
@@ -771,7 +912,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: let it reach no more devices for now; those it has reached keep the version */
+        /** Pause a rollout */
         post: operations["pauseRollout"];
         delete?: never;
         options?: never;
@@ -788,7 +929,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: go on; health counts anew from here */
+        /** Resume a rollout */
         post: operations["resumeRollout"];
         delete?: never;
         options?: never;
@@ -805,7 +946,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: take the next step now */
+        /** Advance a rollout by one step */
         post: operations["advanceRollout"];
         delete?: never;
         options?: never;
@@ -822,7 +963,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: give every device what it got before */
+        /** Roll back a rollout */
         post: operations["rollbackRollout"];
         delete?: never;
         options?: never;
@@ -838,7 +979,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Ours: set how much of the fleet it reaches; lowering it takes devices out again */
+        /**
+         * Set the percentage of a rollout
+         * @description Set how much of the fleet it reaches; lowering it takes devices out again.
+         */
         put: operations["setRolloutPercentage"];
         post?: never;
         delete?: never;
@@ -856,7 +1000,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Who would get what; nothing is executed */
+        /** Validate a deployment without executing it */
         post: operations["prepareDeployment"];
         delete?: never;
         options?: never;
@@ -873,7 +1017,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring a version to devices, a group or the whole active fleet */
+        /**
+         * Deploy a version
+         * @description Bring a version to devices, a group or the whole active fleet.
+         */
         post: operations["executeDeployment"];
         delete?: never;
         options?: never;
@@ -888,7 +1035,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: deployments in every state, newest first */
+        /**
+         * List deployments
+         * @description Deployments in every state, newest first.
+         */
         get: operations["listDeployments"];
         put?: never;
         post?: never;
@@ -905,7 +1055,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: one deployment, with how many devices are in each state */
+        /**
+         * Get a deployment
+         * @description One deployment, with how many devices are in each state.
+         */
         get: operations["getDeployment"];
         put?: never;
         post?: never;
@@ -922,7 +1075,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: its targets in the order of their names, with what each reported */
+        /**
+         * List the devices of a deployment
+         * @description Its targets in the order of their names, with what each reported.
+         */
         get: operations["listDeploymentDevices"];
         put?: never;
         post?: never;
@@ -939,7 +1095,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: everything that happened to a deployment, oldest first */
+        /**
+         * List the events of a deployment
+         * @description Everything that happened to a deployment, oldest first.
+         */
         get: operations["getDeploymentHistory"];
         put?: never;
         post?: never;
@@ -958,7 +1117,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: give every device what it got before */
+        /**
+         * Roll back a deployment
+         * @description Give every device what it got before.
+         */
         post: operations["rollbackDeployment"];
         delete?: never;
         options?: never;
@@ -975,7 +1137,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: activate more of its targets */
+        /** Activate more targets of a deployment */
         post: operations["promoteDeployment"];
         delete?: never;
         options?: never;
@@ -990,10 +1152,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: list experiments, newest first */
+        /**
+         * List experiments
+         * @description List experiments, newest first.
+         */
         get: operations["listExperiments"];
         put?: never;
-        /** Ours: create an experiment as a draft */
+        /** Create an experiment */
         post: operations["createExperiment"];
         delete?: never;
         options?: never;
@@ -1008,7 +1173,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One experiment */
+        /** Get an experiment */
         get: operations["getExperiment"];
         put?: never;
         post?: never;
@@ -1027,7 +1192,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the devices of the target groups their variants */
+        /**
+         * Start an experiment
+         * @description Give the devices of the target groups their variants.
+         */
         post: operations["startExperiment"];
         delete?: never;
         options?: never;
@@ -1044,7 +1212,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: give nobody a variant, and take no observations, until it is resumed */
+        /** Pause an experiment */
         post: operations["pauseExperiment"];
         delete?: never;
         options?: never;
@@ -1061,7 +1229,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: go on where it was paused; every device has the variant it had */
+        /** Resume an experiment */
         post: operations["resumeExperiment"];
         delete?: never;
         options?: never;
@@ -1078,7 +1246,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: end it; its devices get what they got before, its figures stay */
+        /** Complete an experiment */
         post: operations["completeExperiment"];
         delete?: never;
         options?: never;
@@ -1095,7 +1263,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: end it without a result; its figures stay */
+        /** Cancel an experiment */
         post: operations["cancelExperiment"];
         delete?: never;
         options?: never;
@@ -1110,7 +1278,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: a device's variant, the same for as long as the experiment exists */
+        /**
+         * Get a device's variant
+         * @description A device's variant, the same for as long as the experiment exists.
+         */
         get: operations["getExperimentAssignment"];
         put?: never;
         post?: never;
@@ -1129,7 +1300,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: what devices measured with their variants; one observation, or up to 1,000 */
+        /**
+         * Add observations to an experiment
+         * @description What devices measured with their variants; one observation, or up to 1,000.
+         */
         post: operations["addObservations"];
         delete?: never;
         options?: never;
@@ -1144,7 +1318,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the variants measured, and whether they differ */
+        /**
+         * Compare the variants of an experiment
+         * @description What the variants measured, and whether they differ.
+         */
         get: operations["getExperimentAnalytics"];
         put?: never;
         post?: never;
@@ -1163,7 +1340,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: a code that pairs one device within five minutes, and what the device then gets */
+        /**
+         * Create a pairing code
+         * @description A code that pairs one device within five minutes, and what the device then gets.
+         */
         post: operations["createPairing"];
         delete?: never;
         options?: never;
@@ -1178,7 +1358,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: a pairing, from waiting for its device to the model being active there */
+        /**
+         * Get a pairing
+         * @description A pairing, from waiting for its device to the model being active there.
+         */
         get: operations["getPairing"];
         put?: never;
         post?: never;
@@ -1197,7 +1380,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: a device takes a code; with the device's own key, or it is registered and gets one */
+        /**
+         * Claim a pairing code
+         * @description A device takes a code; with the device's own key, or it is registered and gets one.
+         */
         post: operations["claimPairing"];
         delete?: never;
         options?: never;
@@ -1212,12 +1398,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: a model's policy */
+        /** Get a model's policy */
         get: operations["getPolicy"];
-        /** Ours: what a finished round learned is tried on a canary, and promoted or rolled back by itself */
+        /**
+         * Set a model's policy
+         * @description What a finished round learned is tried on a canary, and promoted or rolled back by itself.
+         */
         put: operations["setPolicy"];
         post?: never;
-        /** Ours: delete it with its decisions; a canary under way stays as it is */
+        /**
+         * Delete a model's policy
+         * @description Delete it with its decisions; a canary under way stays as it is.
+         */
         delete: operations["deletePolicy"];
         options?: never;
         head?: never;
@@ -1231,7 +1423,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what the policy decided and why, newest first */
+        /**
+         * List the decisions of a policy
+         * @description What the policy decided and why, newest first.
+         */
         get: operations["listDecisions"];
         put?: never;
         post?: never;
@@ -1250,7 +1445,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a training round: devices are drawn, and the global model is theirs to fetch */
+        /**
+         * Start a training round
+         * @description Start a training round: devices are drawn, and the global model is theirs to fetch.
+         */
         post: operations["startRound"];
         delete?: never;
         options?: never;
@@ -1265,7 +1463,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The round with the highest number, whatever its status */
+        /**
+         * Get the latest round
+         * @description The round with the highest number, whatever its status.
+         */
         get: operations["getCurrentRound"];
         put?: never;
         post?: never;
@@ -1282,7 +1483,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: all rounds, newest first */
+        /**
+         * List rounds
+         * @description All rounds, newest first.
+         */
         get: operations["listRounds"];
         put?: never;
         post?: never;
@@ -1299,7 +1503,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One round */
+        /** Get a round */
         get: operations["getRoundStatus"];
         put?: never;
         post?: never;
@@ -1319,7 +1523,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel a training round
+         * Cancel a round
          * @description Ends the round at once, as failed. Its job, where it has one, goes on with another round.
          */
         post: operations["cancelRound"];
@@ -1336,7 +1540,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what a device needs to know to take part */
+        /**
+         * Get a round's training plan
+         * @description What a device needs to know to take part.
+         */
         get: operations["getRoundPlan"];
         put?: never;
         post?: never;
@@ -1353,7 +1560,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: the round's global model; fetching it counts the device as participating */
+        /** Download a round's global model */
         get: operations["downloadRoundModel"];
         put?: never;
         post?: never;
@@ -1370,7 +1577,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero */
+        /** Download SCAFFOLD's global control variate */
         get: operations["downloadRoundControl"];
         put?: never;
         post?: never;
@@ -1387,7 +1594,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: whether a device was selected, and why or why not */
+        /**
+         * Explain whether a device was selected
+         * @description Whether a device was selected, and why or why not.
+         */
         get: operations["explainSelection"];
         put?: never;
         post?: never;
@@ -1404,7 +1614,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the devices selected for a round */
+        /** List the participants of a round */
         get: operations["listRoundParticipants"];
         put?: never;
         post?: never;
@@ -1421,7 +1631,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what a completed round was made of */
+        /** Get the receipt of a completed round */
         get: operations["getReceipt"];
         put?: never;
         post?: never;
@@ -1440,7 +1650,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: add the kept updates up once more and compare the bytes with the receipt */
+        /**
+         * Replay a receipt and compare the bytes
+         * @description Add the kept updates up once more and compare the bytes with the receipt.
+         */
         post: operations["replayReceipt"];
         delete?: never;
         options?: never;
@@ -1455,7 +1668,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: where a secure round stands, and what the calling device needs for its next step */
+        /**
+         * Get the state of a secure round
+         * @description Where a secure round stands, and what the calling device needs for its next step.
+         */
         get: operations["getSecureRound"];
         put?: never;
         post?: never;
@@ -1474,7 +1690,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: step 1 of a secure round, a device makes its public keys known */
+        /**
+         * Submit a device's public keys
+         * @description Step 1 of a secure round, a device makes its public keys known.
+         */
         post: operations["advertiseSecureKeys"];
         delete?: never;
         options?: never;
@@ -1491,7 +1710,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: step 2 of a secure round, a device deals encrypted shares of its secrets to the others */
+        /**
+         * Submit encrypted shares
+         * @description Step 2 of a secure round, a device deals encrypted shares of its secrets to the others.
+         */
         post: operations["dealSecureShares"];
         delete?: never;
         options?: never;
@@ -1508,7 +1730,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked */
+        /**
+         * Submit shares for unmasking
+         * @description Step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked.
+         */
         post: operations["revealSecureShares"];
         delete?: never;
         options?: never;
@@ -1523,10 +1748,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: training jobs, newest first */
+        /** List training jobs */
         get: operations["listTrainingJobs"];
         put?: never;
-        /** Ours: train a model for a number of rounds, one after another */
+        /**
+         * Start a training job
+         * @description Train a model for a number of rounds, one after another.
+         */
         post: operations["startTrainingJob"];
         delete?: never;
         options?: never;
@@ -1541,7 +1769,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: a training job, with loss and accuracy by round */
+        /**
+         * Get a training job
+         * @description A training job, with loss and accuracy by round.
+         */
         get: operations["getTrainingJob"];
         put?: never;
         post?: never;
@@ -1558,7 +1789,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: a job's rounds, the latest first */
+        /** List the rounds of a training job */
         get: operations["listTrainingJobRounds"];
         put?: never;
         post?: never;
@@ -1577,7 +1808,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: end a job at once, and its round with it */
+        /**
+         * Stop a training job
+         * @description End a job at once, and its round with it.
+         */
         post: operations["stopTrainingJob"];
         delete?: never;
         options?: never;
@@ -1592,10 +1826,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ours: what was delivered, in the order of device ids, and how each update looked beside the others */
+        /**
+         * List the updates of a round
+         * @description What was delivered, in the order of device ids, and how each update looked beside the others.
+         */
         get: operations["listUpdates"];
         put?: never;
-        /** Submit locally trained weights; counts for the device that owns the key */
+        /**
+         * Submit a model update
+         * @description Submit locally trained weights; counts for the device that owns the key.
+         */
         post: operations["submitUpdate"];
         delete?: never;
         options?: never;
@@ -1612,7 +1852,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ours: a participant gives up, with a reason; the round stops waiting for it */
+        /**
+         * Report a failed participation
+         * @description A participant gives up, with a reason; the round stops waiting for it.
+         */
         post: operations["reportFailure"];
         delete?: never;
         options?: never;
@@ -1629,7 +1872,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Mean, spread and percentiles of a variable, group by group */
+        /**
+         * Describe a variable by group
+         * @description Mean, spread and percentiles of a variable, group by group.
+         */
         post: operations["describeVariable"];
         delete?: never;
         options?: never;
@@ -1646,7 +1892,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Welch's t-test of two groups */
+        /** Compare two groups by Welch's t-test */
         post: operations["compareTwoGroups"];
         delete?: never;
         options?: never;
@@ -1663,7 +1909,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** One-way analysis of variance, with Tukey's test of the pairs */
+        /**
+         * Compare groups by analysis of variance
+         * @description One-way analysis of variance, with Tukey's test of the pairs.
+         */
         post: operations["compareGroups"];
         delete?: never;
         options?: never;
@@ -1680,7 +1929,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pearson's chi-square test of whether two variables are independent */
+        /**
+         * Test two variables for independence
+         * @description Pearson's chi-square test of whether two variables are independent.
+         */
         post: operations["testIndependence"];
         delete?: never;
         options?: never;
@@ -1695,7 +1947,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Queries that were made, newest first */
+        /**
+         * List analytics queries
+         * @description Queries that were made, newest first.
+         */
         get: operations["listAnalyticsQueries"];
         put?: never;
         post?: never;
@@ -1712,7 +1967,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One query with its result */
+        /** Get an analytics query */
         get: operations["getAnalyticsQuery"];
         put?: never;
         post?: never;
@@ -1729,7 +1984,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service answers */
+        /**
+         * Check health
+         * @description Whether the service answers.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -1746,7 +2004,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Devices, models and the latest round in figures */
+        /**
+         * Get the status of the service
+         * @description Devices, models and the latest round in figures.
+         */
         get: operations["getStatus"];
         put?: never;
         post?: never;
@@ -3025,7 +3286,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Ours: unique in the organisation, usable as model_id */
+                    /** @description Unique in the organisation, usable as model_id */
                     name?: string;
                     /** @enum {string} */
                     framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
@@ -3264,13 +3525,13 @@ export interface operations {
                     /** @enum {string} */
                     format?: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
                     description?: string;
-                    /** @description Ours: semantic version; n.0.0 when absent */
+                    /** @description Semantic version; n.0.0 when absent */
                     version_label?: string;
-                    /** @description Ours: instead of file, sha256:<hex> of what was sent to /uploads */
+                    /** @description Instead of file, sha256:<hex> of what was sent to /uploads */
                     upload?: string;
-                    /** @description Ours: with upload, its Upload-Length */
+                    /** @description With upload, its Upload-Length */
                     upload_size?: number;
-                    /** @description Ours: with upload, what the file is called */
+                    /** @description With upload, what the file is called */
                     file_name?: string;
                 };
             };
@@ -4496,12 +4757,12 @@ export interface operations {
                         epsilon_remaining: number;
                         is_exhausted: boolean;
                         rounds_tracked: number;
-                        /** @description Ours: whether the owner has set a budget; private rounds need one */
+                        /** @description Whether the owner has set a budget; private rounds need one */
                         is_set: boolean;
-                        /** @description Ours: spent, and reserved by rounds in progress */
+                        /** @description Spent, and reserved by rounds in progress */
                         epsilon_committed: number;
                         /**
-                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
+                         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
                          * @enum {string}
                          */
                         accountant: "rdp" | "pld";
@@ -4601,12 +4862,12 @@ export interface operations {
                         epsilon_remaining: number;
                         is_exhausted: boolean;
                         rounds_tracked: number;
-                        /** @description Ours: whether the owner has set a budget; private rounds need one */
+                        /** @description Whether the owner has set a budget; private rounds need one */
                         is_set: boolean;
-                        /** @description Ours: spent, and reserved by rounds in progress */
+                        /** @description Spent, and reserved by rounds in progress */
                         epsilon_committed: number;
                         /**
-                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
+                         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
                          * @enum {string}
                          */
                         accountant: "rdp" | "pld";
@@ -4715,7 +4976,7 @@ export interface operations {
                         budget_epsilon: number;
                         target_delta: number;
                         /**
-                         * @description Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution
+                         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
                          * @enum {string}
                          */
                         accountant: "rdp" | "pld";
@@ -6374,9 +6635,9 @@ export interface operations {
             query?: {
                 /** @description For keys bound to no organization, where several have a device of this device_id */
                 org_id?: string;
-                /** @description Ours: hold the answer until a round awaits the device or its assignments change, at most so long */
+                /** @description Hold the answer until a round awaits the device or its assignments change, at most so long */
                 wait_seconds?: number;
-                /** @description Ours: the assignments_tag the device knows; they are then not repeated */
+                /** @description The assignments_tag the device knows; they are then not repeated */
                 known_assignments?: string;
             };
             header?: never;
@@ -6416,7 +6677,7 @@ export interface operations {
                         last_heartbeat: string;
                         /** Format: uuid */
                         pending_round_id?: string;
-                        /** @description Ours: what the device is to run; absent when nothing, or as it knows */
+                        /** @description What the device is to run; absent when nothing, or as it knows */
                         assignments?: {
                             /** Format: uuid */
                             plan_id: string;
@@ -6436,9 +6697,9 @@ export interface operations {
                             /** @description The experiment's variant */
                             variant?: string;
                         }[];
-                        /** @description Ours: equal while the assignments are; 'none' of no assignments */
+                        /** @description Equal while the assignments are; 'none' of no assignments */
                         assignments_tag?: string;
-                        /** @description Ours: come again after so long; spread so that a large fleet does not come all at once */
+                        /** @description Come again after so long; spread so that a large fleet does not come all at once */
                         next_heartbeat_seconds?: number;
                         message: string;
                     };
@@ -6989,11 +7250,11 @@ export interface operations {
                     increment_step?: number;
                     /** @description true when absent */
                     start_immediately?: boolean;
-                    /** @description Ours: 60 when absent; fractions down to a second are fine */
+                    /** @description 60 when absent; fractions down to a second are fine */
                     step_interval_minutes?: number;
-                    /** @description Ours: only the devices of this group (id or name) */
+                    /** @description Only the devices of this group (id or name) */
                     group?: string;
-                    /** @description Ours: too many failures roll it back instead of pausing it; false when absent */
+                    /** @description Too many failures roll it back instead of pausing it; false when absent */
                     auto_rollback?: boolean;
                 };
             };
@@ -7115,7 +7376,7 @@ export interface operations {
             };
         };
     };
-    foreseeRollout: {
+    previewRollout: {
         parameters: {
             query?: never;
             header?: never;
@@ -7138,11 +7399,11 @@ export interface operations {
                     increment_step?: number;
                     /** @description true when absent */
                     start_immediately?: boolean;
-                    /** @description Ours: 60 when absent; fractions down to a second are fine */
+                    /** @description 60 when absent; fractions down to a second are fine */
                     step_interval_minutes?: number;
-                    /** @description Ours: only the devices of this group (id or name) */
+                    /** @description Only the devices of this group (id or name) */
                     group?: string;
-                    /** @description Ours: too many failures roll it back instead of pausing it; false when absent */
+                    /** @description Too many failures roll it back instead of pausing it; false when absent */
                     auto_rollback?: boolean;
                 };
             };
@@ -8523,7 +8784,7 @@ export interface operations {
                     /** @description Name (ours: or id) of a group */
                     group?: string;
                     /**
-                     * @description Ours: only those of the devices that run this
+                     * @description Only those of the devices that run this
                      * @enum {string}
                      */
                     platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
@@ -8622,18 +8883,18 @@ export interface operations {
                     /** @description Name (ours: or id) of a group */
                     group?: string;
                     /**
-                     * @description Ours: only those of the devices that run this
+                     * @description Only those of the devices that run this
                      * @enum {string}
                      */
                     platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                     /** @description Percentage of targets to activate; 100 when absent */
                     rollout_percentage?: number;
                     /**
-                     * @description Ours: canary when absent
+                     * @description Canary when absent
                      * @enum {string}
                      */
                     strategy?: "canary" | "immediate" | "blue_green";
-                    /** @description Ours: a week when absent */
+                    /** @description A week when absent */
                     deadline_minutes?: number;
                 };
             };
@@ -8652,7 +8913,7 @@ export interface operations {
                         status: "started" | "completed" | "failed" | "rolled_back";
                         target_count: number;
                         activated_count: number;
-                        /** @description Ours */
+                        /** @description What was accepted but may not be meant */
                         warnings: string[];
                     };
                 };
@@ -9494,14 +9755,14 @@ export interface operations {
                         model_id: string;
                         /** @description The share of devices; all of them sum to 1 */
                         allocation: number;
-                        /** @description Ours: a version of the model. When absent, its highest at this moment, else its first to come */
+                        /** @description A version of the model. When absent, its highest at this moment, else its first to come */
                         version?: string;
                     }[];
                     /** @description Ids of device groups; all devices when empty */
                     target_groups?: string[];
-                    /** @description Ours: what is compared; accuracy when absent */
+                    /** @description What is compared; accuracy when absent */
                     primary_metric?: string;
-                    /** @description Ours: between 0 and 1; 0.95 when absent */
+                    /** @description Between 0 and 1; 0.95 when absent */
                     confidence_level?: number;
                 };
             };
@@ -11510,9 +11771,9 @@ export interface operations {
                     timeout_seconds?: number;
                     /** @description Id or name; the latest aggregated model when absent */
                     global_model_id?: string;
-                    /** @description Ours: for keys bound to no org */
+                    /** @description For keys bound to no org */
                     org_id?: string;
-                    /** @description Ours: handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate */
+                    /** @description Handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate */
                     hyperparameters?: {
                         [key: string]: unknown;
                     };
@@ -11635,15 +11896,15 @@ export interface operations {
                          */
                         max_staleness?: number;
                     };
-                    /** @description Ours: id or name of a device group; only its members take part */
+                    /** @description Id or name of a device group; only its members take part */
                     group?: string;
                     /** @description The same as group */
                     group_id?: string;
-                    /** @description Ours: id of a federation; devices of all active members take part */
+                    /** @description Id of a federation; devices of all active members take part */
                     federation?: string;
                     /** @description The same as federation */
                     federation_id?: string;
-                    /** @description Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise */
+                    /** @description Every update is clipped to clip_norm, and their sum gets Gaussian noise */
                     privacy?: {
                         noise_multiplier: number;
                         clip_norm: number;
@@ -11651,7 +11912,7 @@ export interface operations {
                         /** @description What epsilon is told at; 1e-5 when absent */
                         target_delta?: number;
                     };
-                    /** @description Ours: the service learns the sum of the updates and nothing of any single one */
+                    /** @description The service learns the sum of the updates and nothing of any single one */
                     secure_aggregation?: {
                         /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
                         threshold?: number;
@@ -11698,7 +11959,7 @@ export interface operations {
                          */
                         created_at: string;
                         /**
-                         * @description Ours, as all that follow: absent in a plain round
+                         * @description The aggregation rule; FedAvg when absent
                          * @enum {string}
                          */
                         strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -11865,7 +12126,7 @@ export interface operations {
                          */
                         created_at: string;
                         /**
-                         * @description Ours, as all that follow: absent in a plain round
+                         * @description The aggregation rule; FedAvg when absent
                          * @enum {string}
                          */
                         strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -12018,7 +12279,7 @@ export interface operations {
                              */
                             created_at: string;
                             /**
-                             * @description Ours, as all that follow: absent in a plain round
+                             * @description The aggregation rule; FedAvg when absent
                              * @enum {string}
                              */
                             strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -12173,7 +12434,7 @@ export interface operations {
                          */
                         created_at: string;
                         /**
-                         * @description Ours, as all that follow: absent in a plain round
+                         * @description The aggregation rule; FedAvg when absent
                          * @enum {string}
                          */
                         strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -12339,7 +12600,7 @@ export interface operations {
                          */
                         created_at: string;
                         /**
-                         * @description Ours, as all that follow: absent in a plain round
+                         * @description The aggregation rule; FedAvg when absent
                          * @enum {string}
                          */
                         strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -14041,11 +14302,11 @@ export interface operations {
                     report_window_seconds?: number;
                     /** @description How long a round waits for min_devices active devices, default 3600 */
                     wait_for_devices_seconds?: number;
-                    /** @description Ours: id or name of a device group; only its members take part */
+                    /** @description Id or name of a device group; only its members take part */
                     group?: string;
                     /** @description The same as group */
                     group_id?: string;
-                    /** @description Ours: id of a federation; devices of all active members take part */
+                    /** @description Id of a federation; devices of all active members take part */
                     federation?: string;
                     /** @description The same as federation */
                     federation_id?: string;
@@ -14062,7 +14323,7 @@ export interface operations {
                         clip_norm: number;
                         adaptive_clip?: boolean;
                     };
-                    /** @description Ours: the service learns the sum of the updates and nothing of any single one */
+                    /** @description The service learns the sum of the updates and nothing of any single one */
                     secure_aggregation?: {
                         /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
                         threshold?: number;
@@ -14437,7 +14698,7 @@ export interface operations {
                              */
                             created_at: string;
                             /**
-                             * @description Ours, as all that follow: absent in a plain round
+                             * @description The aggregation rule; FedAvg when absent
                              * @enum {string}
                              */
                             strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -14999,7 +15260,7 @@ export interface operations {
                          */
                         created_at: string;
                         /**
-                         * @description Ours, as all that follow: absent in a plain round
+                         * @description The aggregation rule; FedAvg when absent
                          * @enum {string}
                          */
                         strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
@@ -15298,7 +15559,7 @@ export interface operations {
                     group_a: string;
                     group_b: string;
                     /**
-                     * @description Ours. When absent: members if both groups are ids of members, else device groups
+                     * @description When absent: members if both groups are ids of members, else device groups
                      * @enum {string}
                      */
                     group_by?: "device_group" | "federation_member";

@@ -42,7 +42,8 @@ export const analyticsRoutes = (
     {
       schema: {
         operationId: 'describeVariable',
-        summary: 'Mean, spread and percentiles of a variable, group by group',
+        summary: 'Describe a variable by group',
+        description: 'Mean, spread and percentiles of a variable, group by group.',
         tags: ['analytics'],
         params: AnalyticsParams,
         body: DescriptiveBody,
@@ -68,7 +69,7 @@ export const analyticsRoutes = (
     {
       schema: {
         operationId: 'compareTwoGroups',
-        summary: "Welch's t-test of two groups",
+        summary: "Compare two groups by Welch's t-test",
         tags: ['analytics'],
         params: AnalyticsParams,
         body: TTestBody,
@@ -95,7 +96,8 @@ export const analyticsRoutes = (
     {
       schema: {
         operationId: 'compareGroups',
-        summary: "One-way analysis of variance, with Tukey's test of the pairs",
+        summary: 'Compare groups by analysis of variance',
+        description: "One-way analysis of variance, with Tukey's test of the pairs.",
         tags: ['analytics'],
         params: AnalyticsParams,
         body: AnovaBody,
@@ -122,7 +124,8 @@ export const analyticsRoutes = (
     {
       schema: {
         operationId: 'testIndependence',
-        summary: "Pearson's chi-square test of whether two variables are independent",
+        summary: 'Test two variables for independence',
+        description: "Pearson's chi-square test of whether two variables are independent.",
         tags: ['analytics'],
         params: AnalyticsParams,
         body: ChiSquareBody,
@@ -146,7 +149,8 @@ export const analyticsRoutes = (
     {
       schema: {
         operationId: 'listAnalyticsQueries',
-        summary: 'Queries that were made, newest first',
+        summary: 'List analytics queries',
+        description: 'Queries that were made, newest first.',
         tags: ['analytics'],
         params: AnalyticsParams,
         querystring: ListQueriesQuery,
@@ -166,7 +170,7 @@ export const analyticsRoutes = (
     {
       schema: {
         operationId: 'getAnalyticsQuery',
-        summary: 'One query with its result',
+        summary: 'Get an analytics query',
         tags: ['analytics'],
         params: QueryParams,
         response: { 200: Query },

@@ -59,7 +59,8 @@ export const TTestBody = Type.Object({
   group_b: GroupName,
   group_by: Type.Optional(
     OneOf(['device_group', 'federation_member'], {
-      description: 'Ours. When absent: members if both groups are ids of members, else device groups',
+      'x-extension': true,
+      description: 'When absent: members if both groups are ids of members, else device groups',
     }),
   ),
   confidence_level: Level,

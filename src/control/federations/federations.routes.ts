@@ -20,7 +20,8 @@ export const federationsRoutes = (app: App, federations: FederationsService, pri
     {
       schema: {
         operationId: 'createFederation',
-        summary: 'Found a federation; the organisation named owns it',
+        summary: 'Create a federation',
+        description: 'Found a federation; the organization named owns it.',
         tags: ['federations'],
         body: CreateFederationBody,
         response: { 201: Federation },
@@ -39,7 +40,8 @@ export const federationsRoutes = (app: App, federations: FederationsService, pri
     {
       schema: {
         operationId: 'listFederations',
-        summary: 'List federations, newest first',
+        summary: 'List federations',
+        description: 'List federations, newest first.',
         tags: ['federations'],
         querystring: ListFederationsQuery,
         response: { 200: FederationList },
@@ -58,7 +60,8 @@ export const federationsRoutes = (app: App, federations: FederationsService, pri
     {
       schema: {
         operationId: 'getFederation',
-        summary: 'One federation; its members and those invited may see it',
+        summary: 'Get a federation',
+        description: 'One federation; its members and those invited may see it.',
         tags: ['federations'],
         params: FederationParams,
         response: { 200: Federation },

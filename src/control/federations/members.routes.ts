@@ -26,7 +26,8 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     {
       schema: {
         operationId: 'inviteToFederation',
-        summary: 'Invite organisations; inviting twice is harmless',
+        summary: 'Invite organizations to a federation',
+        description: 'Invite organizations; inviting twice is harmless.',
         tags: ['federations'],
         params: FederationParams,
         body: InviteBody,
@@ -46,7 +47,8 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     {
       schema: {
         operationId: 'joinFederation',
-        summary: 'Take up an invitation; a key that is bound to no organisation needs none',
+        summary: 'Join a federation',
+        description: 'Take up an invitation; a key that is bound to no organization needs none.',
         tags: ['federations'],
         params: FederationParams,
         body: JoinBody,
@@ -67,7 +69,8 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     {
       schema: {
         operationId: 'listFederationMembers',
-        summary: 'Members, with what their devices contributed to completed rounds',
+        summary: 'List members with their contributions',
+        description: 'Members, with what their devices contributed to completed rounds.',
         tags: ['federations'],
         params: FederationParams,
         querystring: PageQuery,
@@ -87,7 +90,9 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     {
       schema: {
         operationId: 'removeFederationMember',
-        summary: 'Ours: leave, or remove a member; also declines or withdraws an invitation',
+        summary: 'Leave a federation or remove a member',
+        description: 'Leave, or remove a member; also declines or withdraws an invitation.',
+        'x-extension': true,
         tags: ['federations'],
         params: MemberParams,
         response: { 200: Left },

@@ -27,7 +27,8 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     {
       schema: {
         operationId: 'getPrivacyBudget',
-        summary: 'The privacy budget, and what of it is spent',
+        summary: 'Get the privacy budget',
+        description: 'The privacy budget, and what of it is spent.',
         tags: ['privacy'],
         params: FederationParams,
         response: { 200: PrivacyBudget },
@@ -42,7 +43,8 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     {
       schema: {
         operationId: 'setPrivacyBudget',
-        summary: 'Set the budget; only the owner may',
+        summary: 'Set the privacy budget',
+        description: 'Set the budget; only the owner may.',
         tags: ['privacy'],
         params: FederationParams,
         body: BudgetBody,
@@ -62,7 +64,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     {
       schema: {
         operationId: 'estimatePrivacyCost',
-        summary: 'What a round would cost; records nothing',
+        summary: 'Estimate the privacy cost of a round',
         tags: ['privacy'],
         params: FederationParams,
         querystring: EstimateQuery,
@@ -98,7 +100,8 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     {
       schema: {
         operationId: 'listPrivacyHistory',
-        summary: 'Every private round, in the order in which it was spent; rounds in progress last',
+        summary: 'List the privacy spent per round',
+        description: 'Every private round, in the order in which it was spent; rounds in progress last.',
         tags: ['privacy'],
         params: FederationParams,
         querystring: HistoryQuery,
@@ -126,7 +129,9 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     {
       schema: {
         operationId: 'noiseForEpsilon',
-        summary: 'Ours: the least noise with which so many steps still fit an epsilon',
+        summary: 'Get the least noise that fits an epsilon',
+        description: 'The least noise with which so many steps still fit an epsilon.',
+        'x-extension': true,
         tags: ['privacy'],
         params: FederationParams,
         querystring: NoiseQuery,
@@ -160,7 +165,8 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     {
       schema: {
         operationId: 'privateRoundsLeft',
-        summary: 'Ours: how many more such rounds fit the budget',
+        summary: 'Get the number of private rounds left',
+        'x-extension': true,
         tags: ['privacy'],
         params: FederationParams,
         querystring: RoundsLeftQuery,

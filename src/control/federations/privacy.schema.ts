@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../platform/http/wire.schema.ts'
 
 const Accountant = OneOf(['rdp', 'pld'], {
-  description: 'Ours: the tighter bound: Renyi differential privacy, or the privacy loss distribution',
+  'x-extension': true,
+  description: 'The tighter bound: Renyi differential privacy, or the privacy loss distribution',
 })
 const Delta = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 const Epsilon = Type.Number({ minimum: 0 })
@@ -34,8 +35,15 @@ export const PrivacyBudget = Type.Object({
   epsilon_remaining: Epsilon,
   is_exhausted: Type.Boolean(),
   rounds_tracked: Count,
-  is_set: Type.Boolean({ description: 'Ours: whether the owner has set a budget; private rounds need one' }),
-  epsilon_committed: Type.Number({ minimum: 0, description: 'Ours: spent, and reserved by rounds in progress' }),
+  is_set: Type.Boolean({
+    'x-extension': true,
+    description: 'Whether the owner has set a budget; private rounds need one',
+  }),
+  epsilon_committed: Type.Number({
+    minimum: 0,
+    'x-extension': true,
+    description: 'Spent, and reserved by rounds in progress',
+  }),
   accountant: Accountant,
 })
 

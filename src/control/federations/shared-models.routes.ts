@@ -19,7 +19,8 @@ export const sharedModelsRoutes = (app: App, federations: FederationsService, { 
     {
       schema: {
         operationId: 'shareModel',
-        summary: 'Let all active members read a model; only the owner may share',
+        summary: 'Share a model with a federation',
+        description: 'Let all active members read a model; only the owner may share.',
         tags: ['federations'],
         params: FederationParams,
         body: ShareBody,
@@ -39,7 +40,8 @@ export const sharedModelsRoutes = (app: App, federations: FederationsService, { 
     {
       schema: {
         operationId: 'listSharedModels',
-        summary: 'Models that members may read, the latest shared first',
+        summary: 'List models shared with a federation',
+        description: 'Models that members may read, the latest shared first.',
         tags: ['federations'],
         params: FederationParams,
         querystring: PageQuery,
@@ -60,7 +62,9 @@ export const sharedModelsRoutes = (app: App, federations: FederationsService, { 
     {
       schema: {
         operationId: 'unshareModel',
-        summary: 'Ours: share a model no longer, by its id',
+        summary: 'Stop sharing a model',
+        description: 'Share a model no longer, by its id.',
+        'x-extension': true,
         tags: ['federations'],
         params: SharedModelParams,
         response: { 200: Unshared },

@@ -14,7 +14,9 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'createKey',
-        summary: 'Ours: make an API key; it is in this answer and nowhere else',
+        summary: 'Create an API key',
+        description: 'Make an API key; it is in this answer and nowhere else.',
+        'x-extension': true,
         tags: ['keys'],
         body: CreateKeyBody,
         response: { 201: CreatedKey },
@@ -42,7 +44,9 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'listKeys',
-        summary: 'List keys, newest first',
+        summary: 'List keys',
+        description: 'List keys, newest first.',
+        'x-extension': true,
         tags: ['keys'],
         querystring: KeyQuery,
         response: { 200: KeyList },
@@ -57,7 +61,9 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'getOwnKey',
-        summary: 'Ours: what the key of this request is and may do',
+        summary: 'Get the key of this request',
+        description: 'What the key of this request is and may do.',
+        'x-extension': true,
         tags: ['keys'],
         response: { 200: Key },
       },
@@ -75,7 +81,8 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'revokeKey',
-        summary: 'Revoke a key and those it approved',
+        summary: 'Revoke a key and the keys it approved',
+        'x-extension': true,
         tags: ['keys'],
         params: KeyParams,
         response: { 200: Key },

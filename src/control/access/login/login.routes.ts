@@ -25,7 +25,9 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
     {
       schema: {
         operationId: 'authorizeLogin',
-        summary: 'Ours: approve a browser login of the command line',
+        summary: 'Approve a command-line sign-in',
+        description: 'Approve a browser login of the command line.',
+        'x-extension': true,
         tags: ['login'],
         body: AuthorizeBody,
         response: { 200: Authorization },
@@ -44,7 +46,8 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
     {
       schema: {
         operationId: 'exchangeLoginCode',
-        summary: 'Ours: exchange a login code for a key',
+        summary: 'Exchange a sign-in code for a key',
+        'x-extension': true,
         tags: ['login'],
         body: TokenBody,
         response: { 200: Token },

@@ -10,7 +10,9 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
     {
       schema: {
         operationId: 'createOrg',
-        summary: 'Ours: create an organisation, to which keys and devices can then be bound',
+        summary: 'Create an organization',
+        description: 'Create an organization, to which keys and devices can then be bound.',
+        'x-extension': true,
         tags: ['orgs'],
         body: CreateOrgBody,
         response: { 201: Org },
@@ -33,7 +35,8 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
     {
       schema: {
         operationId: 'getOrg',
-        summary: 'Ours: one organisation',
+        summary: 'Get an organization',
+        'x-extension': true,
         tags: ['orgs'],
         params: OrgParams,
         response: { 200: Org },

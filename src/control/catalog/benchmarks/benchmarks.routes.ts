@@ -9,7 +9,9 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
     {
       schema: {
         operationId: 'shareBenchmark',
-        summary: 'Ours: share what a model reached on some machine; kept without saying whose it was',
+        summary: 'Share an anonymous benchmark result',
+        description: 'Share what a model reached on some machine; kept without saying whose it was.',
+        'x-extension': true,
         tags: ['benchmarks'],
         body: ShareBenchmarkBody,
         response: { 201: Benchmark },
@@ -24,7 +26,8 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
     {
       schema: {
         operationId: 'listBenchmarks',
-        summary: 'Ours: what was shared, newest first',
+        summary: 'List shared benchmark results',
+        'x-extension': true,
         tags: ['benchmarks'],
         querystring: ListBenchmarksQuery,
         response: { 200: BenchmarkList },

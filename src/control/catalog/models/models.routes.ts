@@ -33,7 +33,8 @@ export const modelsRoutes = (
     {
       schema: {
         operationId: 'createModel',
-        summary: 'Add a model to the catalog; its weights are uploaded as versions',
+        summary: 'Create a model',
+        description: 'Add a model to the catalog; its weights are uploaded as versions.',
         tags: ['models'],
         body: CreateModelBody,
         response: { 201: Model },
@@ -58,7 +59,8 @@ export const modelsRoutes = (
     {
       schema: {
         operationId: 'listModels',
-        summary: 'List the catalog, newest first',
+        summary: 'List models',
+        description: 'List the catalog, newest first.',
         tags: ['models'],
         querystring: ListModelsQuery,
         response: { 200: ModelList },
@@ -77,7 +79,7 @@ export const modelsRoutes = (
     {
       schema: {
         operationId: 'getModel',
-        summary: 'One model with its versions',
+        summary: 'Get a model with its versions',
         tags: ['models'],
         params: ModelParams,
         response: { 200: ModelDetail },
@@ -95,7 +97,8 @@ export const modelsRoutes = (
     {
       schema: {
         operationId: 'uploadVersion',
-        summary: 'Upload weights as the next version of a model. Ours: or make one of a finished upload',
+        summary: 'Upload the next version of a model',
+        description: 'Upload weights as the next version of a model. Or make one of a finished upload.',
         tags: ['models'],
         consumes: ['multipart/form-data'],
         params: ModelParams,
@@ -136,7 +139,8 @@ export const modelsRoutes = (
     {
       schema: {
         operationId: 'downloadVersion',
-        summary: 'The weights of a version; supports Range, If-None-Match and HEAD',
+        summary: "Download a version's file",
+        description: 'The weights of a version; supports Range, If-None-Match and HEAD.',
         tags: ['models'],
         produces: ['application/octet-stream'],
         params: DownloadParams,

@@ -14,7 +14,11 @@ const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX })
 
 export const CreateModelBody = Type.Object({
   name: Type.Optional(
-    Type.String({ pattern: MODEL_NAME.source, description: 'Ours: unique in the organisation, usable as model_id' }),
+    Type.String({
+      pattern: MODEL_NAME.source,
+      'x-extension': true,
+      description: 'Unique in the organisation, usable as model_id',
+    }),
   ),
   framework: Type.Optional(Framework),
   framework_version: Type.Optional(Type.String({ maxLength: 100 })),
@@ -69,15 +73,20 @@ export const ModelParams = Type.Object({ model_id: Type.String({ description: 'A
 export const UploadFields = Type.Object({
   format: Type.Optional(Format),
   description: Type.Optional(Description),
-  version_label: Type.Optional(Type.String({ description: 'Ours: semantic version; n.0.0 when absent' })),
+  version_label: Type.Optional(
+    Type.String({ 'x-extension': true, description: 'Semantic version; n.0.0 when absent' }),
+  ),
   upload: Type.Optional(
     Type.String({
       pattern: '^sha256:[0-9a-f]{64}$',
-      description: 'Ours: instead of file, sha256:<hex> of what was sent to /uploads',
+      'x-extension': true,
+      description: 'Instead of file, sha256:<hex> of what was sent to /uploads',
     }),
   ),
-  upload_size: Type.Optional(Type.Integer({ minimum: 1, description: 'Ours: with upload, its Upload-Length' })),
-  file_name: Type.Optional(Type.String({ description: 'Ours: with upload, what the file is called' })),
+  upload_size: Type.Optional(
+    Type.Integer({ minimum: 1, 'x-extension': true, description: 'With upload, its Upload-Length' }),
+  ),
+  file_name: Type.Optional(Type.String({ 'x-extension': true, description: 'With upload, what the file is called' })),
 })
 
 export const ModelVersion = Type.Object({

@@ -19,7 +19,9 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
     {
       schema: {
         operationId: 'getUploadOffset',
-        summary: 'Ours: how much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece',
+        summary: 'Get the number of bytes received of an upload',
+        description: 'How much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece.',
+        'x-extension': true,
         tags: ['models'],
         params: UploadParams,
         querystring: OffsetQuery,
@@ -40,7 +42,9 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
     {
       schema: {
         operationId: 'appendToUpload',
-        summary: 'Ours: send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256',
+        summary: 'Append to an upload',
+        description: 'Send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256.',
+        'x-extension': true,
         tags: ['models'],
         consumes: [BYTES],
         params: UploadParams,

@@ -17,7 +17,9 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
     {
       schema: {
         operationId: 'listAssignments',
-        summary: 'Ours: what a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304',
+        summary: "List a device's assignments",
+        description: 'What a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304.',
+        'x-extension': true,
         tags: ['devices'],
         params: DeviceParams,
         querystring: OrgQuery,
@@ -41,7 +43,9 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
     {
       schema: {
         operationId: 'reportAssignment',
-        summary: 'Ours: how far a device has come with what a plan gave it. Saying it twice is saying it once',
+        summary: 'Report the state of an assignment',
+        description: 'How far a device has come with what a plan gave it. Saying it twice is saying it once.',
+        'x-extension': true,
         tags: ['devices'],
         params: ReportParams,
         querystring: OrgQuery,

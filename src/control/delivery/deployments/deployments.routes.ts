@@ -35,7 +35,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'prepareDeployment',
-        summary: 'Who would get what; nothing is executed',
+        summary: 'Validate a deployment without executing it',
         tags,
         body: PrepareBody,
         response: { 200: Prepared },
@@ -58,7 +58,8 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'executeDeployment',
-        summary: 'Bring a version to devices, a group or the whole active fleet',
+        summary: 'Deploy a version',
+        description: 'Bring a version to devices, a group or the whole active fleet.',
         tags,
         body: ExecuteBody,
         response: { 200: Executed },
@@ -88,7 +89,9 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'listDeployments',
-        summary: 'Ours: deployments in every state, newest first',
+        summary: 'List deployments',
+        description: 'Deployments in every state, newest first.',
+        'x-extension': true,
         tags,
         querystring: ListQuery,
         response: { 200: DeploymentList },
@@ -107,7 +110,9 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'getDeployment',
-        summary: 'Ours: one deployment, with how many devices are in each state',
+        summary: 'Get a deployment',
+        description: 'One deployment, with how many devices are in each state.',
+        'x-extension': true,
         tags,
         params: DeploymentParams,
         response: { 200: Deployment },
@@ -122,7 +127,9 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'listDeploymentDevices',
-        summary: 'Ours: its targets in the order of their names, with what each reported',
+        summary: 'List the devices of a deployment',
+        description: 'Its targets in the order of their names, with what each reported.',
+        'x-extension': true,
         tags,
         params: DeploymentParams,
         querystring: PageQuery,
@@ -154,7 +161,9 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'getDeploymentHistory',
-        summary: 'Ours: everything that happened to a deployment, oldest first',
+        summary: 'List the events of a deployment',
+        description: 'Everything that happened to a deployment, oldest first.',
+        'x-extension': true,
         tags,
         params: DeploymentParams,
         querystring: PageQuery,
@@ -181,7 +190,9 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'rollbackDeployment',
-        summary: 'Ours: give every device what it got before',
+        summary: 'Roll back a deployment',
+        description: 'Give every device what it got before.',
+        'x-extension': true,
         tags,
         params: DeploymentParams,
         body: optionalBody(ReasonBody),
@@ -200,7 +211,8 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     {
       schema: {
         operationId: 'promoteDeployment',
-        summary: 'Ours: activate more of its targets',
+        summary: 'Activate more targets of a deployment',
+        'x-extension': true,
         tags,
         params: DeploymentParams,
         body: PromoteBody,

@@ -12,7 +12,9 @@ const aim = {
   model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, or latest' }),
   devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MOST_DEVICES })),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Name (ours: or id) of a group' })),
-  platform: Type.Optional(OneOf(PLATFORMS, { description: 'Ours: only those of the devices that run this' })),
+  platform: Type.Optional(
+    OneOf(PLATFORMS, { 'x-extension': true, description: 'Only those of the devices that run this' }),
+  ),
 }
 
 export const PrepareBody = Type.Object(aim)
@@ -22,9 +24,14 @@ export const ExecuteBody = Type.Object({
   rollout_percentage: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; 100 when absent' }),
   ),
-  strategy: Type.Optional(OneOf(STRATEGIES, { description: 'Ours: canary when absent' })),
+  strategy: Type.Optional(OneOf(STRATEGIES, { 'x-extension': true, description: 'Canary when absent' })),
   deadline_minutes: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 60 * WEEK_MINUTES, description: 'Ours: a week when absent' }),
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 60 * WEEK_MINUTES,
+      'x-extension': true,
+      description: 'A week when absent',
+    }),
   ),
 })
 
@@ -42,7 +49,7 @@ export const Executed = Type.Object({
   status: StatusWord,
   target_count: Count,
   activated_count: Count,
-  warnings: Type.Array(Type.String(), { description: 'Ours' }),
+  warnings: Type.Array(Type.String(), { 'x-extension': true, description: 'What was accepted but may not be meant' }),
 })
 
 const deploymentFields = {

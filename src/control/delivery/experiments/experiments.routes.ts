@@ -16,10 +16,10 @@ import { observationsRoutes } from './observations.routes.ts'
 import type { ObservationsService } from './observations.service.ts'
 
 const SUMMARIES = {
-  pause: 'Ours: give nobody a variant, and take no observations, until it is resumed',
-  resume: 'Ours: go on where it was paused; every device has the variant it had',
-  complete: 'Ours: end it; its devices get what they got before, its figures stay',
-  cancel: 'Ours: end it without a result; its figures stay',
+  pause: 'Pause an experiment',
+  resume: 'Resume an experiment',
+  complete: 'Complete an experiment',
+  cancel: 'Cancel an experiment',
 } as const
 
 export const experimentsRoutes = (
@@ -37,7 +37,8 @@ export const experimentsRoutes = (
     {
       schema: {
         operationId: 'createExperiment',
-        summary: 'Ours: create an experiment as a draft',
+        summary: 'Create an experiment',
+        'x-extension': true,
         tags: ['experiments'],
         body: CreateExperimentBody,
         response: { 201: Experiment },
@@ -69,7 +70,9 @@ export const experimentsRoutes = (
     {
       schema: {
         operationId: 'listExperiments',
-        summary: 'Ours: list experiments, newest first',
+        summary: 'List experiments',
+        description: 'List experiments, newest first.',
+        'x-extension': true,
         tags: ['experiments'],
         querystring: ListExperimentsQuery,
         response: { 200: ExperimentList },
@@ -88,7 +91,7 @@ export const experimentsRoutes = (
     {
       schema: {
         operationId: 'getExperiment',
-        summary: 'One experiment',
+        summary: 'Get an experiment',
         tags: ['experiments'],
         params: ExperimentParams,
         response: { 200: Experiment },
@@ -107,7 +110,8 @@ export const experimentsRoutes = (
     {
       schema: {
         operationId: 'startExperiment',
-        summary: 'Give the devices of the target groups their variants',
+        summary: 'Start an experiment',
+        description: 'Give the devices of the target groups their variants.',
         tags: ['experiments'],
         params: ExperimentParams,
         response: { 200: Started },
@@ -132,6 +136,7 @@ export const experimentsRoutes = (
         schema: {
           operationId: `${event}Experiment`,
           summary: SUMMARIES[event],
+          'x-extension': true,
           tags: ['experiments'],
           params: ExperimentParams,
           body: optionalBody(ReasonBody),

@@ -22,7 +22,8 @@ export const CreateExperimentBody = Type.Object({
         Type.String({
           minLength: 1,
           maxLength: 200,
-          description: 'Ours: a version of the model. When absent, its highest at this moment, else its first to come',
+          'x-extension': true,
+          description: 'A version of the model. When absent, its highest at this moment, else its first to come',
         }),
       ),
     }),
@@ -32,10 +33,15 @@ export const CreateExperimentBody = Type.Object({
     Type.Array(Type.String(), { maxItems: MOST_GROUPS, description: 'Ids of device groups; all devices when empty' }),
   ),
   primary_metric: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'Ours: what is compared; accuracy when absent' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      'x-extension': true,
+      description: 'What is compared; accuracy when absent',
+    }),
   ),
   confidence_level: Type.Optional(
-    Type.Number({ ...ConfidenceLevel, description: 'Ours: between 0 and 1; 0.95 when absent' }),
+    Type.Number({ ...ConfidenceLevel, 'x-extension': true, description: 'Between 0 and 1; 0.95 when absent' }),
   ),
 })
 

@@ -27,7 +27,9 @@ export const observationsRoutes = (
     {
       schema: {
         operationId: 'getExperimentAssignment',
-        summary: "Ours: a device's variant, the same for as long as the experiment exists",
+        summary: "Get a device's variant",
+        description: "A device's variant, the same for as long as the experiment exists.",
+        'x-extension': true,
         tags: ['experiments'],
         params: ExperimentParams,
         querystring: PlacementQuery,
@@ -59,7 +61,9 @@ export const observationsRoutes = (
     {
       schema: {
         operationId: 'addObservations',
-        summary: 'Ours: what devices measured with their variants; one observation, or up to 1,000',
+        summary: 'Add observations to an experiment',
+        description: 'What devices measured with their variants; one observation, or up to 1,000.',
+        'x-extension': true,
         tags: ['experiments'],
         params: ExperimentParams,
         body: ObservationsBody,
@@ -107,7 +111,8 @@ export const observationsRoutes = (
     {
       schema: {
         operationId: 'getExperimentAnalytics',
-        summary: 'What the variants measured, and whether they differ',
+        summary: 'Compare the variants of an experiment',
+        description: 'What the variants measured, and whether they differ.',
         tags: ['experiments'],
         params: ExperimentParams,
         response: { 200: Analytics },

@@ -21,7 +21,9 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     {
       schema: {
         operationId: 'createPairing',
-        summary: 'Ours: a code that pairs one device within five minutes, and what the device then gets',
+        summary: 'Create a pairing code',
+        description: 'A code that pairs one device within five minutes, and what the device then gets.',
+        'x-extension': true,
         tags,
         body: CreatePairingBody,
         response: { 201: NewPairing },
@@ -41,7 +43,9 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     {
       schema: {
         operationId: 'getPairing',
-        summary: 'Ours: a pairing, from waiting for its device to the model being active there',
+        summary: 'Get a pairing',
+        description: 'A pairing, from waiting for its device to the model being active there.',
+        'x-extension': true,
         tags,
         params: PairingParams,
         response: { 200: Pairing },
@@ -56,7 +60,9 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     {
       schema: {
         operationId: 'claimPairing',
-        summary: "Ours: a device takes a code; with the device's own key, or it is registered and gets one",
+        summary: 'Claim a pairing code',
+        description: "A device takes a code; with the device's own key, or it is registered and gets one.",
+        'x-extension': true,
         tags,
         body: ClaimBody,
         response: { 200: Claimed },

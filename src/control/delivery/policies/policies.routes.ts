@@ -16,7 +16,9 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     {
       schema: {
         operationId: 'setPolicy',
-        summary: 'Ours: what a finished round learned is tried on a canary, and promoted or rolled back by itself',
+        summary: "Set a model's policy",
+        description: 'What a finished round learned is tried on a canary, and promoted or rolled back by itself.',
+        'x-extension': true,
         tags: ['policies'],
         params: ModelParams,
         body: PolicyBody,
@@ -47,7 +49,8 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     {
       schema: {
         operationId: 'getPolicy',
-        summary: "Ours: a model's policy",
+        summary: "Get a model's policy",
+        'x-extension': true,
         tags: ['policies'],
         params: ModelParams,
         response: { 200: Policy },
@@ -62,7 +65,9 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     {
       schema: {
         operationId: 'deletePolicy',
-        summary: 'Ours: delete it with its decisions; a canary under way stays as it is',
+        summary: "Delete a model's policy",
+        description: 'Delete it with its decisions; a canary under way stays as it is.',
+        'x-extension': true,
         tags: ['policies'],
         params: ModelParams,
         response: { 200: Policy },
@@ -77,7 +82,9 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     {
       schema: {
         operationId: 'listDecisions',
-        summary: 'Ours: what the policy decided and why, newest first',
+        summary: 'List the decisions of a policy',
+        description: 'What the policy decided and why, newest first.',
+        'x-extension': true,
         tags: ['policies'],
         params: ModelParams,
         querystring: PageQuery,

@@ -11,7 +11,9 @@ export const pastRoutes = (app: App, rollouts: RolloutsService): void => {
     {
       schema: {
         operationId: 'getRolloutHistory',
-        summary: 'Ours: everything that happened to a rollout, oldest first',
+        summary: 'List the events of a rollout',
+        description: 'Everything that happened to a rollout, oldest first.',
+        'x-extension': true,
         tags: ['rollouts'],
         params: RolloutParams,
         querystring: PageQuery,
@@ -37,7 +39,9 @@ export const pastRoutes = (app: App, rollouts: RolloutsService): void => {
     {
       schema: {
         operationId: 'listRolloutDevices',
-        summary: 'Ours: the devices that a rollout reaches or has reached, with what they reported',
+        summary: 'List the devices of a rollout',
+        description: 'The devices that a rollout reaches or has reached, with what they reported.',
+        'x-extension': true,
         tags: ['rollouts'],
         params: RolloutParams,
         querystring: PageQuery,

@@ -34,7 +34,8 @@ export const rolloutsRoutes = (
     {
       schema: {
         operationId: 'listActiveRollouts',
-        summary: 'The rollouts under way, newest first',
+        summary: 'List active rollouts',
+        description: 'The rollouts under way, newest first.',
         tags: ['rollouts'],
         response: { 200: RolloutList },
       },
@@ -48,7 +49,9 @@ export const rolloutsRoutes = (
     {
       schema: {
         operationId: 'listRollouts',
-        summary: "Ours: a model's rollouts in every state, newest first",
+        summary: "List a model's rollouts",
+        description: "A model's rollouts in every state, newest first.",
+        'x-extension': true,
         tags: ['rollouts'],
         params: ModelParams,
         querystring: PageQuery,
@@ -68,7 +71,8 @@ export const rolloutsRoutes = (
     {
       schema: {
         operationId: 'createRollout',
-        summary: 'Bring a version to a growing part of the fleet, for as long as health holds',
+        summary: 'Create a rollout',
+        description: 'Bring a version to a growing part of the fleet, for as long as health holds.',
         tags: ['rollouts'],
         params: ModelParams,
         body: CreateRolloutBody,
@@ -86,8 +90,10 @@ export const rolloutsRoutes = (
     '/api/v1/models/:model_id/rollouts/dry-run',
     {
       schema: {
-        operationId: 'foreseeRollout',
-        summary: 'Ours: how a rollout would go if health held; creates nothing',
+        operationId: 'previewRollout',
+        summary: "Preview a rollout's schedule",
+        description: 'How a rollout would go if health held; creates nothing.',
+        'x-extension': true,
         tags: ['rollouts'],
         params: ModelParams,
         body: CreateRolloutBody,
@@ -118,7 +124,8 @@ export const rolloutsRoutes = (
     {
       schema: {
         operationId: 'getRollout',
-        summary: 'One rollout, with what its devices reported',
+        summary: 'Get a rollout',
+        description: 'One rollout, with what its devices reported.',
         tags: ['rollouts'],
         params: RolloutParams,
         response: { 200: Rollout },
@@ -136,7 +143,8 @@ export const rolloutsRoutes = (
     {
       schema: {
         operationId: 'deleteRollout',
-        summary: 'Cancel and delete a rollout: its devices get what they got before',
+        summary: 'Cancel and delete a rollout',
+        description: 'Cancel and delete a rollout: its devices get what they got before.',
         tags: ['rollouts'],
         params: RolloutParams,
         response: { 200: Deleted },

@@ -20,14 +20,23 @@ export const CreateRolloutBody = Type.Object({
     Type.Number({
       exclusiveMinimum: 0,
       maximum: MONTH_MINUTES,
-      description: 'Ours: 60 when absent; fractions down to a second are fine',
+      'x-extension': true,
+      description: '60 when absent; fractions down to a second are fine',
     }),
   ),
   group: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'Ours: only the devices of this group (id or name)' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      'x-extension': true,
+      description: 'Only the devices of this group (id or name)',
+    }),
   ),
   auto_rollback: Type.Optional(
-    Type.Boolean({ description: 'Ours: too many failures roll it back instead of pausing it; false when absent' }),
+    Type.Boolean({
+      'x-extension': true,
+      description: 'Too many failures roll it back instead of pausing it; false when absent',
+    }),
   ),
 })
 

@@ -10,11 +10,11 @@ import type { RolloutsService } from './rollouts.service.ts'
 type Steered = Awaited<ReturnType<RolloutsService['steer']>>
 
 const SUMMARIES = {
-  start: 'Ours: start a rollout that was created pending',
-  pause: 'Ours: let it reach no more devices for now; those it has reached keep the version',
-  resume: 'Ours: go on; health counts anew from here',
-  advance: 'Ours: take the next step now',
-  rollback: 'Ours: give every device what it got before',
+  start: 'Start a pending rollout',
+  pause: 'Pause a rollout',
+  resume: 'Resume a rollout',
+  advance: 'Advance a rollout by one step',
+  rollback: 'Roll back a rollout',
 } as const
 
 /** What operators do to a rollout. Each answers with the rollout as it is then, or 409 when it cannot be done. */
@@ -40,6 +40,7 @@ export const steeringRoutes = (
         schema: {
           operationId: `${event}Rollout`,
           summary: SUMMARIES[event],
+          'x-extension': true,
           tags: ['rollouts'],
           params: RolloutParams,
           body: optionalBody(ReasonBody),
@@ -60,7 +61,9 @@ export const steeringRoutes = (
     {
       schema: {
         operationId: 'setRolloutPercentage',
-        summary: 'Ours: set how much of the fleet it reaches; lowering it takes devices out again',
+        summary: 'Set the percentage of a rollout',
+        description: 'Set how much of the fleet it reaches; lowering it takes devices out again.',
+        'x-extension': true,
         tags: ['rollouts'],
         params: RolloutParams,
         body: PercentageBody,

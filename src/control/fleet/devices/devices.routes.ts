@@ -13,7 +13,8 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
     {
       schema: {
         operationId: 'registerDevice',
-        summary: 'Register a device; its API key is in this answer and nowhere else',
+        summary: 'Register a device',
+        description: 'Register a device; its API key is in this answer and nowhere else.',
         tags: ['devices'],
         body: RegisterBody,
         response: { 201: Registration },
@@ -51,7 +52,8 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
     {
       schema: {
         operationId: 'listDevices',
-        summary: 'List the devices of an organisation, oldest first',
+        summary: 'List devices',
+        description: 'List the devices of an organization, oldest first.',
         tags: ['devices'],
         querystring: ListQuery,
         response: { 200: DeviceList },
@@ -82,7 +84,8 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
     {
       schema: {
         operationId: 'getDevice',
-        summary: 'One device, by its user-chosen id',
+        summary: 'Get a device',
+        description: 'One device, by its user-chosen id.',
         tags: ['devices'],
         params: DeviceParams,
         querystring: OrgQuery,

@@ -19,7 +19,8 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
     {
       schema: {
         operationId: 'listGroups',
-        summary: 'List the device groups of an organisation, oldest first',
+        summary: 'List device groups',
+        description: 'List the device groups of an organization, oldest first.',
         tags: ['device-groups'],
         querystring: ListGroupsQuery,
         response: { 200: GroupList },
@@ -38,7 +39,8 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
     {
       schema: {
         operationId: 'createGroup',
-        summary: 'Create a device group, without devices',
+        summary: 'Create a device group',
+        description: 'Create a device group, without devices.',
         tags: ['device-groups'],
         body: CreateGroupBody,
         response: { 201: Group },
@@ -63,7 +65,7 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
     {
       schema: {
         operationId: 'getGroup',
-        summary: 'One device group',
+        summary: 'Get a device group',
         tags: ['device-groups'],
         params: GroupParams,
         response: { 200: Group },
@@ -78,7 +80,8 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
     {
       schema: {
         operationId: 'updateGroup',
-        summary: 'Change the name, description or tags; what is left out stays as it is',
+        summary: 'Update a device group',
+        description: 'Change the name, description or tags; what is left out stays as it is.',
         tags: ['device-groups'],
         params: GroupParams,
         body: UpdateGroupBody,
@@ -100,7 +103,8 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
     {
       schema: {
         operationId: 'deleteGroup',
-        summary: 'Delete a device group; its devices stay registered',
+        summary: 'Delete a device group',
+        description: 'Delete a device group; its devices stay registered.',
         tags: ['device-groups'],
         params: GroupParams,
         response: { 200: DeletedGroup },

@@ -48,7 +48,7 @@ export const MemberList = Type.Object({
   devices: Type.Array(
     Type.Object({
       ...DeviceList.properties.devices.items.properties,
-      added_by: Nullable(Type.String({ description: 'Ours: the label given when it was added' })),
+      added_by: Nullable(Type.String({ 'x-extension': true, description: 'The label given when it was added' })),
       added_at: Timestamp,
     }),
   ),

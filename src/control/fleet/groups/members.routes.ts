@@ -28,7 +28,8 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
     {
       schema: {
         operationId: 'listGroupDevices',
-        summary: 'The devices of a group, in the order in which they were added',
+        summary: 'List the devices of a group',
+        description: 'The devices of a group, in the order in which they were added.',
         tags: ['device-groups'],
         params: GroupParams,
         querystring: MembersQuery,
@@ -62,7 +63,7 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
     {
       schema: {
         operationId: 'addGroupDevices',
-        summary: 'Add up to 1,000 devices',
+        summary: 'Add devices to a group',
         tags: ['device-groups'],
         params: GroupParams,
         body: AddDevicesBody,
@@ -81,7 +82,7 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
     {
       schema: {
         operationId: 'removeGroupDevices',
-        summary: 'Remove up to 1,000 devices',
+        summary: 'Remove devices from a group',
         tags: ['device-groups'],
         params: GroupParams,
         body: RemoveDevicesBody,
@@ -98,7 +99,8 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
     {
       schema: {
         operationId: 'addGroupDevice',
-        summary: 'Add one device; one that is in the group already is skipped',
+        summary: 'Add a device to a group',
+        description: 'Add one device; one that is in the group already is skipped.',
         tags: ['device-groups'],
         params: MemberParams,
         response: { 200: Added },
@@ -116,7 +118,8 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
     {
       schema: {
         operationId: 'removeGroupDevice',
-        summary: 'Remove one device; one that is not in the group is skipped',
+        summary: 'Remove a device from a group',
+        description: 'Remove one device; one that is not in the group is skipped.',
         tags: ['device-groups'],
         params: MemberParams,
         response: { 200: Removed },

@@ -17,7 +17,9 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
     {
       schema: {
         operationId: 'sendHeartbeat',
-        summary: 'A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run',
+        summary: 'Send a heartbeat',
+        description:
+          'A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run.',
         tags: ['devices'],
         params: DeviceParams,
         querystring: HeartbeatQuery,

@@ -17,12 +17,14 @@ export const HeartbeatQuery = Type.Object({
     minimum: 0,
     maximum: 55,
     default: 0,
-    description: 'Ours: hold the answer until a round awaits the device or its assignments change, at most so long',
+    'x-extension': true,
+    description: 'Hold the answer until a round awaits the device or its assignments change, at most so long',
   }),
   known_assignments: Type.Optional(
     Type.String({
       maxLength: 100,
-      description: 'Ours: the assignments_tag the device knows; they are then not repeated',
+      'x-extension': true,
+      description: 'The assignments_tag the device knows; they are then not repeated',
     }),
   ),
 })
@@ -32,15 +34,19 @@ export const HeartbeatResult = Type.Object({
   last_heartbeat: Timestamp,
   pending_round_id: Type.Optional(Uuid),
   assignments: Type.Optional(
-    Type.Array(Assignment, { description: 'Ours: what the device is to run; absent when nothing, or as it knows' }),
+    Type.Array(Assignment, {
+      'x-extension': true,
+      description: 'What the device is to run; absent when nothing, or as it knows',
+    }),
   ),
   assignments_tag: Type.Optional(
-    Type.String({ description: "Ours: equal while the assignments are; 'none' of no assignments" }),
+    Type.String({ 'x-extension': true, description: "Equal while the assignments are; 'none' of no assignments" }),
   ),
   next_heartbeat_seconds: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Ours: come again after so long; spread so that a large fleet does not come all at once',
+      'x-extension': true,
+      description: 'Come again after so long; spread so that a large fleet does not come all at once',
     }),
   ),
   message: Type.String(),

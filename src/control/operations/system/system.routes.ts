@@ -21,7 +21,8 @@ export const systemRoutes = (
     {
       schema: {
         operationId: 'getHealth',
-        summary: 'Whether the service answers',
+        summary: 'Check health',
+        description: 'Whether the service answers.',
         tags: ['system'],
         response: { 200: Health },
       },
@@ -35,7 +36,8 @@ export const systemRoutes = (
     {
       schema: {
         operationId: 'getStatus',
-        summary: 'Devices, models and the latest round in figures',
+        summary: 'Get the status of the service',
+        description: 'Devices, models and the latest round in figures.',
         tags: ['system'],
         response: { 200: SystemStatus },
       },

@@ -25,7 +25,9 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     {
       schema: {
         operationId: 'startTrainingJob',
-        summary: 'Ours: train a model for a number of rounds, one after another',
+        summary: 'Start a training job',
+        description: 'Train a model for a number of rounds, one after another.',
+        'x-extension': true,
         tags: ['training'],
         body: StartJobBody,
         response: { 201: Job },
@@ -74,7 +76,8 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     {
       schema: {
         operationId: 'listTrainingJobs',
-        summary: 'Ours: training jobs, newest first',
+        summary: 'List training jobs',
+        'x-extension': true,
         tags: ['training'],
         querystring: ListJobsQuery,
         response: { 200: JobList },
@@ -93,7 +96,9 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     {
       schema: {
         operationId: 'getTrainingJob',
-        summary: 'Ours: a training job, with loss and accuracy by round',
+        summary: 'Get a training job',
+        description: 'A training job, with loss and accuracy by round.',
+        'x-extension': true,
         tags: ['training'],
         params: JobParams,
         response: { 200: JobDetail },
@@ -115,7 +120,8 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     {
       schema: {
         operationId: 'listTrainingJobRounds',
-        summary: "Ours: a job's rounds, the latest first",
+        summary: 'List the rounds of a training job',
+        'x-extension': true,
         tags: ['training'],
         params: JobParams,
         querystring: JobRoundsQuery,
@@ -135,7 +141,9 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     {
       schema: {
         operationId: 'stopTrainingJob',
-        summary: 'Ours: end a job at once, and its round with it',
+        summary: 'Stop a training job',
+        description: 'End a job at once, and its round with it.',
+        'x-extension': true,
         tags: ['training'],
         params: JobParams,
         response: { 200: Job },

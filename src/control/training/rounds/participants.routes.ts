@@ -10,7 +10,8 @@ export const participantsRoutes = (app: App, participation: Pick<Participation, 
     {
       schema: {
         operationId: 'listRoundParticipants',
-        summary: 'List the devices selected for a round',
+        summary: 'List the participants of a round',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         querystring: ListParticipantsQuery,

@@ -16,7 +16,9 @@ export const participationRoutes = (app: App, participation: ParticipationServic
     {
       schema: {
         operationId: 'getRoundPlan',
-        summary: 'Ours: what a device needs to know to take part',
+        summary: "Get a round's training plan",
+        description: 'What a device needs to know to take part.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         response: { 200: Plan },
@@ -54,7 +56,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
 
   app.get(
     '/api/v1/training/rounds/:round_id/model',
-    fileOf('downloadRoundModel', "Ours: the round's global model; fetching it counts the device as participating"),
+    fileOf('downloadRoundModel', "Download a round's global model"),
     async (request, reply) => {
       const fetches = request.method === 'GET'
       const version = await participation.modelFile(callerOf(request), request.params.round_id, fetches)
@@ -69,10 +71,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
 
   app.get(
     '/api/v1/training/rounds/:round_id/control',
-    fileOf(
-      'downloadRoundControl',
-      "Ours: SCAFFOLD's global control variate, laid out as the model; 404 while it is zero",
-    ),
+    fileOf('downloadRoundControl', "Download SCAFFOLD's global control variate"),
     async (request, reply) => {
       const { sha256, size } = await participation.controlFile(callerOf(request), request.params.round_id)
       return sendBlob(request, reply, {
@@ -89,7 +88,9 @@ export const participationRoutes = (app: App, participation: ParticipationServic
     {
       schema: {
         operationId: 'explainSelection',
-        summary: 'Ours: whether a device was selected, and why or why not',
+        summary: 'Explain whether a device was selected',
+        description: 'Whether a device was selected, and why or why not.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         querystring: SelectionQuery,
@@ -125,6 +126,7 @@ const fileOf = (operationId: string, summary: string) => ({
   schema: {
     operationId,
     summary,
+    'x-extension': true,
     tags: ['training'],
     produces: ['application/octet-stream'],
     params: RoundParams,

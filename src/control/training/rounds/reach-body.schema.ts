@@ -5,9 +5,9 @@ const named = (description: string) => Type.Optional(Type.String({ description }
 
 /** Whose devices train: the fields of rounds and of jobs, which once had names of their own; each takes both. */
 export const ReachFields = {
-  group: named('Ours: id or name of a device group; only its members take part'),
+  group: named('Id or name of a device group; only its members take part'),
   group_id: named('The same as group'),
-  federation: named('Ours: id of a federation; devices of all active members take part'),
+  federation: named('Id of a federation; devices of all active members take part'),
   federation_id: named('The same as federation'),
 }
 

@@ -10,7 +10,8 @@ export const receiptsRoutes = (app: App, aggregations: AggregationsService): voi
     {
       schema: {
         operationId: 'getReceipt',
-        summary: 'Ours: what a completed round was made of',
+        summary: 'Get the receipt of a completed round',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         response: { 200: Receipt },
@@ -28,7 +29,9 @@ export const receiptsRoutes = (app: App, aggregations: AggregationsService): voi
     {
       schema: {
         operationId: 'replayReceipt',
-        summary: 'Ours: add the kept updates up once more and compare the bytes with the receipt',
+        summary: 'Replay a receipt and compare the bytes',
+        description: 'Add the kept updates up once more and compare the bytes with the receipt.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         response: { 200: Replay },

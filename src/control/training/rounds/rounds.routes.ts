@@ -16,7 +16,8 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
     {
       schema: {
         operationId: 'startRound',
-        summary: 'Start a training round: devices are drawn, and the global model is theirs to fetch',
+        summary: 'Start a training round',
+        description: 'Start a training round: devices are drawn, and the global model is theirs to fetch.',
         tags: ['training'],
         body: StartRoundBody,
         response: { 201: Round },
@@ -60,7 +61,8 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
     {
       schema: {
         operationId: 'getCurrentRound',
-        summary: 'The round with the highest number, whatever its status',
+        summary: 'Get the latest round',
+        description: 'The round with the highest number, whatever its status.',
         tags: ['training'],
         response: { 200: Round },
       },
@@ -74,7 +76,9 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
     {
       schema: {
         operationId: 'listRounds',
-        summary: 'Ours: all rounds, newest first',
+        summary: 'List rounds',
+        description: 'All rounds, newest first.',
+        'x-extension': true,
         tags: ['training'],
         querystring: ListRoundsQuery,
         response: { 200: RoundList },
@@ -93,7 +97,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
     {
       schema: {
         operationId: 'getRoundStatus',
-        summary: 'One round',
+        summary: 'Get a round',
         tags: ['training'],
         params: RoundParams,
         response: { 200: Round },
@@ -108,7 +112,8 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
     {
       schema: {
         operationId: 'cancelRound',
-        summary: 'Cancel a training round',
+        summary: 'Cancel a round',
+        'x-extension': true,
         description: 'Ends the round at once, as failed. Its job, where it has one, goes on with another round.',
         tags: ['training'],
         params: RoundParams,

@@ -27,7 +27,7 @@ export const RoundPrivacy = Type.Object(
     adaptive_clip: Type.Optional(Type.Boolean()),
     target_delta: Type.Optional(TargetDelta),
   },
-  { description: 'Ours: every update is clipped to clip_norm, and their sum gets Gaussian noise' },
+  { 'x-extension': true, description: 'Every update is clipped to clip_norm, and their sum gets Gaussian noise' },
 )
 
 export const RawVector = Type.Boolean({
@@ -55,11 +55,14 @@ export const StartRoundBody = Type.Object({
   min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
   timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
   global_model_id: Type.Optional(Type.String({ description: 'Id or name; the latest aggregated model when absent' })),
-  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Ours: for keys bound to no org' })),
+  org_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'For keys bound to no org' }),
+  ),
   hyperparameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       ...FreeObject,
-      description: 'Ours: handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate',
+      'x-extension': true,
+      description: 'Handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate',
     }),
   ),
   strategy: StrategyField,
@@ -89,7 +92,9 @@ export const Round = Type.Object({
   completed_at: Nullable(Timestamp),
   timeout_at: Nullable(Timestamp),
   created_at: Timestamp,
-  strategy: Type.Optional(OneOf(STRATEGY_NAMES, { description: 'Ours, as all that follow: absent in a plain round' })),
+  strategy: Type.Optional(
+    OneOf(STRATEGY_NAMES, { 'x-extension': true, description: 'The aggregation rule; FedAvg when absent' }),
+  ),
   strategy_options: Type.Optional(FreeObject),
   job_id: Type.Optional(Uuid),
   group_id: Type.Optional(Uuid),

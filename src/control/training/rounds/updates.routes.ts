@@ -29,7 +29,8 @@ export const updatesRoutes = (
     {
       schema: {
         operationId: 'submitUpdate',
-        summary: 'Submit locally trained weights; counts for the device that owns the key',
+        summary: 'Submit a model update',
+        description: 'Submit locally trained weights; counts for the device that owns the key.',
         tags: ['training'],
         consumes: ['multipart/form-data'],
         params: RoundParams,
@@ -71,7 +72,9 @@ export const updatesRoutes = (
     {
       schema: {
         operationId: 'listUpdates',
-        summary: 'Ours: what was delivered, in the order of device ids, and how each update looked beside the others',
+        summary: 'List the updates of a round',
+        description: 'What was delivered, in the order of device ids, and how each update looked beside the others.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         querystring: ListUpdatesQuery,
@@ -105,7 +108,9 @@ export const updatesRoutes = (
     {
       schema: {
         operationId: 'reportFailure',
-        summary: 'Ours: a participant gives up, with a reason; the round stops waiting for it',
+        summary: 'Report a failed participation',
+        description: 'A participant gives up, with a reason; the round stops waiting for it.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         body: FailureBody,

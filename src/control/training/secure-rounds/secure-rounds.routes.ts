@@ -24,7 +24,9 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
     {
       schema: {
         operationId: 'getSecureRound',
-        summary: 'Ours: where a secure round stands, and what the calling device needs for its next step',
+        summary: 'Get the state of a secure round',
+        description: 'Where a secure round stands, and what the calling device needs for its next step.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         querystring: SecureStateQuery,
@@ -46,7 +48,9 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
     {
       schema: {
         operationId: 'advertiseSecureKeys',
-        summary: 'Ours: step 1 of a secure round, a device makes its public keys known',
+        summary: "Submit a device's public keys",
+        description: 'Step 1 of a secure round, a device makes its public keys known.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         body: KeysBody,
@@ -66,7 +70,9 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
     {
       schema: {
         operationId: 'dealSecureShares',
-        summary: 'Ours: step 2 of a secure round, a device deals encrypted shares of its secrets to the others',
+        summary: 'Submit encrypted shares',
+        description: 'Step 2 of a secure round, a device deals encrypted shares of its secrets to the others.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         body: SharesBody,
@@ -85,8 +91,10 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
     {
       schema: {
         operationId: 'revealSecureShares',
-        summary:
-          'Ours: step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked',
+        summary: 'Submit shares for unmasking',
+        description:
+          'Step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked.',
+        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         body: UnmaskBody,

@@ -42,7 +42,7 @@ export const SecureAggregation = Type.Object(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'An update weighs its samples up to this; 1' }),
     ),
   },
-  { description: 'Ours: the service learns the sum of the updates and nothing of any single one' },
+  { 'x-extension': true, description: 'The service learns the sum of the updates and nothing of any single one' },
 )
 
 /** What was asked for, from a body; null when it was not. */

@@ -1,4 +1,4 @@
-import { type Caller, DEFAULT_ORG, holds, sees } from '../../../domain/access.ts'
+import { type Caller, holds, sees } from '../../../domain/access.ts'
 import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
 import type { DeviceStatus } from '../../../domain/device.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
@@ -8,15 +8,7 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
-import {
-  type Beat,
-  type Heard,
-  type HeartbeatsStore,
-  isUnlimited,
-  type OpenRound,
-  type Wanting,
-  type Written,
-} from './heartbeats.store.ts'
+import type { Beat, Heard, HeartbeatsStore, OpenRound, Wanting } from './heartbeats.store.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -86,14 +78,11 @@ export const createHeartbeatsService = (parts: {
   const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[]; wanting: readonly Wanting[] }>({
     maxBatch: 1000,
     run: async (beats) => {
-      const merged = [...mergeByDevice(beats).values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-      const { heard, open, wanting } = await store.beat(database.sql, merged, now())
-      const byName = new Map<string, Written[]>()
-      for (const one of heard) byName.set(one.deviceId, [...(byName.get(one.deviceId) ?? []), one])
-      return beats.map((beat) => {
-        const own = byName.get(beat.deviceId)?.find((one) => mayHave(beat, one))
-        return { heard: own ?? null, open, wanting }
-      })
+      const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
+      const at = new Map(merged.map(([rights], index) => [rights, index]))
+      const sent = merged.map(([, beat]) => beat)
+      const { heard, open, wanting } = await store.beat(database.sql, sent, now())
+      return beats.map((beat) => ({ heard: heard[at.get(rightsOf(beat))!] ?? null, open, wanting }))
     },
   })
 
@@ -185,11 +174,13 @@ const mayJoin = (round: Wanting, device: Heard): boolean => {
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
 }
 
+const rightsOf = ({ onlyId, onlyOrg, deviceId }: Beat): string => JSON.stringify([onlyId, onlyOrg, deviceId])
+
 /** One row per device: what a later beat leaves out, an earlier one in the batch may still say. */
 const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
   const merged = new Map<string, Beat>()
   for (const beat of beats) {
-    const rights = `${beat.onlyId ?? ''} ${beat.onlyOrg ?? ''} ${beat.deviceId}`
+    const rights = rightsOf(beat)
     const earlier = merged.get(rights)
     merged.set(rights, {
       ...beat,
@@ -201,11 +192,5 @@ const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
   }
   return merged
 }
-
-/** The answer belongs to a beat only when that beat's key was allowed to write it. */
-const mayHave = (beat: Beat, heard: Written): boolean =>
-  (beat.onlyId === null || beat.onlyId === heard.id) &&
-  (beat.onlyOrg === null || beat.onlyOrg === (heard.orgId ?? DEFAULT_ORG)) &&
-  !(isUnlimited(beat) && heard.hasNamesakes)
 
 export type HeartbeatsService = ReturnType<typeof createHeartbeatsService>

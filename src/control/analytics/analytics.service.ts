@@ -9,7 +9,7 @@ import { collectTable } from './contingency.ts'
 import { type Conditions, createGroupSamples, type GroupBy, smallestShown } from './group-samples.service.ts'
 import type { QueriesStore, StoredQuery } from './queries.store.ts'
 import type { QueryType } from './query-type.ts'
-import type { ReadingsStore } from './readings.store.ts'
+import type { ReadingsReport } from './readings.report.ts'
 import { variableOf } from './variable.ts'
 
 export type { Conditions } from './group-samples.service.ts'
@@ -21,7 +21,7 @@ type Body = Readonly<Record<string, unknown>>
 export const createAnalyticsService = (parts: {
   readonly database: Database
   readonly queries: QueriesStore
-  readonly readings: ReadingsStore
+  readonly readings: ReadingsReport
   readonly federations: Pick<FederationsService, 'getAsMember' | 'activeOrgs'>
   readonly now: () => Date
   readonly newId: () => string

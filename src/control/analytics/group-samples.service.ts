@@ -2,7 +2,7 @@ import { activeSince } from '../../domain/device.ts'
 import { badRequest } from '../../domain/errors.ts'
 import type { Database } from '../../platform/db/open.ts'
 import type { Group } from './analyses.ts'
-import type { Filters, ReadingsStore } from './readings.store.ts'
+import type { Filters, ReadingsReport } from './readings.report.ts'
 import { collectSamples } from './samples.ts'
 import { withheldAgainstSubtraction } from './subtraction.ts'
 import { variableOf } from './variable.ts'
@@ -25,7 +25,7 @@ export const smallestShown = ({ minSampleCount }: Conditions): number => Math.ma
 /** The groups of a federation's devices, and what they report. */
 export const createGroupSamples = (parts: {
   readonly database: Database
-  readonly readings: ReadingsStore
+  readonly readings: ReadingsReport
   readonly now: () => Date
 }) => {
   const { database, readings, now } = parts

@@ -4,7 +4,7 @@ import type { Module } from '../module.ts'
 import { analyticsRoutes } from './analytics.routes.ts'
 import { createAnalyticsService } from './analytics.service.ts'
 import { createQueriesStore } from './queries.store.ts'
-import { createReadingsStore } from './readings.store.ts'
+import { createReadingsReport } from './readings.report.ts'
 
 interface Earlier {
   readonly federations: Federations
@@ -15,7 +15,7 @@ const create = ({ database, now, newId }: Context, earlier: Earlier) => {
   const analytics = createAnalyticsService({
     database,
     queries: createQueriesStore(),
-    readings: createReadingsStore(),
+    readings: createReadingsReport(),
     federations,
     now,
     newId,

@@ -5,15 +5,19 @@ import type { Module } from '../module.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
+import { createPlansReport } from './assignments/plans.report.ts'
 import { createPlansStore } from './assignments/plans.store.ts'
+import { createReportedDevicesReport } from './assignments/reported-devices.report.ts'
 import { createReportsStore } from './assignments/reports.store.ts'
 import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { createDeploymentsStore } from './deployments/deployments.store.ts'
+import { createTargetsReport } from './deployments/targets.report.ts'
 import { createTargetsStore } from './deployments/targets.store.ts'
 import { experimentsRoutes } from './experiments/experiments.routes.ts'
 import { createExperimentsService } from './experiments/experiments.service.ts'
 import { createExperimentsStore } from './experiments/experiments.store.ts'
+import { createObservationsReport } from './experiments/observations.report.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
 import { createObservationsStore } from './experiments/observations.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
@@ -43,6 +47,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
   const plans = createDeliveryPlans({
     database,
     store: createPlansStore(),
+    report: createPlansReport(),
     sources: Object.values(stores),
     unboundReachAll: config.enrollment === 'open',
     events,
@@ -61,12 +66,21 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
   const observations = createObservationsService({
     database,
     store: createObservationsStore(),
+    report: createObservationsReport(),
     experiments,
     plans,
     devices,
     now,
   })
-  const assignments = createAssignmentsService({ database, store: createReportsStore(), plans, devices, events, now })
+  const assignments = createAssignmentsService({
+    database,
+    store: createReportsStore(),
+    report: createReportedDevicesReport(),
+    plans,
+    devices,
+    events,
+    now,
+  })
   const rollouts = createRolloutsService({
     database,
     store: stores.rollouts,
@@ -82,6 +96,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     database,
     store: stores.deployments,
     targetStore: createTargetsStore(),
+    targetReport: createTargetsReport(),
     plans,
     models,
     groups,

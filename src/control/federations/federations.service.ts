@@ -5,11 +5,12 @@ import type { Database, Executor } from '../../platform/db/open.ts'
 import type { ModelsService } from '../catalog/models/models.service.ts'
 import type { FederationsStore, ListedFederation, StoredFederation } from './federations.store.ts'
 import type { Member, MembersStore } from './members.store.ts'
-import type { SharedModel, SharedModelsStore } from './shared-models.store.ts'
+import type { SharedModel, SharedModelsReport } from './shared-models.report.ts'
+import type { SharedModelsStore } from './shared-models.store.ts'
 
 export type { ListedFederation, Membership, StoredFederation } from './federations.store.ts'
 export type { Member } from './members.store.ts'
-export type { SharedModel } from './shared-models.store.ts'
+export type { SharedModel } from './shared-models.report.ts'
 
 interface Page {
   readonly limit: number
@@ -22,11 +23,12 @@ export const createFederationsService = (parts: {
   readonly store: FederationsStore
   readonly members: MembersStore
   readonly sharedModels: SharedModelsStore
+  readonly sharedModelsReport: SharedModelsReport
   readonly models: Pick<ModelsService, 'find'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, members, sharedModels, models, now, newId } = parts
+  const { database, store, members, sharedModels, sharedModelsReport, models, now, newId } = parts
 
   /** not_found when there is none that the caller may see: a bound key sees those it is a member of or invited to. */
   const get = async (caller: Caller, id: string): Promise<ListedFederation> => {
@@ -132,7 +134,7 @@ export const createFederationsService = (parts: {
       const federation = await getAsOwner(caller, id)
       const { model } = await models.find(caller, idOrName)
       await sharedModels.add(database.sql, federation.id, model.id, now())
-      return (await sharedModels.find(database.sql, federation.id, model.id))!
+      return (await sharedModelsReport.find(database.sql, federation.id, model.id))!
     },
 
     async unshare(caller: Caller, id: string, modelId: string): Promise<StoredFederation> {
@@ -145,7 +147,7 @@ export const createFederationsService = (parts: {
 
     async sharedModels(caller: Caller, id: string, page: Page): Promise<{ models: SharedModel[]; total: number }> {
       const federation = await getAsMember(caller, id)
-      return sharedModels.list(database.sql, federation.id, page)
+      return sharedModelsReport.list(database.sql, federation.id, page)
     },
 
     // What follows is the service's own, without a caller: for rounds and jobs.

@@ -8,12 +8,14 @@ import { createLedger } from './ledger.service.ts'
 import { createLedgerStore } from './ledger.store.ts'
 import { createMembersStore } from './members.store.ts'
 import { createPrivacyService } from './privacy.service.ts'
+import { createSharedModelsReport } from './shared-models.report.ts'
 import { createSharedModelsStore } from './shared-models.store.ts'
 
 const create = ({ database, accounting, now, newId }: Context, { catalog }: { readonly catalog: Catalog }) => {
   const { models } = catalog
   const sharedModels = createSharedModelsStore()
-  models.readThrough(sharedModels)
+  const sharedModelsReport = createSharedModelsReport()
+  models.readThrough({ isSharedWith: sharedModels.isSharedWith, idByName: sharedModelsReport.idByName })
   const ledgerStore = createLedgerStore()
   const ledger = createLedger({ database, store: ledgerStore, accounting, now, newId })
   const federations = createFederationsService({
@@ -21,6 +23,7 @@ const create = ({ database, accounting, now, newId }: Context, { catalog }: { re
     store: createFederationsStore(),
     members: createMembersStore(),
     sharedModels,
+    sharedModelsReport,
     models,
     now,
     newId,

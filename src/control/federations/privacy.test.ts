@@ -10,6 +10,7 @@ import { createLedger } from './ledger.service.ts'
 import { createLedgerStore } from './ledger.store.ts'
 import { createMembersStore } from './members.store.ts'
 import { createPrivacyService } from './privacy.service.ts'
+import { createSharedModelsReport } from './shared-models.report.ts'
 import { createSharedModelsStore } from './shared-models.store.ts'
 
 const start = new Date('2026-01-01T00:00:00Z')
@@ -158,6 +159,7 @@ describe('the history of a privacy budget', () => {
       store: createFederationsStore(),
       members: createMembersStore(),
       sharedModels: createSharedModelsStore(),
+      sharedModelsReport: createSharedModelsReport(),
       models: { find: () => Promise.reject(new Error('no models here')) },
     })
     const privacy = createPrivacyService({ ...parts, store, ledger, federations })

@@ -8,6 +8,7 @@ import type { Fleet } from '../fleet/module.ts'
 import type { Module } from '../module.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
 import { createJobProgress } from './jobs/job-progress.service.ts'
+import { createJobsReport } from './jobs/jobs.report.ts'
 import { jobsRoutes } from './jobs/jobs.routes.ts'
 import { createJobsService } from './jobs/jobs.service.ts'
 import { createJobsStore } from './jobs/jobs.store.ts'
@@ -16,6 +17,7 @@ import { createAggregationsService } from './rounds/aggregations.service.ts'
 import { createCombinations } from './rounds/combinations.service.ts'
 import { createLeasesStore } from './rounds/leases.store.ts'
 import { createModelContents } from './rounds/model-content.service.ts'
+import { createParticipantsReport } from './rounds/participants.report.ts'
 import { participantsRoutes } from './rounds/participants.routes.ts'
 import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
@@ -27,12 +29,14 @@ import { createRoundEndings } from './rounds/round-endings.service.ts'
 import { createRoundReach } from './rounds/round-reach.service.ts'
 import { createRoundReviews } from './rounds/round-reviews.service.ts'
 import { createRoundStarts } from './rounds/round-starts.service.ts'
+import { createRoundsReport } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
 import { createRoundsStore } from './rounds/rounds.store.ts'
 import { createSelectionStore } from './rounds/selection.store.ts'
 import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
 import { createUpdateAdmission } from './rounds/update-admission.service.ts'
+import { createUpdatesReport } from './rounds/updates.report.ts'
 import { updatesRoutes } from './rounds/updates.routes.ts'
 import { createUpdatesService } from './rounds/updates.service.ts'
 import { createUpdatesStore } from './rounds/updates.store.ts'
@@ -59,6 +63,7 @@ const create = (context: Context, earlier: Earlier) => {
   const { devices, groups, heartbeats } = earlier.fleet
   const { observations } = earlier.delivery
   const roundsStore = createRoundsStore()
+  const roundsReport = createRoundsReport()
   const participants = createParticipantsStore()
   const absent = createAbsentDevicesStore(participants)
   const selection = createSelectionStore()
@@ -95,6 +100,7 @@ const create = (context: Context, earlier: Earlier) => {
   const rounds = createRoundsService({
     database,
     store: roundsStore,
+    report: roundsReport,
     models,
     contents,
     reaching,
@@ -108,8 +114,9 @@ const create = (context: Context, earlier: Earlier) => {
   })
   const participation = createParticipation({
     database,
-    store: roundsStore,
+    roundsReport,
     participants,
+    participantsReport: createParticipantsReport(),
     absent,
     rounds,
     models,
@@ -131,6 +138,7 @@ const create = (context: Context, earlier: Earlier) => {
     sums: createSecureSums({ database, store: secureStore }),
   })
   const updatesStore = createUpdatesStore()
+  const updatesReport = createUpdatesReport()
   const jobPlans = createJobPlans({
     database,
     models,
@@ -143,6 +151,7 @@ const create = (context: Context, earlier: Earlier) => {
   const jobs = createJobsService({
     database,
     store: jobsStore,
+    report: createJobsReport(),
     progress: jobProgress,
     plan: jobPlans.plan,
     rounds,
@@ -159,6 +168,7 @@ const create = (context: Context, earlier: Earlier) => {
     store: roundsStore,
     leases: createLeasesStore(),
     updates: updatesStore,
+    updatesReport,
     combinations,
     endings,
     rounds,
@@ -172,7 +182,7 @@ const create = (context: Context, earlier: Earlier) => {
     database,
     store: roundsStore,
     participants,
-    updates: updatesStore,
+    updates: updatesReport,
     reviews,
     admission: createUpdateAdmission({ database, participants, updates: updatesStore, workers, contents }),
     acceptance: createUpdateAcceptance({

@@ -8,7 +8,8 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { DevicesService, NamedDevice, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeliveryPlans } from './delivery-plans.service.ts'
-import type { DeviceWithReport, ReportCounts, ReportsStore, StoredReport } from './reports.store.ts'
+import type { DeviceWithReport, ReportedDevicesReport } from './reported-devices.report.ts'
+import type { ReportCounts, ReportsStore, StoredReport } from './reports.store.ts'
 
 export type { ReportCounts, StoredReport } from './reports.store.ts'
 
@@ -28,12 +29,13 @@ const FLEET_SLICE = 5000
 export const createAssignmentsService = (parts: {
   readonly database: Database
   readonly store: ReportsStore
+  readonly report: ReportedDevicesReport
   readonly plans: DeliveryPlans
   readonly devices: DevicesService
   readonly events: Pick<ControlEventBus, 'announce'>
   readonly now: () => Date
 }) => {
-  const { database, store, plans, devices, events, now } = parts
+  const { database, store, report, plans, devices, events, now } = parts
 
   const save = createBatcher<StoredReport, void>({
     maxBatch: 1000,
@@ -123,7 +125,7 @@ export const createAssignmentsService = (parts: {
       db: Executor,
       plan: { readonly id: string; readonly orgId: string | null; readonly groupId: string | null },
       since: Date,
-    ): Promise<boolean> => store.allRun(db, plan, scopeOf(plan), since),
+    ): Promise<boolean> => report.allRun(db, plan, scopeOf(plan), since),
 
     /** Inside the transaction that deletes the plan. */
     forget: (tx: Executor, planId: string): Promise<void> => store.forget(tx, planId),
@@ -137,7 +139,7 @@ export const createAssignmentsService = (parts: {
       const found: AffectedDevice[] = []
       let total = 0
       for (let after = 0; ; ) {
-        const slice = await store.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
+        const slice = await report.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
         for (const device of slice) {
           const assigned = plans.assignmentsOf(device).some(({ planId }) => planId === plan.id)
           if (!assigned && device.report === null) continue

@@ -8,6 +8,7 @@ import {
 import type { Plan, Target } from '../../../domain/delivery-plan.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
+import type { PlansReport } from './plans.report.ts'
 import type { PlanEvent, PlansStore } from './plans.store.ts'
 
 export type { PlanEvent } from './plans.store.ts'
@@ -28,6 +29,7 @@ export type Bump = () => Promise<number>
 export const createDeliveryPlans = (parts: {
   readonly database: Database
   readonly store: PlansStore
+  readonly report: PlansReport
   readonly sources: readonly PlanSource[]
   /** Whether plans without an organisation reach the devices of every organisation. */
   readonly unboundReachAll: boolean
@@ -35,7 +37,7 @@ export const createDeliveryPlans = (parts: {
   /** Called when assignments may have changed. */
   readonly changed: () => void
 }) => {
-  const { database, store, sources, unboundReachAll, events, changed } = parts
+  const { database, store, report, sources, unboundReachAll, events, changed } = parts
   let loadedRevision: number | null = null
   let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: [] }
   let inForce: ReadonlyMap<string, Plan> = new Map()
@@ -46,11 +48,11 @@ export const createDeliveryPlans = (parts: {
     if (revision === loadedRevision) return
     const plans = (await Promise.all(sources.map((source) => source.load(database.sql)))).flat()
     const [offers, groups] = await Promise.all([
-      store.offers(
+      report.offers(
         database.sql,
         plans.flatMap(targetsOf).filter(({ modelId }) => modelId !== null),
       ),
-      store.members(database.sql, [...new Set(plans.flatMap(groupsOf))]),
+      report.members(database.sql, [...new Set(plans.flatMap(groupsOf))]),
     ])
     index = indexAssignments({ plans, offers, groups, unboundReachAll })
     inForce = new Map(plans.map((plan) => [plan.id, plan]))
@@ -128,7 +130,7 @@ export const createDeliveryPlans = (parts: {
 
     /** Whether an upload carries the version that a target names. */
     async isUploaded(target: Target, db: Executor = database.sql): Promise<boolean> {
-      return target.modelId !== null && (await store.offers(db, [target])).size === 1
+      return target.modelId !== null && (await report.offers(db, [target])).size === 1
     },
   }
 }

@@ -4,6 +4,7 @@ import { type Plan, targetKey } from '../../../domain/delivery-plan.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { createEventBus } from '../../../platform/events/event-bus.ts'
 import { createDeliveryPlans } from './delivery-plans.service.ts'
+import { createPlansReport } from './plans.report.ts'
 import { createPlansStore } from './plans.store.ts'
 
 const M = 'a0000000-0000-4000-8000-000000000001'
@@ -87,7 +88,7 @@ eachDatabase('the store of plans', (open) => {
     await seed(db, [null, '7.1.0', null, '1.0.0'])
     const found = async (version: string) => {
       const target = { modelId: M, modelName: null, version }
-      const offer = (await createPlansStore().offers(db.sql, [target])).get(targetKey(target))
+      const offer = (await createPlansReport().offers(db.sql, [target])).get(targetKey(target))
       return offer && [offer.versionNumber, offer.version]
     }
     expect(await found('1')).toEqual([1, '1.0.0'])
@@ -115,6 +116,7 @@ describe('delivery plans', () => {
       createDeliveryPlans({
         database,
         store: createPlansStore(),
+        report: createPlansReport(),
         sources: [{ load: async () => load() }],
         unboundReachAll: true,
         events: createEventBus(console),

@@ -13,22 +13,6 @@ export interface StoredReport {
   readonly reportedAt: Date
 }
 
-export interface DeviceWithReport {
-  readonly id: string
-  readonly deviceId: string
-  readonly orgId: string | null
-  readonly ordinal: number
-  readonly report: Pick<StoredReport, 'state' | 'version' | 'reason' | 'reportedAt'> | null
-}
-
-/** Whose devices a plan reaches. */
-interface Scope {
-  readonly orgId: string | null
-  readonly everyOrg: boolean
-}
-
-const ownedBy = ({ orgId, everyOrg }: Scope) => (everyOrg ? sql`true` : sql`d.org_id is not distinct from ${orgId}`)
-
 export type ReportCounts = Readonly<Record<ReportState, number>>
 
 /** What devices said of the plans that reached them. */
@@ -74,56 +58,6 @@ export const createReportsStore = () => ({
       failed: rows.reduce((sum, row) => sum + row.devices, 0),
       commonReason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
     }
-  },
-
-  /**
-   * Whether some device runs the plan's version, and no other was heard from since or reports anything else. While many are
-   * missing, the first is found at once.
-   */
-  async allRun(
-    db: Executor,
-    plan: { readonly id: string; readonly groupId: string | null },
-    scope: Scope,
-    heardSince: Date,
-  ): Promise<boolean> {
-    const inGroup =
-      plan.groupId === null
-        ? sql`true`
-        : sql`exists (select 1 from device_group_members m where m.group_id = ${plan.groupId} and m.device_id = d.id)`
-    const { rows } = await sql<{ all_run: boolean }>`
-      select exists (select 1 from plan_reports where plan_id = ${plan.id} and state = 'active') and not exists (
-        select 1 from devices d left join plan_reports p on p.plan_id = ${plan.id} and p.device_id = d.id
-        where ${ownedBy(scope)} and ${inGroup} and p.state is distinct from 'active'
-          and (p.state is not null or d.last_heartbeat >= ${heardSince})
-      ) as all_run`.execute(db)
-    return rows[0]!.all_run
-  },
-
-  /** A slice of the fleet in the order of registration, each device with its report on the plan. */
-  async devices(db: Executor, planId: string, scope: Scope, after: number, limit: number): Promise<DeviceWithReport[]> {
-    const { rows } = await sql<{
-      id: string
-      device_id: string
-      org_id: string | null
-      ordinal: number
-      state: ReportState | null
-      version: string | null
-      reason: string | null
-      reported_at: Date | null
-    }>`
-      select d.id, d.device_id, d.org_id, d.ordinal, p.state, p.version, p.reason, p.reported_at
-      from devices d left join plan_reports p on p.plan_id = ${planId} and p.device_id = d.id
-      where d.ordinal > ${after} and ${ownedBy(scope)} order by d.ordinal limit ${limit}`.execute(db)
-    return rows.map((row) => ({
-      id: row.id,
-      deviceId: row.device_id,
-      orgId: row.org_id,
-      ordinal: row.ordinal,
-      report:
-        row.state === null
-          ? null
-          : { state: row.state, version: row.version!, reason: row.reason, reportedAt: row.reported_at! },
-    }))
   },
 
   async forget(tx: Executor, planId: string): Promise<void> {

@@ -3,7 +3,7 @@ import { activeSince, type Platform } from '../../../domain/device.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { Candidate, TargetsStore } from './targets.store.ts'
+import type { Candidate, TargetsReport } from './targets.report.ts'
 
 export interface Aim {
   readonly modelName: string
@@ -21,11 +21,11 @@ const NAMED_IN_A_WARNING = 10
 /** Finds the devices that an aim means, and says what of it could not be found. */
 export const createDeploymentTargets = (parts: {
   readonly database: Database
-  readonly store: TargetsStore
+  readonly report: TargetsReport
   readonly groups: Pick<GroupsService, 'locate'>
   readonly now: () => Date
 }) => {
-  const { database, store, groups, now } = parts
+  const { database, report, groups, now } = parts
 
   return async (
     caller: Caller,
@@ -36,7 +36,7 @@ export const createDeploymentTargets = (parts: {
     const names = [...new Set(aim.devices ?? [])]
     const fits = ({ platform }: Candidate): boolean => aim.platform === undefined || platform === aim.platform
     if (names.length === 0 && aim.group === undefined) {
-      const targets = (await store.active(database.sql, caller.orgId, since)).filter(fits)
+      const targets = (await report.active(database.sql, caller.orgId, since)).filter(fits)
       const which = aim.platform === undefined ? '' : ` that run ${aim.platform}`
       return {
         targets,
@@ -46,7 +46,7 @@ export const createDeploymentTargets = (parts: {
     const warnings: string[] = []
     const found = new Map<string, Candidate>()
     if (names.length > 0) {
-      const named = await store.named(database.sql, names, caller.orgId, since)
+      const named = await report.named(database.sql, names, caller.orgId, since)
       for (const device of meant(named, near)) found.set(device.id, device)
       const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
       const unknown = names.filter((name) => !known.has(name))
@@ -55,7 +55,7 @@ export const createDeploymentTargets = (parts: {
     if (aim.group !== undefined) {
       const group = await groups.locate(caller, aim.group)
       if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
-      else for (const device of await store.inGroup(database.sql, group.id, since)) found.set(device.id, device)
+      else for (const device of await report.inGroup(database.sql, group.id, since)) found.set(device.id, device)
     }
     const targets = [...found.values()].filter(fits)
     const others = [...found.values()].flatMap((device) => (fits(device) ? [] : [device.deviceId]))

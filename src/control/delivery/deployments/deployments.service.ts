@@ -15,7 +15,8 @@ import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
-import type { Candidate, TargetsStore } from './targets.store.ts'
+import type { Candidate, TargetsReport } from './targets.report.ts'
+import type { TargetsStore } from './targets.store.ts'
 
 export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
@@ -40,15 +41,16 @@ export const createDeploymentsService = (parts: {
   readonly database: Database
   readonly store: DeploymentsStore
   readonly targetStore: TargetsStore
+  readonly targetReport: TargetsReport
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, targetStore, plans, models, groups, now, newId } = parts
+  const { database, store, targetStore, targetReport, plans, models, groups, now, newId } = parts
 
-  const targetsOf = createDeploymentTargets({ database, store: targetStore, groups, now })
+  const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
 
   const modelOf = async (caller: Caller, name: string): Promise<StoredModel | null> => {
     try {
@@ -223,7 +225,7 @@ export const createDeploymentsService = (parts: {
         if (percentage <= locked.percentage) {
           throw conflict(`The deployment is at ${locked.percentage} % already: it can be promoted to more only.`)
         }
-        const names = await targetStore.names(tx, id)
+        const names = await targetReport.names(tx, id)
         const activated = activatedAt(percentage, names, id)
         const activatedCount = names.filter((name) => activated.has(name)).length
         await targetStore.activate(tx, id, [...activated])
@@ -239,7 +241,7 @@ export const createDeploymentsService = (parts: {
 
     async targets(caller: Caller, id: string, page: { limit: number; offset: number }) {
       await get(caller, id)
-      return targetStore.list(database.sql, id, page)
+      return targetReport.list(database.sql, id, page)
     },
 
     async history(caller: Caller, id: string, page: { limit: number; offset: number }) {

@@ -8,7 +8,8 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
-import type { Candidate, MetricSample, ObservationsStore, Reading } from './observations.store.ts'
+import type { Candidate, ObservationsReport } from './observations.report.ts'
+import type { MetricSample, ObservationsStore, Reading } from './observations.store.ts'
 
 type Metrics = Readonly<Record<string, number | null>>
 
@@ -26,12 +27,13 @@ type Place = { readonly index: number; readonly variant: StoredVariant } | { rea
 export const createObservationsService = (parts: {
   readonly database: Database
   readonly store: ObservationsStore
+  readonly report: ObservationsReport
   readonly experiments: Pick<ExperimentsService, 'get'>
   readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'find' | 'reaches' | 'tests'>
   readonly devices: Pick<DevicesService, 'owner'>
   readonly now: () => Date
 }) => {
-  const { database, store, experiments, plans, devices, now } = parts
+  const { database, store, report, experiments, plans, devices, now } = parts
 
   const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
     if (!plans.reaches(experiment.orgId, device.orgId)) {
@@ -69,7 +71,7 @@ export const createObservationsService = (parts: {
     conflict(`The experiment is ${status}; observations are taken only while it is running.`)
 
   const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
-    store.candidates(database.sql, names, targetGroups, {
+    report.candidates(database.sql, names, targetGroups, {
       deviceId: caller.deviceId,
       near: caller.orgId ?? orgId,
     })
@@ -159,7 +161,7 @@ export const createObservationsService = (parts: {
     ): Promise<void> {
       const { accuracy, loss } = update
       if ((accuracy === null && loss === null) || !plans.tests(update.modelId)) return
-      const device = await store.device(tx, update.deviceId)
+      const device = await report.device(tx, update.deviceId)
       const given = device === null ? [] : plans.assignmentsOf(device)
       for (const { planId, offer, variant } of given) {
         const plan = plans.find(planId)

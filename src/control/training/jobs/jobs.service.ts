@@ -18,6 +18,7 @@ import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
+import type { JobsReport } from './jobs.report.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
 export type { StoredJob } from './jobs.store.ts'
@@ -28,6 +29,7 @@ const HISTORY = 100
 export const createJobsService = (parts: {
   readonly database: Database
   readonly store: JobsStore
+  readonly report: JobsReport
   readonly progress: JobProgressService
   readonly plan: (caller: Caller, wanted: NewJob) => Promise<PlannedJob>
   readonly rounds: RoundsService
@@ -39,7 +41,7 @@ export const createJobsService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, progress, plan, rounds, starts, secure, endings, models, log, now, newId } = parts
+  const { database, store, report, progress, plan, rounds, starts, secure, endings, models, log, now, newId } = parts
 
   /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
@@ -225,7 +227,7 @@ export const createJobsService = (parts: {
       page: { limit: number; offset: number },
     ): Promise<{ jobs: StoredJob[]; total: number }> {
       const modelId = filter.model === undefined ? undefined : (await models.find(caller, filter.model)).model.id
-      return store.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
+      return report.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
     },
 
     /** The job with its latest rounds, oldest first, and what their noise has cost; null without noise. */

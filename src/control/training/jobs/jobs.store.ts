@@ -31,13 +31,6 @@ export interface StoredJob {
   readonly endedAt: Date | null
 }
 
-export interface JobFilter {
-  /** Null: an unbound key, which sees all. */
-  readonly orgId: string | null
-  readonly status: JobStatus | undefined
-  readonly modelId: string | undefined
-}
-
 export interface JobChanges {
   status: JobStatus
   latest_model_id: string
@@ -110,29 +103,9 @@ export const createJobsStore = () => ({
       order by coalesce(latest.at, j.created_at), j.ordinal`.execute(db)
     return rows.map((row) => row.id)
   },
-
-  /** Newest first. */
-  async list(
-    db: Executor,
-    filter: JobFilter,
-    page: { limit: number; offset: number },
-  ): Promise<{ jobs: StoredJob[]; total: number }> {
-    const { orgId, status, modelId } = filter
-    const visible =
-      orgId === null
-        ? sql<boolean>`true`
-        : sql<boolean>`(org_id = ${orgId} or federation_id in (
-            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
-    let query = db.selectFrom('training_jobs').where(visible)
-    if (status !== undefined) query = query.where('status', '=', status)
-    if (modelId !== undefined) query = query.where('model_id', '=', modelId)
-    const rows = await query.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
-    const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    return { jobs: rows.map(fromRow), total }
-  },
 })
 
-const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
+export const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
   id: row.id,
   orgId: row.org_id,
   name: row.name,

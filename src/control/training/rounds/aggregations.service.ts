@@ -14,7 +14,8 @@ import type { LeasesStore } from './leases.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
 import type { RoundsStore, ScreenedUpdate } from './rounds.store.ts'
-import type { DeliveredUpdate, StoredUpdate, UpdatesStore } from './updates.store.ts'
+import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
+import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
 /** A process that is silent for so long has lost the round it was adding up. */
 const LEASE_MS = 15_000
@@ -30,7 +31,8 @@ export const createAggregationsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly leases: LeasesStore
-  readonly updates: UpdatesStore
+  readonly updates: Pick<UpdatesStore, 'release'>
+  readonly updatesReport: Pick<UpdatesReport, 'of'>
   readonly combinations: Combinations
   readonly endings: RoundEndings
   readonly rounds: RoundsService
@@ -40,7 +42,21 @@ export const createAggregationsService = (parts: {
   readonly events: ControlEventBus
   readonly now: () => Date
 }) => {
-  const { database, store, leases, updates, combinations, endings, rounds, models, files, log, events, now } = parts
+  const {
+    database,
+    store,
+    leases,
+    updates,
+    updatesReport,
+    combinations,
+    endings,
+    rounds,
+    models,
+    files,
+    log,
+    events,
+    now,
+  } = parts
   const owner = randomUUID()
 
   const complete = async (
@@ -112,7 +128,7 @@ export const createAggregationsService = (parts: {
     }
     const renewal = setInterval(() => void renew(round.id), RENEW_MS)
     try {
-      const delivered = await updates.of(database.sql, round.id)
+      const delivered = await updatesReport.of(database.sql, round.id)
       const screening = await screen(round, delivered)
       const combined = await combinations.combine(round, delivered)
       const completed = await complete(round, delivered, combined, screening)
@@ -175,7 +191,10 @@ export const createAggregationsService = (parts: {
       if (round.updatesDeletedAt !== null) {
         throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
       }
-      const { output, state, control } = await combinations.combine(round, await updates.of(database.sql, round.id))
+      const { output, state, control } = await combinations.combine(
+        round,
+        await updatesReport.of(database.sql, round.id),
+      )
       for (const file of [output, state, control]) await file?.discard()
       const matches =
         output.sha256 === receipt.output_sha256 &&

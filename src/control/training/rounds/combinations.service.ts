@@ -11,7 +11,7 @@ import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
 import type { ModelContents } from './model-content.service.ts'
 import { presentCost, presentSampling } from './round-body.schema.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
-import type { DeliveredUpdate } from './updates.store.ts'
+import type { DeliveredUpdate } from './updates.report.ts'
 
 /** What came out of a round's updates. The staged files are the caller's to keep or discard. */
 export interface Combined {

@@ -25,17 +25,6 @@ export interface Seat {
   readonly deviceId: string
 }
 
-export interface ListedParticipant extends Participant {
-  /** Internal id. */
-  readonly deviceId: string
-  /** The id that the user gave it. */
-  readonly deviceName: string
-  readonly orgId: string | null
-  readonly selectedAt: Date
-  readonly acknowledgedAt: Date | null
-  readonly reportedAt: Date | null
-}
-
 /** Who takes part in a round. */
 export const createParticipantsStore = () => ({
   async insertAll(
@@ -113,28 +102,6 @@ export const createParticipantsStore = () => ({
       with missing as materialized (
         select id from devices where id = any(${deviceIds}::uuid[]) order by device_id for no key update)
       update devices d set missed_at = ${now} from missing where d.id = missing.id`.execute(db)
-  },
-
-  /** The round's participants with the ids that users gave their devices, in the order of these; a page of them. */
-  async page(
-    db: Executor,
-    roundId: string,
-    page: { limit: number; offset: number },
-  ): Promise<{ participants: ListedParticipant[]; total: number }> {
-    const { rows } = await sql<Selectable<RoundParticipantRow> & { device_name: string; org_id: string | null }>`
-      select p.*, d.device_id as device_name, d.org_id from round_participants p join devices d on d.id = p.device_id
-      where p.round_id = ${roundId} order by d.device_id, d.org_id, p.device_id limit ${page.limit} offset ${page.offset}`.execute(
-      db,
-    )
-    const { total } = await db
-      .selectFrom('round_participants')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('round_id', '=', roundId)
-      .executeTakeFirstOrThrow()
-    return {
-      participants: rows.map((row) => ({ ...listed(row), deviceName: row.device_name, orgId: row.org_id })),
-      total,
-    }
   },
 
   /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
@@ -251,15 +218,7 @@ export const createParticipantsStore = () => ({
 /** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
 export const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
 
-const listed = (row: Selectable<RoundParticipantRow>): Omit<ListedParticipant, 'deviceName' | 'orgId'> => ({
-  ...fromRow(row),
-  deviceId: row.device_id,
-  selectedAt: row.selected_at,
-  acknowledgedAt: row.acknowledged_at,
-  reportedAt: row.reported_at,
-})
-
-const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({
+export const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({
   roundId: row.round_id,
   baseRoundId: row.base_round_id,
   state: row.state as ParticipantState,

@@ -7,16 +7,19 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
+import type { ParticipantsReport } from './participants.report.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import type { RoundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import type { StoredRound } from './rounds.store.ts'
 
-export type { ListedParticipant } from './participants.store.ts'
+export type { ListedParticipant } from './participants.report.ts'
 
 /** A device's part in a round: whether it has one, and what it is handed. */
 export const createParticipation = (parts: {
   readonly database: Database
-  readonly store: RoundsStore
+  readonly roundsReport: Pick<RoundsReport, 'sizeOf'>
+  readonly participantsReport: ParticipantsReport
   readonly participants: ParticipantsStore
   readonly absent: Pick<AbsentDevicesStore, 'rejoin'>
   readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
@@ -24,7 +27,7 @@ export const createParticipation = (parts: {
   readonly devices: DevicesService
   readonly now: () => Date
 }) => {
-  const { database, store, participants, absent, rounds, models, devices, now } = parts
+  const { database, roundsReport, participants, participantsReport, absent, rounds, models, devices, now } = parts
 
   // All devices of a round ask for the same version, at once.
   const handedOut = lookedUpOnce<StoredVersion>(16)
@@ -52,7 +55,7 @@ export const createParticipation = (parts: {
   /** It goes with the updates, when they have been kept long enough. */
   const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
     const sha256 = plan.strategy === 'scaffold' ? (await rounds.get(caller, id)).controlSha256 : null
-    return sha256 === null ? null : { sha256, size: await store.sizeOf(database.sql, sha256) }
+    return sha256 === null ? null : { sha256, size: await roundsReport.sizeOf(database.sql, sha256) }
   }
 
   return {
@@ -89,7 +92,7 @@ export const createParticipation = (parts: {
     async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
       requireMayInspect(caller, round)
-      return participants.page(database.sql, round.id, page)
+      return participantsReport.page(database.sql, round.id, page)
     },
 
     /** Whether a device takes part in the round, and why or why not. */

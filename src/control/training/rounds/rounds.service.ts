@@ -22,6 +22,7 @@ import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { Review, RoundReviews } from './round-reviews.service.ts'
 import type { OpenRound, RoundStarts } from './round-starts.service.ts'
+import type { RoundsReport } from './rounds.report.ts'
 import { alreadyInProgress, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
 export type { StoredRound } from './rounds.store.ts'
@@ -67,6 +68,7 @@ export type RoundBeginning = Pick<
 export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
+  readonly report: Pick<RoundsReport, 'list'>
   readonly models: ModelsService
   readonly contents: ModelContents
   readonly reaching: RoundReach
@@ -78,7 +80,21 @@ export const createRoundsService = (parts: {
   readonly changes: Changes
   readonly now: () => Date
 }) => {
-  const { database, store, models, contents, reaching, starts, secure, endings, reviews, absent, changes, now } = parts
+  const {
+    database,
+    store,
+    report,
+    models,
+    contents,
+    reaching,
+    starts,
+    secure,
+    endings,
+    reviews,
+    absent,
+    changes,
+    now,
+  } = parts
 
   const { maySee, reach, scopeOf } = reaching
 
@@ -265,7 +281,7 @@ export const createRoundsService = (parts: {
 
     async list(caller: Caller, page: { limit: number; offset: number }) {
       await tick()
-      return store.list(database.sql, caller.orgId, page)
+      return report.list(database.sql, caller.orgId, page)
     },
 
     /** The latest round of a job, locked, while it is in progress; null otherwise. */

@@ -78,34 +78,6 @@ export const createRoundsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Those of the organisation and of the federations it is an active member of; all of them for an unbound key. */
-  async list(
-    db: Executor,
-    orgId: string | null,
-    page: { limit: number; offset: number },
-  ): Promise<{ rounds: StoredRound[]; total: number }> {
-    const visible =
-      orgId === null
-        ? sql<boolean>`true`
-        : sql<boolean>`(org_id = ${orgId} or federation_id in (
-            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
-    const rows = await db
-      .selectFrom('rounds')
-      .select(ROUND_COLUMNS)
-      .where(visible)
-      .orderBy('created_at', 'desc')
-      .orderBy('round_number', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute()
-    const { total } = await db
-      .selectFrom('rounds')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(visible)
-      .executeTakeFirstOrThrow()
-    return { rounds: rows.map(fromRow), total }
-  },
-
   /** Whether an active round must be looked at: the clock or its last participant has made it due, or devices are absent. */
   async isAnyDue(db: Executor, now: Date): Promise<boolean> {
     const { rows } = await sql<{
@@ -199,12 +171,6 @@ export const createRoundsStore = () => ({
       receipt: (row?.receipt ?? null) as unknown as Receipt | null,
       screening: (row?.screening ?? null) as readonly ScreenedUpdate[] | null,
     }
-  },
-
-  /** Size of a file that a round refers to. */
-  async sizeOf(db: Executor, sha256: string): Promise<number> {
-    const row = await db.selectFrom('blobs').select('size').where('sha256', '=', sha256).executeTakeFirstOrThrow()
-    return row.size
   },
 
   async update(db: Executor, id: string, changes: Partial<RoundChanges>): Promise<void> {

@@ -10,7 +10,8 @@ import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { UpdateAcceptance } from './update-acceptance.service.ts'
 import type { UpdateAdmission } from './update-admission.service.ts'
-import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
+import type { UpdatesReport } from './updates.report.ts'
+import type { StoredUpdate } from './updates.store.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
 
@@ -37,7 +38,7 @@ export const createUpdatesService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
-  readonly updates: UpdatesStore
+  readonly updates: Pick<UpdatesReport, 'page'>
   readonly reviews: RoundReviews
   readonly admission: UpdateAdmission
   readonly acceptance: UpdateAcceptance

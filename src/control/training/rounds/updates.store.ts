@@ -25,16 +25,6 @@ export interface StoredUpdate {
   readonly staleness: number | null
 }
 
-/** An update with what its aggregation needs to know. */
-export interface DeliveredUpdate {
-  readonly update: StoredUpdate
-  /** The user-chosen id of its device. */
-  readonly deviceName: string
-  readonly orgId: string | null
-  /** The model it was trained from, where that is not its round's. */
-  readonly baseSha256: string | null
-}
-
 /** How far a round has come with its updates. */
 type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
 
@@ -79,49 +69,6 @@ export const createUpdatesStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The round's updates with the user-chosen ids of their devices, which is the order they are added up in. */
-  async of(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
-    const rows = await db
-      .selectFrom('updates')
-      .innerJoin('devices', 'devices.id', 'updates.device_id')
-      .selectAll('updates')
-      .leftJoin('rounds as base', 'base.id', 'updates.base_round_id')
-      .select(['devices.device_id as device_name', 'devices.org_id as org_id', 'base.global_sha256 as base_sha256'])
-      .where('updates.round_id', '=', roundId)
-      .execute()
-    return rows.map((row) => ({
-      update: fromRow(row),
-      deviceName: row.device_name,
-      orgId: row.org_id,
-      baseSha256: row.base_sha256,
-    }))
-  },
-
-  /** The same in that order, a page of them. */
-  async page(
-    db: Executor,
-    roundId: string,
-    page: { limit: number; offset: number },
-  ): Promise<{ updates: { update: StoredUpdate; deviceName: string }[]; total: number }> {
-    const rows = await db
-      .selectFrom('updates')
-      .innerJoin('devices', 'devices.id', 'updates.device_id')
-      .selectAll('updates')
-      .select('devices.device_id as device_name')
-      .where('round_id', '=', roundId)
-      .orderBy('devices.device_id')
-      .orderBy('devices.id')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute()
-    const { total } = await db
-      .selectFrom('updates')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('round_id', '=', roundId)
-      .executeTakeFirstOrThrow()
-    return { updates: rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name })), total }
-  },
-
   /** Lets go of the files of a round's updates; the records and hashes stay. */
   async release(db: Executor, roundId: string): Promise<void> {
     await db
@@ -132,7 +79,7 @@ export const createUpdatesStore = () => ({
   },
 })
 
-const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
+export const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
   id: row.id,
   roundId: row.round_id,
   deviceId: row.device_id,

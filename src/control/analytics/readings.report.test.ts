@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../test/databases.ts'
-import { createReadingsStore, type Wanted } from './readings.store.ts'
+import { createReadingsReport, type Wanted } from './readings.report.ts'
 import { collectSamples } from './samples.ts'
 import type { Variable } from './variable.ts'
 
@@ -42,7 +42,7 @@ eachDatabase('readings', (open) => {
         filters: { startTime: undefined, endTime: undefined, platforms: undefined },
         activeSince: at,
       }
-      const samples = await collectSamples(createReadingsStore(PAGE).readings(db, wanted), {
+      const samples = await collectSamples(createReadingsReport(PAGE).readings(db, wanted), {
         minDevices: 5,
         keepValues: true,
       })

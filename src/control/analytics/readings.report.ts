@@ -31,7 +31,7 @@ interface ReadingRow {
 
 const PAGE = 5000
 
-export const createReadingsStore = (pageSize = PAGE) => ({
+export const createReadingsReport = (pageSize = PAGE) => ({
   /** Page by page, so that a large fleet is never in memory at once. */
   async *readings(db: Executor, wanted: Wanted): AsyncGenerator<readonly Reading[]> {
     const { variables, orgIds, deviceGroupIds, filters } = wanted
@@ -139,4 +139,4 @@ const reportedValue = ({ from, name }: Variable, activeSince: Date): RawBuilder<
   }
 }
 
-export type ReadingsStore = ReturnType<typeof createReadingsStore>
+export type ReadingsReport = ReturnType<typeof createReadingsReport>

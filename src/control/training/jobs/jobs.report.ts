@@ -1,0 +1,36 @@
+import { sql } from 'kysely'
+import type { JobStatus } from '../../../domain/training-job.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { fromRow, type StoredJob } from './jobs.store.ts'
+
+export interface JobFilter {
+  /** Null: an unbound key, which sees all. */
+  readonly orgId: string | null
+  readonly status: JobStatus | undefined
+  readonly modelId: string | undefined
+}
+
+/** The jobs that an organization sees, those of its federations too. */
+export const createJobsReport = () => ({
+  /** Newest first. */
+  async list(
+    db: Executor,
+    filter: JobFilter,
+    page: { limit: number; offset: number },
+  ): Promise<{ jobs: StoredJob[]; total: number }> {
+    const { orgId, status, modelId } = filter
+    const visible =
+      orgId === null
+        ? sql<boolean>`true`
+        : sql<boolean>`(org_id = ${orgId} or federation_id in (
+            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
+    let query = db.selectFrom('training_jobs').where(visible)
+    if (status !== undefined) query = query.where('status', '=', status)
+    if (modelId !== undefined) query = query.where('model_id', '=', modelId)
+    const rows = await query.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    return { jobs: rows.map(fromRow), total }
+  },
+})
+
+export type JobsReport = ReturnType<typeof createJobsReport>

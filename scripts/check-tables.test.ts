@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is checked is text here
 import { describe, expect, it } from 'vitest'
 import { checkProject, namedIn, type Owner, tablesOf, violations } from './check-tables.ts'
 

@@ -1,18 +1,108 @@
-// Builds dist/ from src/: one .js file per .ts file, no bundling, so that the built tree reads like the source tree.
-import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, rmSync } from 'node:fs'
+// Builds dist/ from src/: one .js file per .ts file, so that the built tree reads like the source tree; type declarations
+// for the package's entries; and the SDK once more as one file, for web pages without a bundler.
+// Builds nothing when dist/ is from these sources; and never in place, because a service may be running from dist/.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** Elsewhere only in tests. */
+const dist = process.argv[2] ?? join(root, 'dist')
+const next = `${dist}.next-${process.pid}`
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
-rmSync(`${root}/dist`, { recursive: true, force: true })
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
-if (status === 0) {
-  chmodSync(`${root}/dist/cli/main.js`, 0o755)
-  // The embedded database's first start unpacks this instead of running initdb.
-  copyFileSync(`${root}/src/platform/db/embedded/template.bin`, `${root}/dist/platform/db/embedded/template.bin`)
-  copyFileSync(`${root}/src/cli/demo/code-assistant.html`, `${root}/dist/cli/demo/code-assistant.html`)
+// The embedded database's first start unpacks the template instead of running initdb.
+const ASSETS = ['platform/db/embedded/template.bin', 'cli/demo/code-assistant.html']
+const SETTINGS = [
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'tsconfig.types.json',
+  'scripts/build.mjs',
+]
+
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+
+const sources = () => {
+  const hash = createHash('sha256')
+  const built = filesIn(join(root, 'src')).filter((name) => !/\.(test|fixture)\.ts$/.test(name))
+  for (const name of [...SETTINGS.map((name) => join(root, name)), ...built].sort()) {
+    if (existsSync(name)) hash.update(`${name.slice(root.length)}\0`).update(readFileSync(name))
+  }
+  return hash.digest('hex')
 }
-process.exitCode = status ?? 1
+
+const compile = (project) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [tsc, '-p', project, '--outDir', next], { cwd: root, stdio: 'inherit' })
+    child.on('error', reject)
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`tsc -p ${project} failed`))))
+  })
+
+/** TypeScript rewrites the endings of imports in .js files only. */
+const nameBuiltFiles = () => {
+  for (const name of filesIn(next).filter((name) => name.endsWith('.d.ts'))) {
+    const text = readFileSync(name, 'utf8')
+    writeFileSync(name, text.replaceAll(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"]*)\.ts\2/g, '$1$2$3.js$2'))
+  }
+}
+
+const bundleSdk = () =>
+  build({
+    entryPoints: [join(root, 'src/sdk/index.ts')],
+    outfile: join(next, 'sdk/browser.js'),
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    logLevel: 'warning',
+  })
+
+/** Two builds at once both end here: the later one wins. */
+const swap = () => {
+  const former = `${dist}.former-${process.pid}`
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (existsSync(dist)) renameSync(dist, former)
+      renameSync(next, dist)
+      return rmSync(former, { recursive: true, force: true })
+    } catch (error) {
+      if (existsSync(former) && !existsSync(dist)) renameSync(former, dist)
+      else rmSync(former, { recursive: true, force: true })
+      if (attempt === 5) throw error
+    }
+  }
+}
+
+const stamp = sources()
+const stampFile = join(dist, '.sources')
+if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
+  try {
+    await Promise.all([compile('tsconfig.build.json'), compile('tsconfig.types.json')])
+    nameBuiltFiles()
+    await bundleSdk()
+    for (const name of ASSETS) copyFileSync(join(root, 'src', name), join(next, name))
+    chmodSync(join(next, 'cli/main.js'), 0o755)
+    writeFileSync(join(next, '.sources'), stamp)
+    swap()
+  } finally {
+    rmSync(next, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,21 @@
+// `tributary/aggregation`: many weight files into one, in Node; by the same code as the service, to the same bytes.
+export { type ErrorCode, ServiceError } from '../domain/errors.ts'
+export type { StrategyName } from '../domain/strategy-rules.ts'
+export { type StrategySettings, strategySettings } from '../domain/strategy-settings.ts'
+export { aggregateFiles } from './engine.ts'
+export { inspectFile } from './inspect.ts'
+export type {
+  AdaptiveClipping,
+  AggregationJob,
+  AggregationResult,
+  Inspection,
+  InspectionOptions,
+  PrivacyOutcome,
+  PrivacyPlan,
+  RawVectors,
+  Screened,
+  ScreeningJob,
+  Update,
+} from './job.ts'
+export { screenUpdates } from './screen.ts'
+export { AggregationWorkers } from './worker-pool.ts'

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startWorld } from '../world.ts'
+
+// Compilers of their own, on a machine that may be busy.
+vi.setConfig({ testTimeout: 180_000 })
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const STRICT = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--types', 'node']
+
+let project = ''
+
+/** The program's standard output; what it printed there and to standard error, where it fails. */
+const run = async (program: string, args: readonly string[], cwd: string): Promise<string> => {
+  // The tests themselves run from .ts sources; the package must do without.
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  const { stdout } = await promisify(execFile)(program, args, { cwd, env, maxBuffer: 2 ** 26 }).catch(
+    ({ stdout, stderr, message }) => Promise.reject(new Error(`${message}\n${stdout}${stderr}`)),
+  )
+  return stdout
+}
+
+const node = (...args: readonly string[]): Promise<string> => run(process.execPath, args, project)
+
+/** The package and what it depends on, and nothing else that lies about in this repository's node_modules. */
+const install = (): void => {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  for (const name of [...Object.keys(dependencies), '@types/node']) {
+    const link = join(project, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules', name), link)
+  }
+}
+
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), 'tributary-consumer-'))
+  await run(process.execPath, [join(ROOT, 'scripts/build.mjs')], ROOT)
+  const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', project], ROOT)
+  const home = join(project, 'node_modules/tributary')
+  mkdirSync(home, { recursive: true })
+  await run('tar', ['-xzf', join(project, packed.trim()), '--strip-components', '1', '-C', home], project)
+  install()
+  cpSync(join(ROOT, 'test/package/consumer'), join(project, 'src'), { recursive: true })
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', type: 'module', private: true }))
+}, 180_000)
+
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+describe('a project that installed the packed package', () => {
+  it('type-checks against every entry and runs under nodenext', async () => {
+    await node(TSC, ...STRICT, '--module', 'nodenext', '--outDir', 'out', 'src/main.ts')
+    const { baseUrl } = await startWorld()
+    expect(JSON.parse(await node('out/main.js', baseUrl, project))).toEqual({
+      round: 'active',
+      numSamples: 4,
+      refusal: 'unauthorized',
+      pendingAfterwards: null,
+      median: { w: [2, 0.5] },
+    })
+  })
+
+  it('type-checks against every entry under a bundler', async () => {
+    const modules = ['--module', 'esnext', '--moduleResolution', 'bundler', '--noEmit']
+    expect(await node(TSC, ...STRICT, ...modules, 'src/main.ts')).toBe('')
+  })
+
+  it('bundles the SDK, the client and the weight files for browsers, without anything of Node', async () => {
+    const { metafile } = await build({
+      entryPoints: ['sdk', 'client', 'tensors'].map((name) => join(project, 'src', `${name}.ts`)),
+      outdir: join(project, 'bundle'),
+      bundle: true,
+      platform: 'browser',
+      format: 'esm',
+      metafile: true,
+      logLevel: 'silent',
+    })
+    expect(Object.values(metafile.outputs).flatMap((output) => output.imports)).toEqual([])
+  })
+
+  it('cannot import what is no entry', async () => {
+    const importing = node('--input-type=module', '--eval', "await import('tributary/dist/main.js')")
+    await expect(importing).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED')
+  })
+})

@@ -1,31 +1,19 @@
-import { chooseEngine, type EngineChoice, thisPlatform } from '../../inference/engines/choose-engine.ts'
+import * as models from '../../inference/choose-model-and-engine.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
-import { type OpenOptions, openEngine } from '../../inference/engines/open-engine.ts'
-import type { ModelFile } from '../../inference/models/model-file.ts'
-import { findModel } from '../../inference/models/model-folder.ts'
 import type { Session } from '../session.ts'
 
-/** A model by its name, and what will run it. */
-export interface ChosenModel {
-  readonly file: ModelFile
-  readonly engine: EngineChoice
-}
+export type { ChosenModel } from '../../inference/choose-model-and-engine.ts'
 
-/**
- * Finds the model that was named and the engine for it, without loading it.
- * @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing
- */
-export const chooseModelAndEngine = async (
+/** In the folders of this session. @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing */
+export const chooseModelAndEngine = (
   { io, home }: Session,
   name: string,
-  wanted: string,
-): Promise<ChosenModel> => {
-  const file = await findModel(name, home.folder, io.cwd)
-  return { file, engine: await chooseEngine({ model: file, wanted, platform: thisPlatform(), env: io.env }) }
-}
+  engine: string,
+): Promise<models.ChosenModel> =>
+  models.chooseModelAndEngine({ home: home.folder, cwd: io.cwd, env: io.env }, name, engine)
 
 export const openChosen = (
   { io }: Session,
-  { file, engine }: ChosenModel,
-  settings: Omit<OpenOptions, 'model' | 'engine' | 'env'>,
-): Promise<Engine> => openEngine({ model: file, engine: engine.name, env: io.env, ...settings })
+  chosen: models.ChosenModel,
+  settings: models.EngineSettings,
+): Promise<Engine> => models.openChosen(io.env, chosen, settings)

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { ServedModels } from './serve-models.ts'
+import type { ComposedServer } from '../../inference/compose.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 const megabytes = (bytes: number): string => {
@@ -24,13 +24,17 @@ const everywhere = (): readonly string[] =>
 
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
-const routingOf = ({ calibrated }: ServedModels, { routeStrategy }: ServeOptions): string => {
+const routingOf = ({ calibrated }: ComposedServer['models'], { routeStrategy }: ServeOptions): string => {
   const limits = calibrated === null ? 'even shares, not calibrated' : `calibrated with ${calibrated} prompts`
   return `the model 'auto' is chosen by ${routeStrategy} (${limits})`
 }
 
 /** What is served, where and by what, line by line. */
-export const bannerOf = (models: ServedModels, options: ServeOptions, { address, port }: AddressInfo): string[] => {
+export const bannerOf = (
+  models: ComposedServer['models'],
+  options: ServeOptions,
+  { address, port }: AddressInfo,
+): string[] => {
   const { engine, chosen } = models.first
   const { name, parameters, contextTokens, memoryBytes } = engine.model
   const facts = [

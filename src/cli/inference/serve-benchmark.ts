@@ -1,10 +1,10 @@
 import { benchmark } from '../../inference/benchmark/benchmark.ts'
 import { sharedReport, thisHardware } from '../../inference/benchmark/shared-report.ts'
+import type { ComposedServer } from '../../inference/compose.ts'
 import { Failure } from '../failure.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
 import { kindOf, rowsOf } from './benchmark.ts'
-import type { ServedModels } from './serve-models.ts'
 import { shareBenchmark, sharingOf } from './share-benchmark.ts'
 
 const ITERATIONS = 5
@@ -21,7 +21,11 @@ export const shareTo = async (session: Session, share: true | undefined): Promis
 }
 
 /** A short measurement of the first model; `to` null keeps it here. */
-export const benchmarkServed = async (session: Session, models: ServedModels, to: string | null): Promise<void> => {
+export const benchmarkServed = async (
+  session: Session,
+  models: ComposedServer['models'],
+  to: string | null,
+): Promise<void> => {
   const { io, out } = session
   const { file } = models.first.chosen
   const signal = io.signal ?? new AbortController().signal

@@ -1,8 +1,7 @@
-import { type AddressInfo, createServer } from 'node:net'
-import type { Compress } from '../../inference/api/model-source.ts'
-import { startInferenceServer } from '../../inference/api/start-server.ts'
-import { type Announced, announce } from '../../inference/discovery/announce.ts'
-import { compress } from '../../inference/runtime/compression/compress.ts'
+import { resolve } from 'node:path'
+import { createInferenceServer, type InferenceSettings } from '../../inference/compose.ts'
+import type { DraftOptions } from '../../inference/engines/llama/settings.ts'
+import { InferenceError } from '../../inference/errors.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { harmless } from '../output.ts'
@@ -11,16 +10,22 @@ import type { Session } from '../session.ts'
 import { publicAddressIn } from './public-address.ts'
 import { bannerOf } from './serve-banner.ts'
 import { benchmarkServed, shareTo } from './serve-benchmark.ts'
-import { openModels, type ServedModels } from './serve-models.ts'
 import type { ServeOptions } from './serve-options.ts'
 
-const assertConsistent = ({ share, benchmark }: ServeOptions): void => {
+const assertConsistent = (model: string, { share, benchmark, models = [], autoRoute }: ServeOptions): void => {
   if (share && !benchmark) {
     throw wrongUsage('--share sends what --benchmark finds, and that is not measured.', 'Add --benchmark.')
   }
+  if (autoRoute && models.every((name) => name === model)) {
+    throw wrongUsage(
+      '--auto-route chooses between models, and there is only one.',
+      'Name the others with --models, such as: svc serve small --models medium,large --auto-route',
+    )
+  }
 }
 
-const listenFailure = (error: unknown, { host, port }: ServeOptions): unknown => {
+const startFailure = (error: unknown, { host, port }: ServeOptions): unknown => {
+  if (error instanceof InferenceError && error.param === 'models') return wrongUsage(error.message)
   const { code } = error as NodeJS.ErrnoException
   const other = 'Give --port another one; 0 takes any that is free.'
   if (code === 'EADDRINUSE') {
@@ -38,26 +43,43 @@ const listenFailure = (error: unknown, { host, port }: ServeOptions): unknown =>
   return error
 }
 
-/** Finds out before a model is loaded, which may take a while, whether there is a port to serve it on. */
-const assertFree = (host: string, port: number): Promise<void> =>
-  new Promise((done, fail) => {
-    const probe = createServer()
-    probe.once('error', fail)
-    probe.listen({ host, port }, () => probe.close(() => done()))
-  })
+const draftOf = (draft: string | undefined, { io }: Session): DraftOptions | null => {
+  if (draft === undefined) return null
+  if (draft === 'prompt-lookup' || draft === 'first-layers') return { kind: draft }
+  if (draft.endsWith('.gguf')) return { kind: 'draft-model', path: resolve(io.cwd, draft) }
+  throw wrongUsage(`--draft takes prompt-lookup, first-layers or the path of a .gguf file, got '${draft}'.`)
+}
 
-const compressOver = (tokens: number | undefined): Compress | null =>
-  tokens === undefined
-    ? null
-    : async (messages, countTokens) => {
-        const done = await compress(messages, countTokens, { thresholdTokens: tokens })
-        return done === null ? null : { messages: done.messages, removedTokens: done.report.removedTokens }
-      }
-
-/** Lets `svc scan` find the server. */
-const announceIn = ({ out }: Session, { first }: ServedModels, { address, port }: AddressInfo): Announced => {
-  const { name: engine, model } = first.engine
-  return announce({ host: address, port, model: model.name, engine, version: packageVersion() }, out.note)
+const settingsOf = (session: Session, model: string, options: ServeOptions): InferenceSettings => {
+  const { io, out, home } = session
+  const { host, port, engine, announce, maxQueue, threads, context, slots, logLevel } = options
+  return {
+    home: home.folder,
+    cwd: io.cwd,
+    env: io.env,
+    models: [model, ...(options.models ?? [])],
+    engine,
+    host,
+    port,
+    ...publicAddressIn(io.env),
+    maxQueue,
+    jsonMode: options.jsonMode === true,
+    autoRoute: options.autoRoute === true,
+    compressOver: options.compressOver ?? null,
+    cacheMegabytes: options.cache ? options.cacheSize : 0,
+    draft: draftOf(options.draft, session),
+    ...(threads !== undefined && { threads }),
+    ...(context !== undefined && { contextTokens: context }),
+    ...(slots !== undefined && { slots }),
+    announce,
+    version: packageVersion(),
+    log: { level: logLevel, destination: { write: (line) => void io.stderr.write(harmless(line)) } },
+    onModelEvent: (line) => {
+      if (logLevel === 'debug') out.note(line)
+    },
+    onWarning: out.note,
+    ...(io.signal !== undefined && { signal: io.signal }),
+  }
 }
 
 const unlessStopped =
@@ -76,47 +98,19 @@ const stopped = (signal: AbortSignal | undefined): Promise<void> =>
 /** Serves until it is told to stop, and then finishes what it is doing. */
 export const serve = async (session: Session, model: string, options: ServeOptions): Promise<never> => {
   const { io, out } = session
-  assertConsistent(options)
-  const { host, port } = options
-  const asFailure = (error: unknown): never => {
-    throw listenFailure(error, options)
-  }
-  const known = publicAddressIn(io.env)
-  await assertFree(host, port).catch(asFailure)
+  assertConsistent(model, options)
+  const settings = settingsOf(session, model, options)
   const shared = await shareTo(session, options.share)
-
-  const log = {
-    level: options.logLevel,
-    destination: { write: (line: string) => void io.stderr.write(harmless(line)) },
-  }
-  const models = await openModels(session, model, options, (line) => {
-    if (options.logLevel === 'debug') out.note(line)
+  const server = await createInferenceServer(settings).catch((error: unknown) => {
+    throw startFailure(error, options)
   })
   try {
-    const server = await startInferenceServer({
-      host,
-      port,
-      ...known,
-      source: models.source,
-      route: models.route,
-      compress: compressOver(options.compressOver),
-      maxQueue: options.maxQueue,
-      jsonMode: options.jsonMode === true,
-      version: packageVersion(),
-      log,
-    }).catch(asFailure)
-    const announced = options.announce ? announceIn(session, models, server.address) : null
-    try {
-      for (const line of bannerOf(models, options, server.address)) out.line(line)
-      if (options.benchmark) await benchmarkServed(session, models, shared).catch(unlessStopped(io.signal))
-      await stopped(io.signal)
-      out.note('Stopping: finishing what is running.')
-    } finally {
-      await announced?.stop()
-      await server.close()
-    }
+    for (const line of bannerOf(server.models, options, server.address)) out.line(line)
+    if (options.benchmark) await benchmarkServed(session, server.models, shared).catch(unlessStopped(io.signal))
+    await stopped(io.signal)
+    out.note('Stopping: finishing what is running.')
   } finally {
-    await models.close()
+    await server.close()
   }
   // A server that was told to stop, and did, has done what it was asked to.
   throw new ExitCode(0)

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { STARTER } from './api/test-inference.fixture.ts'
+import { createInferenceServer, type InferenceSettings } from './compose.ts'
+
+const BIGGER = fileURLToPath(new URL('../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
+
+const settings: Omit<InferenceSettings, 'models'> = {
+  home: '/nowhere/svc',
+  cwd: '/',
+  env: {},
+  host: '127.0.0.1',
+  port: 0,
+  threads: 1,
+  cacheMegabytes: 16,
+  version: '1.0.0',
+  log: { level: 'silent' },
+}
+
+const start = async (options: Partial<InferenceSettings> & Pick<InferenceSettings, 'models'>) => {
+  const server = await createInferenceServer({ ...settings, ...options })
+  onTestFinished(() => server.close())
+  const { port } = server.address
+  const ask = async (model: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        messages: [{ role: 'user', content: 'What is the capital of France?' }],
+        temperature: 0,
+      }),
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  return { server, ask, url: `http://127.0.0.1:${port}` }
+}
+
+const said = (model: string, content: string) => ({
+  status: 200,
+  body: expect.objectContaining({
+    model,
+    choices: [expect.objectContaining({ message: { role: 'assistant', content } })],
+  }),
+})
+
+test('a server of one model is started by one call, answers, and closes twice without harm', async () => {
+  const { server, ask, url } = await start({ models: [STARTER] })
+  expect(await ask('starter')).toEqual(said('starter', 'The capital of France is Paris.'))
+  expect(await ask(STARTER), 'by the name it was asked for').toEqual(said('starter', 'The capital of France is Paris.'))
+  expect((await ask('auto')).status, 'nothing is routed').toBe(404)
+  expect(server.models.names).toEqual(['starter'])
+  await server.close()
+  await server.close()
+  await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+})
+
+test('several models are loaded when they are asked for, and auto is one of them', async () => {
+  const { ask, url } = await start({ models: ['starter', BIGGER], autoRoute: true })
+  const loaded = async () => ((await (await fetch(`${url}/health`)).json()) as { loaded: object[] }).loaded
+  expect(await loaded()).toEqual([{ model: 'starter', engine: 'llama.cpp' }])
+  expect(await ask('auto')).toEqual(said('starter', 'The capital of France is Paris.'))
+  expect(await ask('tiny-chat-q8_0')).toEqual(said('tiny-chat-q8_0', 'The capital of France is Paris.'))
+  expect(await loaded()).toHaveLength(2)
+})
+
+test('a port in use is found before a model is looked for', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  onTestFinished(() => void other.close())
+  const { port } = other.address() as { port: number }
+  await expect(createInferenceServer({ ...settings, models: ['nothing'], port })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  })
+})
+
+test('two models of one name are refused', async () => {
+  await expect(createInferenceServer({ ...settings, models: ['starter', STARTER] })).rejects.toMatchObject({
+    code: 'invalid_request',
+    param: 'models',
+    message: "Two of the models would be called 'starter', and requests could not tell them apart.",
+  })
+})

@@ -1,0 +1,134 @@
+import { stat } from 'node:fs/promises'
+import { type ModelSource, type Route, singleModel } from './api/model-source.ts'
+import {
+  type ChosenModel,
+  chooseModelAndEngine,
+  type EngineSettings,
+  openChosen,
+  type SearchPaths,
+} from './choose-model-and-engine.ts'
+import type { Engine } from './engines/engine.ts'
+import { InferenceError } from './errors.ts'
+import { readGgufHeader } from './models/gguf/header.ts'
+import { createModelPool, type PooledModel } from './runtime/pool/model-pool.ts'
+import { type Calibration, createRoute, type RoutableModel } from './runtime/routing/choose-model.ts'
+import { readCalibration } from './runtime/routing/routing-file.ts'
+
+export interface ServedModelsOptions extends SearchPaths {
+  /** Names or paths. The first is loaded at the start, others when they are asked for. */
+  readonly models: readonly [string, ...string[]]
+  /** `auto`, or the name of an engine. */
+  readonly engine: string
+  /** Whether requests may leave the choice of a model to the server, by the name `auto`. */
+  readonly autoRoute: boolean
+  readonly engineSettings: EngineSettings
+  /** Gives up the start. */
+  readonly signal: AbortSignal
+}
+
+/** The models of a server, the first of them loaded. */
+export interface ServedModels {
+  readonly source: ModelSource
+  /** null: there is no model `auto`. */
+  readonly route: Route | null
+  /** With how many prompts `svc calibrate` found the limits that routing goes by; null where it was not run. */
+  readonly calibrated: number | null
+  readonly first: { readonly chosen: ChosenModel; readonly engine: Engine }
+  readonly names: readonly string[]
+  close(): Promise<void>
+}
+
+/** Beside its file a model takes its context and what the engine needs to compute. */
+const EXPECTED_SHARE = 1.25
+const EXPECTED_BASE_BYTES = 64 * 2 ** 20
+
+const createdAt = async ({ file }: ChosenModel): Promise<number> => Math.floor((await stat(file.path)).mtimeMs / 1000)
+
+const routable = async ({ file }: ChosenModel): Promise<RoutableModel> => {
+  const { name, bytes } = file
+  if (file.format !== 'gguf') return { name, bytes, parameters: null, contextTokens: null }
+  const { parameters, contextTokens } = await readGgufHeader(file.path)
+  return { name, bytes, parameters, contextTokens }
+}
+
+/** What was found for other models says nothing about these. */
+const calibrationOf = async (home: string, names: readonly string[]): Promise<Calibration | null> => {
+  const calibration = await readCalibration(home)
+  const known = calibration?.tiers.filter(({ model }) => names.includes(model)) ?? []
+  return known.length < 2 ? null : calibration
+}
+
+const routeBetween = async (
+  models: readonly ChosenModel[],
+  contextTokens: number | undefined,
+  calibration: Calibration | null,
+): Promise<Route> => {
+  const limit = contextTokens ?? Number.POSITIVE_INFINITY
+  const candidates = (await Promise.all(models.map(routable))).map((model) => ({
+    ...model,
+    contextTokens: model.contextTokens === null ? null : Math.min(model.contextTokens, limit),
+  }))
+  return createRoute(candidates, calibration)
+}
+
+/** The source, whose models answer also to the names that they were asked for by: a server of `small` has small:4bit. */
+const alsoNamed = (source: ModelSource, names: ReadonlyMap<string, string>): ModelSource => ({
+  ...source,
+  open: (name, signal) => source.open(names.get(name) ?? name, signal),
+})
+
+const openOnly = async (chosen: ChosenModel, { env, engineSettings }: ServedModelsOptions) => {
+  const created = await createdAt(chosen)
+  const engine = await openChosen(env, chosen, engineSettings)
+  return { source: singleModel(engine, created), engine, close: () => engine.close() }
+}
+
+const openPool = async (all: readonly ChosenModel[], { env, engineSettings, signal }: ServedModelsOptions) => {
+  const models = await Promise.all(
+    all.map(
+      async (chosen): Promise<PooledModel> => ({
+        name: chosen.file.name,
+        created: await createdAt(chosen),
+        expectedBytes: Math.ceil(chosen.file.bytes * EXPECTED_SHARE) + EXPECTED_BASE_BYTES,
+        open: () => openChosen(env, chosen, engineSettings),
+      }),
+    ),
+  )
+  const pool = createModelPool({
+    models,
+    onClosed: (name, error) =>
+      engineSettings.log(error === undefined ? `closed ${name} to make room` : `closing ${name}: ${error}`),
+  })
+  const { engine, release } = await pool.open(models[0]!.name, signal)
+  release()
+  return { source: pool, engine, close: () => pool.close() }
+}
+
+/**
+ * Loads the first model, and the others when they are asked for.
+ * @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing, out_of_memory, engine_failed;
+ * invalid_request about `models` when two of them have one name
+ */
+export const openModels = async (options: ServedModelsOptions): Promise<ServedModels> => {
+  const asked = [...new Set(options.models)]
+  const chosen = await Promise.all(asked.map((name) => chooseModelAndEngine(options, name, options.engine)))
+  const names = chosen.map(({ file }) => file.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    const message = `Two of the models would be called '${twice}', and requests could not tell them apart.`
+    throw new InferenceError('invalid_request', message, { param: 'models' })
+  }
+  const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null
+  const route = options.autoRoute ? await routeBetween(chosen, options.engineSettings.contextTokens, calibration) : null
+  const first = chosen[0]!
+  const { source, engine, close } =
+    chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
+  return {
+    source: alsoNamed(source, new Map(asked.map((name, index) => [name, names[index]!]))),
+    route,
+    calibrated: calibration?.prompts ?? null,
+    first: { chosen: first, engine },
+    names,
+    close,
+  }
+}

@@ -1,7 +1,7 @@
 import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
 import { Failure } from './failure.ts'
 
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -50,7 +50,7 @@ export interface ConnectionSettings {
   readonly keySource?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** A whole answer must have arrived by then. 30 s by default. */
-  readonly patienceMs?: number | undefined
+  readonly timeoutMs?: number | undefined
   /** Told what the service says of a request that it accepted all the same. */
   readonly warn?: ((warning: string) => void) | undefined
 }
@@ -75,14 +75,14 @@ export const toFailure = (
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, patienceMs = PATIENCE_MS, warn } = settings
+  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn } = settings
 
   /** Waits for the whole answer, so that a connection that breaks half-way is told here too. */
   const fetchWhole = async (request: Request): Promise<Response> => {
     const stop = new AbortController()
     const giveUp = (): void => stop.abort(signal?.reason)
     signal?.addEventListener('abort', giveUp)
-    const timer = setTimeout(() => stop.abort(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs)
+    const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
     try {
       signal?.throwIfAborted()
       // A redirect would carry the key to somewhere nobody named.

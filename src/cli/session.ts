@@ -21,7 +21,7 @@ export interface Session {
 
 export interface ConnectOptions {
   readonly apiBase?: string | undefined
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 /** What a header can hold: a line break would be refused by fetch, in words that show the key. */
@@ -75,7 +75,7 @@ export const createSession = (io: Io): Session => {
         apiKey: found.key,
         keySource: found.source,
         signal: io.signal,
-        patienceMs: options.patienceMs,
+        timeoutMs: options.timeoutMs,
         warn: out.warn,
       })
     },

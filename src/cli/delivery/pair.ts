@@ -19,7 +19,7 @@ export interface PairOptions {
 const WAIT_SECONDS = 20
 const RESTATE_SECONDS = 3600
 /** The service gives the deployment fifteen minutes. */
-const PATIENCE_MS = 16 * 60 * 1000
+const TIMEOUT_MS = 16 * 60 * 1000
 
 /** The device's side of a pairing: takes the code, keeps the key, and fetches what it was given. @throws Failure */
 export const pair = async (options: PairOptions, session: Session): Promise<void> => {
@@ -90,7 +90,7 @@ const receive = async (
   const since = performance.now()
   try {
     while (!stop.aborted) {
-      if (performance.now() - since > PATIENCE_MS) throw new Failure('The model did not arrive in time.')
+      if (performance.now() - since > TIMEOUT_MS) throw new Failure('The model did not arrive in time.')
       const asked = { knownAssignments: deliveries.known(), waitSeconds: WAIT_SECONDS, signal: stop }
       deliveries.take(await device.heartbeat({}, asked))
     }

@@ -40,7 +40,7 @@ export interface Answer {
   readonly body: unknown
 }
 
-const LONGEST_ANSWER = 1024 ** 2
+const MAX_ANSWER_LENGTH = 1024 ** 2
 const NOTHING = Buffer.alloc(0)
 
 const parsed = (text: string): unknown => {
@@ -85,7 +85,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (piece: string) => {
-        if (text.length < LONGEST_ANSWER) text += piece
+        if (text.length < MAX_ANSWER_LENGTH) text += piece
       })
       response.on('error', reject)
       response.on('end', () => {

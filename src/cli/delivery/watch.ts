@@ -8,7 +8,7 @@ import { countWords, type ModelStatus, reachWords, troubleOf } from './status.ts
 
 /** Three requests each time: within the hundred a minute that a key has, with room for others. */
 const LOOK_EVERY_MS = 3000
-const MOST_FAILED_LOOKS = 20
+const MAX_FAILED_LOOKS = 20
 
 const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}`
 
@@ -48,7 +48,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
       seen = await look()
       failedLooks = 0
     } catch (error) {
-      if (!mayPass(error) || ++failedLooks === MOST_FAILED_LOOKS) throw error
+      if (!mayPass(error) || ++failedLooks === MAX_FAILED_LOOKS) throw error
       if (failedLooks === 1) session.out.note(`${error.message} Still watching.`)
       continue
     }

@@ -10,7 +10,7 @@ interface PrivacyOptions extends DataOptions {
 }
 
 /** Searches take a dozen computations on the service. */
-const PATIENCE_MS = 120_000
+const TIMEOUT_MS = 120_000
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -25,7 +25,7 @@ export const define = (command: Command, session: Session): void => {
       if ((noise === undefined) !== (sampleRate === undefined)) {
         throw wrongUsage('--noise and --sample-rate go together.')
       }
-      const connection = await session.signedIn({ apiBase, patienceMs: PATIENCE_MS })
+      const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
       const path = { federation_id: (await federationNamed(connection, name)).id }
       if (noise === undefined || sampleRate === undefined) {
         const answer = await connection.ask((client) =>

@@ -5,7 +5,7 @@ import type { ServeOptions } from './serve-options.ts'
 
 const ROUTE_STRATEGIES = ['complexity']
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent']
-const MOST_MEGABYTES = 4 * 1024 * 1024
+const MAX_MEGABYTES = 4 * 1024 * 1024
 
 const parseNames = (text: string): readonly string[] =>
   text
@@ -28,7 +28,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--json-mode', 'answers are JSON unless the request says otherwise')
     .addOption(
       new Option('--cache-size <MB>', 'memory for prompts that come again')
-        .argParser(numberFrom({ min: 0, max: MOST_MEGABYTES }))
+        .argParser(numberFrom({ min: 0, max: MAX_MEGABYTES }))
         .default(2048),
     )
     .option('--no-cache', 'keep no prompts')

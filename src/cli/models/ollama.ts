@@ -10,7 +10,7 @@ export interface OllamaModel {
   readonly quantization: string | null
 }
 
-const PATIENCE_MS = 3000
+const TIMEOUT_MS = 3000
 const PORT = 11_434
 
 /** OLLAMA_HOST as Ollama reads it: a host, a host with a port, or an address. */
@@ -39,10 +39,10 @@ const modelIn = (value: unknown): OllamaModel[] => {
 /** What a running Ollama lists. @throws Error that says in a few words why it cannot be asked. */
 export const ollamaModels = async (env: Io['env'], signal?: AbortSignal): Promise<readonly OllamaModel[]> => {
   const address = ollamaAddress(env)
-  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
   let response: Response
   try {
-    response = await fetch(`${address}/api/tags`, { signal: signal ? AbortSignal.any([signal, patience]) : patience })
+    response = await fetch(`${address}/api/tags`, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
   } catch (error) {
     signal?.throwIfAborted()
     throw new Error(`nothing answers at ${address} (OLLAMA_HOST)`, { cause: error })

@@ -56,7 +56,7 @@ export const startServer = async (
     throw error
   }
   await program.stop()
-  const words = program.lastWords().replace(/^svc: /, '')
+  const words = program.stderrTail().replace(/^svc: /, '')
   throw new Failure(
     ended ? `The server ended while it started. ${words}`.trimEnd() : `The server did not start in time. ${words}`,
   )

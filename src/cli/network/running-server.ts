@@ -8,7 +8,7 @@ export interface RunningServer {
   readonly models: readonly string[]
 }
 
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 
 const namesIn = (body: unknown): readonly string[] | null => {
   const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : null
@@ -23,10 +23,10 @@ const namesIn = (body: unknown): readonly string[] | null => {
  * @throws Failure when what listens there is no inference server.
  */
 export const serverAt = async (url: string, signal?: AbortSignal): Promise<RunningServer | null> => {
-  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
   let response: Response
   try {
-    response = await fetch(`${url}/v1/models`, { signal: signal ? AbortSignal.any([signal, patience]) : patience })
+    response = await fetch(`${url}/v1/models`, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
   } catch (error) {
     signal?.throwIfAborted()
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException

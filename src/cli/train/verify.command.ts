@@ -4,7 +4,7 @@ import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 
 /** Large rounds take minutes to add up; fetch itself gives up after five. */
-const REPLAY_PATIENCE_MS = 290_000
+const REPLAY_TIMEOUT_MS = 290_000
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -12,7 +12,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (roundId: string, { json, apiBase }: DataOptions) => {
-      const connection = await session.signedIn({ apiBase, patienceMs: REPLAY_PATIENCE_MS })
+      const connection = await session.signedIn({ apiBase, timeoutMs: REPLAY_TIMEOUT_MS })
       const replay = await connection.ask((client) =>
         client.POST('/api/v1/training/rounds/{round_id}/receipt/replay', { params: { path: { round_id: roundId } } }),
       )

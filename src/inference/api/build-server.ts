@@ -25,7 +25,7 @@ import { transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** Half a million tokens of English; what announces more is refused before it is read. */
 const JSON_LIMIT = 2 * 1024 * 1024
-const QUEUE_PATIENCE_MS = 120_000
+const QUEUE_TIMEOUT_MS = 120_000
 const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
 
 export interface InferenceServerOptions {
@@ -42,7 +42,7 @@ export interface InferenceServerOptions {
   readonly compress?: Compress | null
   /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
   readonly maxQueue: number
-  readonly queuePatienceMs?: number
+  readonly queueTimeoutMs?: number
   /** Requests that ask for no format get JSON. */
   readonly jsonMode?: boolean
   readonly version: string
@@ -121,7 +121,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
 
   const admissions = createAdmissions({
     maxQueue,
-    patienceMs: options.queuePatienceMs ?? QUEUE_PATIENCE_MS,
+    timeoutMs: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS,
     now: () => performance.now(),
   })
   measureQueues(metrics.registry, source, admissions)

@@ -63,12 +63,12 @@ const assertChats = (engine: Engine): void => {
 }
 
 /** On average over a whole prompt no vocabulary comes near it. */
-const MOST_CHARACTERS_PER_TOKEN = 64
+const MAX_CHARACTERS_PER_TOKEN = 64
 
 /** Counting the tokens of megabytes would keep the engine from everybody else for seconds. */
 const assertMayFit = (messages: readonly ChatMessage[], { model: { contextTokens } }: Engine): void => {
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
-  if (contextTokens === 0 || characters <= contextTokens * MOST_CHARACTERS_PER_TOKEN) return
+  if (contextTokens === 0 || characters <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return
   throw new InferenceError(
     'context_length_exceeded',
     `The messages have ${characters} characters, far more than a context of ${contextTokens} tokens holds. Shorten them.`,

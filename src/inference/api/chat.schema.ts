@@ -5,10 +5,10 @@ import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
 import { readResponseFormat } from './response-format.ts'
 
 /** What OpenAI's API takes at most is 4; 16 is for clients of other local servers. */
-const MOST_STOPS = 16
-const MOST_CHOICES = 8
+const MAX_STOPS = 16
+const MAX_CHOICES = 8
 
-const LONGEST_STOP = 1000
+const MAX_STOP_LENGTH = 1000
 
 const Message = Type.Object({
   role: Type.String(),
@@ -26,9 +26,9 @@ const ChatBody = Type.Object({
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
   max_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
   max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
-  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown(), { maxItems: MOST_STOPS })])),
+  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown(), { maxItems: MAX_STOPS })])),
   response_format: Type.Optional(Type.Object({ type: Type.String() })),
-  n: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CHOICES })),
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOICES })),
   seed: Type.Optional(Type.Integer()),
 })
 
@@ -108,10 +108,10 @@ const readMessage = (message: Static<typeof Message>, index: number): ChatMessag
 
 const readStops = ({ stop }: Static<typeof ChatBody>): readonly string[] =>
   [stop ?? []].flat().map((text, index) => {
-    if (typeof text === 'string' && text.length > 0 && text.length <= LONGEST_STOP) return wellFormed(text)
+    if (typeof text === 'string' && text.length > 0 && text.length <= MAX_STOP_LENGTH) return wellFormed(text)
     const field = typeof stop === 'string' ? 'stop' : `stop[${index}]`
     const got = typeof text === 'string' ? `${text.length} characters` : 'something else'
-    throw invalid(`${field} must be a string of 1 to ${LONGEST_STOP} characters, got ${got}.`, field)
+    throw invalid(`${field} must be a string of 1 to ${MAX_STOP_LENGTH} characters, got ${got}.`, field)
   })
 
 const readMaxTokens = ({ max_tokens, max_completion_tokens }: Static<typeof ChatBody>): number | null => {

@@ -7,13 +7,13 @@ import { refuseForeign } from './foreign-fields.ts'
 import { type ModelDeps, withModel } from './open-model.ts'
 import { bodyReader } from './request-body.ts'
 
-const MOST_INPUTS = 2048
+const MAX_INPUTS = 2048
 
 const Text = Type.String({ minLength: 1 })
 
 const EmbeddingsBody = Type.Object({
   model: Type.String({ minLength: 1 }),
-  input: Type.Union([Text, Type.Array(Text, { minItems: 1, maxItems: MOST_INPUTS })]),
+  input: Type.Union([Text, Type.Array(Text, { minItems: 1, maxItems: MAX_INPUTS })]),
   encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
 })
 

@@ -4,7 +4,7 @@ import { complain } from '../../platform/http/complaint.ts'
 import { InferenceError } from '../errors.ts'
 
 /** Deeper than any schema that a person writes, and shallow enough for whatever walks it by recursion. */
-const DEEPEST = 100
+const MAX_DEPTH = 100
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 export const invalid = (message: string, param?: string): InferenceError =>
@@ -31,7 +31,7 @@ const assertModest = (bytes: Uint8Array): void => {
     else if (byte === COMMA) values++
     else if (OPENING.has(byte)) {
       values++
-      if (++depth > DEEPEST) throw invalid(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+      if (++depth > MAX_DEPTH) throw invalid(`The JSON body is nested deeper than ${MAX_DEPTH} levels.`)
     } else if (CLOSING.has(byte)) depth--
     if (values > MAX_VALUES) throw invalid(`The JSON body has more than ${MAX_VALUES} values.`)
   }

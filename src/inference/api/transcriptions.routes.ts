@@ -9,16 +9,16 @@ import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
 import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
 
 /** Recordings that are held in memory at the same time; further ones are not read before. */
-const MOST_RECORDINGS = 4
-const MOST_WAITING = 64
-const PATIENCE_MS = 120_000
+const MAX_RECORDINGS = 4
+const MAX_WAITING = 64
+const TIMEOUT_MS = 120_000
 
 /** POST /v1/audio/transcriptions */
 export const transcriptionRoutes = async (app: App, deps: ModelDeps): Promise<void> => {
   const memory = createAdmission({
-    slots: MOST_RECORDINGS,
-    maxQueue: MOST_WAITING,
-    patienceMs: PATIENCE_MS,
+    slots: MAX_RECORDINGS,
+    maxQueue: MAX_WAITING,
+    timeoutMs: TIMEOUT_MS,
     now: () => performance.now(),
   })
   await app.register(async (scope) => {

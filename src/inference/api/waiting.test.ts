@@ -81,7 +81,7 @@ test('more choices than there are places run one after another', async () => {
 })
 
 test('who waits longer than the server lets anybody wait is told so, also for a stream', async () => {
-  const client = await serve({ queuePatienceMs: 50 })
+  const client = await serve({ queueTimeoutMs: 50 })
   const free = await occupy(client)
   for (const stream of [false, true]) {
     await expect(client.chat.completions.create({ ...france, stream })).rejects.toMatchObject({

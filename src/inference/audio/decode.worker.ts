@@ -3,7 +3,7 @@ import { InferenceError } from '../errors.ts'
 import type { OwnFormat } from './container.ts'
 import { readMp3 } from './mp3.ts'
 import { createResampler, type Resampler } from './resample.ts'
-import { type Block, invalidAudio, joined, MOST_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
+import { type Block, invalidAudio, joined, MAX_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
 import { readWav } from './wav.ts'
 
 // Decoding takes seconds of a processor: here it stops nobody else.
@@ -25,7 +25,7 @@ const decode = async ({ format, bytes }: DecodeOrder): Promise<Float32Array> => 
   let length = 0
   const take = (samples: Float32Array): void => {
     length += samples.length
-    if (length > MOST_SECONDS * SAMPLE_RATE) throw tooLong()
+    if (length > MAX_SECONDS * SAMPLE_RATE) throw tooLong()
     parts.push(samples)
   }
   let rate = 0

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { invalidAudio, MOST_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
+import { invalidAudio, MAX_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
 
 /** Containers of sound. Playlists are none: they could name any file and any address. */
 const FORMATS = 'aac,ac3,aiff,amr,ape,asf,au,avi,caf,flac,flv,matroska,webm,mov,mp3,mpeg,mpegts,ogg,wav,wv'
-const PATIENCE_MS = 10 * 60 * 1000
+const TIMEOUT_MS = 10 * 60 * 1000
 const KEPT = 500
 
 const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<Buffer> =>
@@ -15,7 +15,7 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
     const output = [
       '-vn',
       '-t',
-      String(MOST_SECONDS + 1),
+      String(MAX_SECONDS + 1),
       '-ac',
       '1',
       '-ar',
@@ -24,7 +24,7 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
       'f32le',
       'pipe:1',
     ]
-    const ending = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)])
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     const child = spawn(program, ['-v', 'error', '-nostdin', ...limits, '-i', file, ...output], {
       stdio: ['ignore', 'pipe', 'pipe'],
       signal: ending,
@@ -61,7 +61,7 @@ export const decodeWithFfmpeg = async (
     const file = join(folder, 'recording')
     await writeFile(file, bytes, { mode: 0o600 })
     const pcm = await runFfmpeg(program, file, signal)
-    if (pcm.length > MOST_SECONDS * SAMPLE_RATE * 4) throw tooLong()
+    if (pcm.length > MAX_SECONDS * SAMPLE_RATE * 4) throw tooLong()
     if (pcm.length < 4) throw invalidAudio('The recording holds no sound.')
     // A copy lies where float32 may lie.
     return new Float32Array(Uint8Array.prototype.slice.call(pcm, 0, pcm.length - (pcm.length % 4)).buffer)

@@ -5,7 +5,7 @@ const BETA = 6.755
 /** Of the lower of both Nyquist frequencies: the filter's slope, 0.135 wide, is to end where aliasing begins. */
 const CUTOFF = 0.93
 /** With more phases than this the nearest one is taken; 44.1 to 16 kHz needs 160. */
-const MOST_PHASES = 1024
+const MAX_PHASES = 1024
 
 /** The modified Bessel function of order zero, by its power series. */
 const bessel0 = (x: number): number => {
@@ -32,7 +32,7 @@ const designFilter = (from: number, to: number): Filter => {
   const scale = Math.min(1, to / from)
   const half = CROSSINGS / scale
   const taps = 2 * Math.ceil(half)
-  const phases = Math.min(to / gcd(from, to), MOST_PHASES)
+  const phases = Math.min(to / gcd(from, to), MAX_PHASES)
   const weights = new Float64Array(taps * phases)
   for (let phase = 0; phase < phases; phase += 1) {
     let sum = 0

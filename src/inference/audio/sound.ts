@@ -4,7 +4,7 @@ import { InferenceError } from '../errors.ts'
 export const SAMPLE_RATE = 16_000
 
 /** Longer recordings are refused: their samples alone would take half a gigabyte. */
-export const MOST_SECONDS = 2 * 60 * 60
+export const MAX_SECONDS = 2 * 60 * 60
 
 /** A stretch of decoded sound: one channel in -1..1. */
 export interface Block {
@@ -16,7 +16,7 @@ export const invalidAudio = (message: string): InferenceError =>
   new InferenceError('invalid_request', message, { param: 'file' })
 
 export const tooLong = (): InferenceError =>
-  invalidAudio(`The recording is longer than the ${MOST_SECONDS / 60} minutes that are taken. Cut it into parts.`)
+  invalidAudio(`The recording is longer than the ${MAX_SECONDS / 60} minutes that are taken. Cut it into parts.`)
 
 /** The mean of all channels. */
 export const mixDown = (channels: readonly Float32Array[]): Float32Array => {

@@ -6,7 +6,7 @@ const FLOAT = 3
 const EXTENSIBLE = 0xfffe
 /** Where a GUID of WAVE_FORMAT_EXTENSIBLE differs from a plain format tag: after its first two bytes. */
 const GUID_TAIL = '000000001000800000aa00389b71'
-const MOST_CHANNELS = 32
+const MAX_CHANNELS = 32
 const LOWEST_RATE = 1000
 const HIGHEST_RATE = 768_000
 
@@ -37,7 +37,7 @@ const readFormat = (chunk: DataView): Format => {
       `The WAV file holds ${bits}-bit samples of format ${kind}; 8, 16, 24 and 32-bit PCM and 32 and 64-bit float are read.`,
     )
   }
-  if (channels < 1 || channels > MOST_CHANNELS) throw invalidAudio(`The WAV file claims ${channels} channels.`)
+  if (channels < 1 || channels > MAX_CHANNELS) throw invalidAudio(`The WAV file claims ${channels} channels.`)
   if (sampleRate < LOWEST_RATE || sampleRate > HIGHEST_RATE) {
     throw invalidAudio(`The WAV file claims ${sampleRate} samples a second.`)
   }

@@ -1,8 +1,8 @@
 import { Interruption, reasonOf, SourceError } from './source-error.ts'
 
-const MOST_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 const ANSWER_MS = 60_000
-const LONGEST_WAIT_MS = 60_000
+const MAX_WAIT_MS = 60_000
 
 export interface Asked {
   readonly method?: 'GET' | 'HEAD'
@@ -47,7 +47,7 @@ const ask = async (url: URL, headers: Record<string, string>, asked: Asked): Pro
 
 const waitAskedFor = (response: Response): number | null => {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, LONGEST_WAIT_MS) : null
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, MAX_WAIT_MS) : null
 }
 
 /**
@@ -80,7 +80,7 @@ export const follow = async (start: URL, asked: Asked): Promise<Answered> => {
     }
     if (!leaveHost && next.origin !== start.origin) return { response, about }
     await response.body?.cancel()
-    if (hops === MOST_REDIRECTS) throw new SourceError(`${start.host} redirects more than ${MOST_REDIRECTS} times.`)
+    if (hops === MAX_REDIRECTS) throw new SourceError(`${start.host} redirects more than ${MAX_REDIRECTS} times.`)
     url = next
   }
 }

@@ -16,8 +16,8 @@ export interface HuggingFaceSettings {
   readonly signal: AbortSignal
 }
 
-const MOST_PAGES = 50
-const MOST_TREE_BYTES = 32 * 1024 ** 2
+const MAX_PAGES = 50
+const MAX_TREE_BYTES = 32 * 1024 ** 2
 
 interface TreeFile extends ListedFile {
   readonly digest: Digest | null
@@ -77,7 +77,7 @@ const boundedJson = async (response: Response): Promise<unknown> => {
   let size = 0
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += part.length
-    if (size > MOST_TREE_BYTES) throw new SourceError('The list of files is longer than any that is read.')
+    if (size > MAX_TREE_BYTES) throw new SourceError('The list of files is longer than any that is read.')
     parts.push(part)
   }
   try {
@@ -106,7 +106,7 @@ const listFiles = async (
   const files: TreeFile[] = []
   let page: URL | null = tree
   for (let pages = 0; page !== null && page.origin === endpoint.origin; pages++) {
-    if (pages === MOST_PAGES) throw new SourceError(`${repo} holds more files than are read.`)
+    if (pages === MAX_PAGES) throw new SourceError(`${repo} holds more files than are read.`)
     const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
     if (!response.ok) throw await refusal(response)
     const next = nextPage(response)

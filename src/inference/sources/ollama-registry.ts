@@ -7,7 +7,7 @@ import { SourceError } from './source-error.ts'
 
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
 const MODEL_LAYER = 'application/vnd.ollama.image.model'
-const MOST_MANIFEST_BYTES = 4 * 1024 ** 2
+const MAX_MANIFEST_BYTES = 4 * 1024 ** 2
 /** Tokens last five minutes there. */
 const TOKEN_MS = 60_000
 
@@ -25,12 +25,12 @@ interface Layer {
 
 const textOf = async (response: Response): Promise<string> => {
   const length = Number(response.headers.get('content-length') ?? 0)
-  if (length > MOST_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
+  if (length > MAX_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
   let text = ''
   const decoder = new TextDecoder()
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     text += decoder.decode(part, { stream: true })
-    if (text.length > MOST_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
+    if (text.length > MAX_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
   }
   return text
 }

@@ -1,4 +1,4 @@
-import { MOST_REPETITIONS } from './gbnf.ts'
+import { MAX_REPETITIONS } from './gbnf.ts'
 import { choice, type GrammarNode, sequence, text } from './grammar.ts'
 import { anyArray, anyValue, bracketed, list, space } from './json-nodes.ts'
 import type { Inner } from './object-grammar.ts'
@@ -9,8 +9,8 @@ export const arrayNode = (schema: Schema, place: string, inner: Inner): GrammarN
   const min = countAt(schema, 'minItems', place) ?? 0
   const asked = countAt(schema, 'maxItems', place) ?? null
   if (asked !== null && asked < min) throw schemaFault(below(place, 'maxItems'), `stands less than 'minItems'.`)
-  if (min > MOST_REPETITIONS) throw schemaFault(below(place, 'minItems'), `stands more than ${MOST_REPETITIONS}.`)
-  const max = asked === null ? null : Math.min(asked, MOST_REPETITIONS)
+  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minItems'), `stands more than ${MAX_REPETITIONS}.`)
+  const max = asked === null ? null : Math.min(asked, MAX_REPETITIONS)
   if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: asked }, inner)
   if (schema.items === undefined && min === 0 && max === null) return anyArray
   if (schema.items === false || max === 0) return emptyArray(min, place)

@@ -3,7 +3,7 @@ import { characters, choice, type GrammarNode, optional, repeat, sequence, text 
 const DIGIT = characters('09')
 /** Decimals of so many digits stay apart when they are read as doubles (IEEE 754): an open bound is not rounded to. */
 export const DIGITS_APART = 15
-const MOST_ZEROS = 6
+const MAX_ZEROS = 6
 
 /** A node, or null where nothing is left to write. */
 type Maybe = GrammarNode | null
@@ -35,7 +35,7 @@ const any = (left: number): GrammarNode => (left > 0 ? repeat(DIGIT, 0, left) : 
 /** Digits that are not all zero. */
 const positive = (left: number): Maybe => {
   if (left < 1) return null
-  const zeros = Math.min(MOST_ZEROS, Math.floor((left - 1) / 2))
+  const zeros = Math.min(MAX_ZEROS, Math.floor((left - 1) / 2))
   return sequence(repeat(text('0'), 0, zeros), characters('19'), any(left - 1 - zeros))
 }
 

@@ -1,7 +1,7 @@
 import type { Grammar, GrammarNode } from './grammar.ts'
 
 /** llama.cpp refuses larger ones (llama-grammar.cpp, MAX_REPETITION_THRESHOLD), and unrolls each. */
-export const MOST_REPETITIONS = 2000
+export const MAX_REPETITIONS = 2000
 
 /** The grammar in llama.cpp's notation, its rules named as they are. */
 export const toGbnf = ({ root, rules }: Grammar): string => {

@@ -1,9 +1,9 @@
 import { characters, choice, type GrammarNode, rule, sequence, text } from './grammar.ts'
 
 /** As many digits as JSON readers keep of a whole number (2^53). */
-const MOST = 999_999_999_999_999
+const MAX_MAGNITUDE = 999_999_999_999_999
 /** With its remainders, a factor makes as many rules for each digit. */
-const MOST_REMAINDERS = 250
+const MAX_REMAINDERS = 250
 
 /**
  * Whole multiples of `factor` from `min` to `max`, both included (null: without end, 15 digits); null where there is none,
@@ -17,8 +17,8 @@ export const multiplesNode = (
 ): GrammarNode | null | 'too many' => {
   let [base, zeros] = [factor, '']
   while (base % 10 === 0) [base, zeros] = [base / 10, `${zeros}0`]
-  if (base > MOST_REMAINDERS) return 'too many'
-  const [from, to] = [min ?? -MOST, max ?? MOST]
+  if (base > MAX_REMAINDERS) return 'too many'
+  const [from, to] = [min ?? -MAX_MAGNITUDE, max ?? MAX_MAGNITUDE]
   const unit = 10 ** zeros.length
   const digits = digitRules(base, rules)
   const natural = (least: number, most: number): GrammarNode[] => {

@@ -3,12 +3,12 @@ import { characters, choice, type GrammarNode, optional, repeat, sequence, text 
 
 const DIGIT = characters('09')
 /** Digits beyond these 15 are not kept by JSON readers (2^53), so a model is not let write them. */
-const MOST = 999_999_999_999_999
+const MAX_MAGNITUDE = 999_999_999_999_999
 
 /** Whole numbers from `min` to `max`, both included; null is without end (15 digits). There is at least one. */
 export const wholeNumbers = (min: number | null, max: number | null): GrammarNode => {
-  const from = min ?? -Math.max(MOST, Math.abs(max ?? 0))
-  const to = max ?? Math.max(MOST, Math.abs(min ?? 0))
+  const from = min ?? -Math.max(MAX_MAGNITUDE, Math.abs(max ?? 0))
+  const to = max ?? Math.max(MAX_MAGNITUDE, Math.abs(min ?? 0))
   const options: GrammarNode[] = []
   if (to >= 0) options.push(naturals(Math.max(from, 0), to))
   if (from < 0) options.push(sequence(text('-'), naturals(Math.max(-to, 1), -from)))
@@ -41,7 +41,7 @@ export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNo
 /** Decimal numbers from `min` >= 0 on, in so many alternatives; none where an open bound leaves nothing. */
 const decimals = (min: number, minOpen: boolean, max: number | null, maxOpen: boolean): GrammarNode[] => {
   const [low, from] = partsOf(min)
-  const [high, to] = partsOf(max ?? Math.max(MOST, low + 1))
+  const [high, to] = partsOf(max ?? Math.max(MAX_MAGNITUDE, low + 1))
   const at = (whole: number, fractions: Parameters<typeof fractionsBetween>[1]): GrammarNode[] => {
     const rest = fractionsBetween(whole, fractions)
     return rest === null ? [] : [sequence(text(String(whole)), rest)]

@@ -1,4 +1,4 @@
-import { MOST_REPETITIONS } from './gbnf.ts'
+import { MAX_REPETITIONS } from './gbnf.ts'
 import { type GrammarNode, repeat } from './grammar.ts'
 import { anyString, quotedString, stringCharacter } from './json-nodes.ts'
 import { PatternFault } from './pattern/parse-pattern.ts'
@@ -12,7 +12,7 @@ export const stringNode = (schema: Schema, place: string, patterns: StringPatter
   const min = countAt(schema, 'minLength', place) ?? 0
   const max = countAt(schema, 'maxLength', place) ?? null
   if (max !== null && max < min) throw schemaFault(below(place, 'maxLength'), `stands less than 'minLength'.`)
-  if (min > MOST_REPETITIONS) throw schemaFault(below(place, 'minLength'), `stands more than ${MOST_REPETITIONS}.`)
+  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minLength'), `stands more than ${MAX_REPETITIONS}.`)
   if (schema.format !== undefined) {
     const beside = ['pattern', 'minLength', 'maxLength'].find((keyword) => schema[keyword] !== undefined)
     if (beside !== undefined) throw schemaFault(below(place, 'format'), `'${beside}' stands beside it: leave one out.`)
@@ -20,7 +20,7 @@ export const stringNode = (schema: Schema, place: string, patterns: StringPatter
   }
   if (schema.pattern !== undefined) return patternNode(schema.pattern, { min, max }, below(place, 'pattern'), patterns)
   if (min === 0 && max === null) return anyString
-  return quotedString(repeat(stringCharacter, min, max === null ? null : Math.min(max, MOST_REPETITIONS)))
+  return quotedString(repeat(stringCharacter, min, max === null ? null : Math.min(max, MAX_REPETITIONS)))
 }
 
 /** A string that the pattern at that place is found in. */

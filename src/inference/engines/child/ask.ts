@@ -1,7 +1,7 @@
 import type { ChatEvent, ChatRequest } from '../engine.ts'
 import { createEventQueue } from './event-queue.ts'
 import { errorOf } from './failure.ts'
-import type { Asked, Said } from './protocol.ts'
+import type { EngineRequest, EngineResponse } from './protocol.ts'
 import type { Supervisor } from './supervisor.ts'
 
 type Asking = Pick<Supervisor<unknown>, 'ask'>
@@ -45,12 +45,12 @@ export async function* converse(
 }
 
 /** Asks for what has one answer. */
-export const askOnce = <Type extends Said['type']>(
+export const askOnce = <Type extends EngineResponse['type']>(
   supervisor: Asking,
-  asked: Exclude<Asked, { type: 'chat' }>,
+  asked: Exclude<EngineRequest, { type: 'chat' }>,
   answer: Type,
   signal?: AbortSignal,
-): Promise<Extract<Said, { type: Type }>> =>
+): Promise<Extract<EngineResponse, { type: Type }>> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const abort = (): void => {
@@ -63,7 +63,7 @@ export const askOnce = <Type extends Said['type']>(
         signal?.removeEventListener('abort', abort)
         ticket.done()
         if (said.type === 'failed') reject(errorOf(said.failure))
-        else if (said.type === answer) resolve(said as Extract<Said, { type: Type }>)
+        else if (said.type === answer) resolve(said as Extract<EngineResponse, { type: Type }>)
         else reject(new Error(`The engine's process answered '${said.type}' instead of '${answer}'.`))
       },
       (error) => {

@@ -2,17 +2,17 @@ import type { InferenceErrorCode } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings } from '../engine.ts'
 
 /** What a process in which a model runs can be asked for. It answers `failed` to what its model cannot do. */
-export type Asked =
+export type EngineRequest =
   | { readonly type: 'chat'; readonly request: ChatRequest }
   | { readonly type: 'count'; readonly messages: readonly ChatMessage[] }
   | { readonly type: 'embed'; readonly inputs: readonly string[] }
   | { readonly type: 'listen'; readonly window: Float32Array; readonly language: string | null }
 
 /** What the service tells that process. */
-export type Order<Settings> =
+export type Command<Settings> =
   | { readonly type: 'open'; readonly settings: Settings }
   | { readonly type: 'cancel'; readonly id: number }
-  | (Asked & { readonly id: number })
+  | (EngineRequest & { readonly id: number })
 
 export interface Failure {
   readonly code: InferenceErrorCode
@@ -29,7 +29,7 @@ export interface Heard {
 }
 
 /** What a process says about one request; a chat's events, or one answer. */
-export type Said =
+export type EngineResponse =
   | ChatEvent
   | { readonly type: 'counted'; readonly tokens: number }
   | { readonly type: 'embedded'; readonly embeddings: Embeddings }
@@ -37,11 +37,11 @@ export type Said =
   | { readonly type: 'failed'; readonly failure: Failure }
 
 /** Those of one step travel in one message: a message costs more than what it says. */
-export type Happening = Said & { readonly id: number }
+export type EngineEvent = EngineResponse & { readonly id: number }
 
 /** What that process tells the service. */
-export type News<Facts> =
+export type Message<Facts> =
   | { readonly type: 'ready'; readonly facts: Facts }
   | { readonly type: 'refused'; readonly failure: Failure }
-  | { readonly type: 'step'; readonly happenings: readonly Happening[] }
+  | { readonly type: 'step'; readonly events: readonly EngineEvent[] }
   | { readonly type: 'figures'; readonly figures: Readonly<Record<string, number>> }

@@ -4,14 +4,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { threadEntry } from '../../../platform/threads/thread-entry.ts'
 import { InferenceError } from '../../errors.ts'
 import { errorOf } from './failure.ts'
-import type { Asked, News, Order, Said } from './protocol.ts'
+import type { Command, EngineRequest, EngineResponse, Message } from './protocol.ts'
 
 /** The process in which a model runs, replaced when it dies. */
 export interface Supervisor<Facts> {
   readonly facts: Facts
   readonly figures: Readonly<Record<string, number>>
   /** Gives an order whose answers go to `hear`; `died` is called instead when the process ends before the last of them. */
-  ask(asked: Asked, hear: (said: Said) => void, died: (error: InferenceError) => void): Ticket
+  ask(asked: EngineRequest, hear: (said: EngineResponse) => void, died: (error: InferenceError) => void): Ticket
   close(): Promise<void>
 }
 
@@ -22,9 +22,9 @@ export interface Ticket {
   done(): void
 }
 
-const LAST_WORDS = 2000
+const STDERR_TAIL_LENGTH = 2000
 const FIRST_PAUSE_MS = 200
-const LONGEST_PAUSE_MS = 30_000
+const MAX_PAUSE_MS = 30_000
 const KILL_AFTER_MS = 2000
 
 export interface ProcessOptions<Settings extends { readonly path: string }> {
@@ -52,7 +52,7 @@ const loaderFor = (entry: URL): string[] =>
 /** Starts the process and waits until the model is loaded. */
 const start = <Settings extends { readonly path: string }, Facts>(
   { entry: { importMetaUrl, file }, settings, env, serialization = 'json' }: ProcessOptions<Settings>,
-  listen: (news: News<Facts>) => void,
+  listen: (message: Message<Facts>) => void,
 ): { ready: Promise<Running<Facts>>; child: ChildProcess } => {
   const entry = threadEntry(importMetaUrl, file)
   const child = fork(fileURLToPath(entry), [], {
@@ -61,17 +61,17 @@ const start = <Settings extends { readonly path: string }, Facts>(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     serialization,
   })
-  let lastWords = ''
+  let stderrTail = ''
   child.stderr?.on('data', (chunk: Buffer) => {
-    lastWords = (lastWords + chunk.toString()).slice(-LAST_WORDS)
+    stderrTail = (stderrTail + chunk.toString()).slice(-STDERR_TAIL_LENGTH)
   })
   const ready = new Promise<Running<Facts>>((resolve, reject) => {
-    child.on('message', (news: News<Facts>) => {
-      if (news.type === 'ready') resolve({ child, facts: news.facts })
-      else if (news.type === 'refused') {
+    child.on('message', (message: Message<Facts>) => {
+      if (message.type === 'ready') resolve({ child, facts: message.facts })
+      else if (message.type === 'refused') {
         child.kill('SIGKILL')
-        reject(errorOf(news.failure))
-      } else listen(news)
+        reject(errorOf(message.failure))
+      } else listen(message)
     })
     child.once('error', reject)
     child.once('exit', (code, signal) => {
@@ -79,12 +79,12 @@ const start = <Settings extends { readonly path: string }, Facts>(
       reject(
         new InferenceError(
           'engine_failed',
-          `The engine's process ended ${how} while it loaded '${settings.path}'. ${lastWords.trim()}`,
+          `The engine's process ended ${how} while it loaded '${settings.path}'. ${stderrTail.trim()}`,
         ),
       )
     })
   })
-  child.send({ type: 'open', settings } satisfies Order<Settings>)
+  child.send({ type: 'open', settings } satisfies Command<Settings>)
   return { ready, child }
 }
 
@@ -92,24 +92,24 @@ const start = <Settings extends { readonly path: string }, Facts>(
 export const superviseProcess = async <Settings extends { readonly path: string }, Facts>(
   options: ProcessOptions<Settings>,
 ): Promise<Supervisor<Facts>> => {
-  const heard = new Map<number, { hear: (said: Said) => void; died: (error: InferenceError) => void }>()
+  const heard = new Map<number, { hear: (said: EngineResponse) => void; died: (error: InferenceError) => void }>()
   let figures: Readonly<Record<string, number>> = {}
   let restarts = 0
   let lastId = 0
   let closing = false
   let child: ChildProcess
 
-  const listen = (news: News<Facts>): void => {
-    if (news.type === 'figures') figures = news.figures
-    if (news.type !== 'step') return
-    for (const { id, ...said } of news.happenings) heard.get(id)?.hear(said)
+  const listen = (message: Message<Facts>): void => {
+    if (message.type === 'figures') figures = message.figures
+    if (message.type !== 'step') return
+    for (const { id, ...said } of message.events) heard.get(id)?.hear(said)
   }
 
   /** Ends every order that was given and not yet answered. */
-  const bereave = (error: InferenceError): void => {
-    const orphans = [...heard.values()]
+  const rejectPending = (error: InferenceError): void => {
+    const pending = [...heard.values()]
     heard.clear()
-    for (const { died } of orphans) died(error)
+    for (const { died } of pending) died(error)
   }
 
   /** `running` is what orders go to; while the process is being replaced, a promise of the next one. */
@@ -128,7 +128,9 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         options.log(`the engine of ${options.name} ended ${how} and is started again`)
         running = restart()
         running.catch(() => undefined)
-        bereave(new InferenceError('engine_failed', `The engine ended ${how} and is started again. Ask once more.`))
+        rejectPending(
+          new InferenceError('engine_failed', `The engine ended ${how} and is started again. Ask once more.`),
+        )
       })
       return ready
     })
@@ -137,7 +139,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
   const restart = async (): Promise<Running<Facts>> => {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, pause))
-      pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      pause = Math.min(pause * 2, MAX_PAUSE_MS)
       if (closing) throw new InferenceError('engine_failed', 'The engine is closed.')
       try {
         return await startOnce()
@@ -145,7 +147,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         options.log(`the engine of ${options.name} could not be started: ${String(error)}`)
         // Who waits for it learns why, and is not kept until it can.
         const reason = error instanceof Error ? error.message : String(error)
-        bereave(new InferenceError('engine_failed', `The engine ended and could not be started again: ${reason}`))
+        rejectPending(new InferenceError('engine_failed', `The engine ended and could not be started again: ${reason}`))
       }
     }
   }
@@ -161,7 +163,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     ask: (asked, hear, died) => {
       const id = (lastId += 1)
       heard.set(id, { hear, died })
-      const send = (message: Order<Settings>): void => {
+      const send = (message: Command<Settings>): void => {
         running.then(
           (ready) => {
             if (heard.has(id) || message.type === 'cancel') ready.child.send(message, () => undefined)
@@ -184,7 +186,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     },
     close: async () => {
       closing = true
-      bereave(new InferenceError('engine_failed', 'The engine was closed.'))
+      rejectPending(new InferenceError('engine_failed', 'The engine was closed.'))
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.disconnect()

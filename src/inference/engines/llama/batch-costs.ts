@@ -10,7 +10,7 @@ export interface BatchCosts {
 const SIZES = [1, 2, 3, 4, 6, 8]
 const REPEATS = 5
 /** Measuring stops repeating after this long: the start of a large model shall not wait for it. */
-const PATIENCE_MS = 600
+const TIMEOUT_MS = 600
 
 const costsFrom = (points: readonly (readonly [tokens: number, milliseconds: number])[]): BatchCosts => ({
   of: (tokens) => {
@@ -55,7 +55,7 @@ export const measureCosts = async (context: BatchContext, clock: () => number): 
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const size of SIZES) {
       // Where time is short, the middle of the curve is drawn straight.
-      const slow = performance.now() - began > PATIENCE_MS
+      const slow = performance.now() - began > TIMEOUT_MS
       if (slow && (repeat > 0 || (size !== 1 && size !== 4 && size !== 8))) continue
       fastest.set(size, Math.min(fastest.get(size) ?? Number.POSITIVE_INFINITY, await once(size)))
     }

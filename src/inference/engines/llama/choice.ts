@@ -1,7 +1,7 @@
 import type { Closing } from '../../structured-output/response-grammar.ts'
 import type { ChatRequest, Finished, Speculation } from '../engine.ts'
 import type { Sampler } from './binding/batch-context.ts'
-import type { Happening } from './protocol.ts'
+import type { EngineEvent } from './protocol.ts'
 import type { TextStream } from './text-stream.ts'
 
 /** One running or waiting answer. */
@@ -36,10 +36,10 @@ export interface Progress {
 }
 
 /** What the requester hears of it. The choice is over once this contains `finished`. */
-export const tell = ({ choice, tokens, ended }: Progress): Happening[] => {
+export const tell = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
   const { id, promptTokens, cachedTokens, text } = choice
-  const happenings: Happening[] = []
-  if (!choice.started) happenings.push({ id, type: 'started', promptTokens, cachedTokens })
+  const events: EngineEvent[] = []
+  if (!choice.started) events.push({ id, type: 'started', promptTokens, cachedTokens })
   choice.started = true
 
   let certain = ''
@@ -59,11 +59,11 @@ export const tell = ({ choice, tokens, ended }: Progress): Happening[] => {
     reason = ended ? 'stop' : 'length'
   }
   if (reason !== null) certain += choice.closing.ending()
-  if (certain !== '') happenings.push({ id, type: 'text', text: certain })
+  if (certain !== '') events.push({ id, type: 'text', text: certain })
   if (reason !== null) {
     choice.over = true
     const result = { reason, completionTokens: used, speculation: choice.speculation }
-    happenings.push({ id, type: 'finished', result })
+    events.push({ id, type: 'finished', result })
   }
-  return happenings
+  return events
 }

@@ -1,11 +1,11 @@
 import { InferenceError } from '../../errors.ts'
-import type { Failure, Happening, News, Order } from './protocol.ts'
+import type { Command, EngineEvent, Failure, Message } from './protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
 
 // The process in which a model runs. It ends with the service that started it.
 
-const send = (news: News): void => {
-  if (process.connected) process.send?.(news)
+const send = (message: Message): void => {
+  if (process.connected) process.send?.(message)
 }
 
 const failureOf = (error: unknown): Failure =>
@@ -15,10 +15,10 @@ const failureOf = (error: unknown): Failure =>
 
 let runner: Runner | null = null
 
-const open = async (order: Extract<Order, { type: 'open' }>): Promise<void> => {
+const open = async (command: Extract<Command, { type: 'open' }>): Promise<void> => {
   try {
-    runner = await openRunner(order.settings, {
-      happened: (happenings) => send({ type: 'step', happenings }),
+    runner = await openRunner(command.settings, {
+      onEvents: (events) => send({ type: 'step', events }),
       figures: (figures) => send({ type: 'figures', figures }),
     })
     send({ type: 'ready', facts: runner.facts })
@@ -27,37 +27,37 @@ const open = async (order: Extract<Order, { type: 'open' }>): Promise<void> => {
   }
 }
 
-const answer = (id: number, work: (open: Runner) => Happening | null): void => {
+const answer = (id: number, work: (open: Runner) => EngineEvent | null): void => {
   if (runner === null) return
-  let happening: Happening | null
+  let event: EngineEvent | null
   try {
-    happening = work(runner)
+    event = work(runner)
   } catch (error) {
-    happening = { id, type: 'failed', failure: failureOf(error) }
+    event = { id, type: 'failed', failure: failureOf(error) }
   }
-  if (happening !== null) send({ type: 'step', happenings: [happening] })
+  if (event !== null) send({ type: 'step', events: [event] })
 }
 
 // An orderly exit would wait for the threads that compute.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // Ctrl-C reaches the whole process group: the service decides when this process ends.
 process.on('SIGINT', () => undefined)
-process.on('message', (order: Order) => {
-  switch (order.type) {
+process.on('message', (command: Command) => {
+  switch (command.type) {
     case 'open':
-      void open(order)
+      void open(command)
       break
     case 'chat':
-      answer(order.id, (open) => {
-        open.chat(order.id, order.request)
+      answer(command.id, (open) => {
+        open.chat(command.id, command.request)
         return null
       })
       break
     case 'cancel':
-      runner?.cancel(order.id)
+      runner?.cancel(command.id)
       break
     case 'count':
-      answer(order.id, (open) => ({ id: order.id, type: 'counted', tokens: open.countTokens(order.messages) }))
+      answer(command.id, (open) => ({ id: command.id, type: 'counted', tokens: open.countTokens(command.messages) }))
       break
   }
 })

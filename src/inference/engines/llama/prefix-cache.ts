@@ -3,14 +3,14 @@ import { createSavedStates, sharedLength } from './saved-states.ts'
 
 /**
  * Keys and values of the beginnings of prompts, kept across requests and users: in the slots where they were computed until
- * another text comes to sit there, and then as saved states.
+ * another text takes the slot, and then as saved states.
  */
 export interface PrefixCache {
   readonly enabled: boolean
   /** Tokens from the beginning of `prompt` that need no computing now. */
   available(prompt: readonly number[]): number
   /** Makes `slot` hold as much of the beginning of `prompt` as there is, and nothing else; returns how many tokens. */
-  seat(slot: number, prompt: readonly number[]): Promise<number>
+  restore(slot: number, prompt: readonly number[]): Promise<number>
   /** Says what `slot` holds from now on: the first `length` of `tokens`. */
   hold(slot: number, tokens: readonly number[], length: number): void
   /** Copies between slots are made with the next batch; to be called after each. */
@@ -44,7 +44,7 @@ const NOTHING: Held = { tokens: [], length: 0 }
 const withoutCache = (context: BatchContext): PrefixCache => ({
   enabled: false,
   available: () => 0,
-  seat: async (slot) => {
+  restore: async (slot) => {
     context.truncate(slot, 0)
     return 0
   },
@@ -122,7 +122,7 @@ export const createPrefixCache = ({
   return {
     enabled: true,
     available: (prompt) => Math.max(closestSlot(prompt, -1).length, closestSaved(prompt)?.length ?? 0),
-    seat: async (slot, prompt) => {
+    restore: async (slot, prompt) => {
       const length = await fetch(slot, prompt)
       held[slot] = { tokens: prompt, length }
       if (length > 0) counts.prefix_cache_hits_total += 1

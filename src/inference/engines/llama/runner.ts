@@ -8,11 +8,11 @@ import { createPromptWriter } from './chat-prompt.ts'
 import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
-import type { Happening } from './protocol.ts'
+import type { EngineEvent } from './protocol.ts'
 import { createResponseGrammars, createSizeCheck } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
-import { createSeats } from './seats.ts'
 import type { ModelFacts, Settings } from './settings.ts'
+import { createSlotManager } from './slot-manager.ts'
 import { openSpeculator } from './speculation/open-speculator.ts'
 import { createTextStream, cutAtStops } from './text-stream.ts'
 
@@ -25,7 +25,7 @@ export interface Runner {
 }
 
 export interface Listener {
-  happened(happenings: readonly Happening[]): void
+  onEvents(events: readonly EngineEvent[]): void
   figures(figures: Readonly<Record<string, number>>): void
 }
 
@@ -33,7 +33,7 @@ export interface Listener {
 const BATCH_TOKENS = 256
 
 // More characters than any token has.
-const LONGEST_TOKEN = 512
+const MAX_TOKEN_LENGTH = 512
 
 export const openRunner = async (settings: Settings, listener: Listener): Promise<Runner> => {
   const model = await loadModel(settings.path, await loadAddon(settings.gpuModule))
@@ -53,14 +53,14 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
   })
   const hold = createResponseGrammars(context)
   const checkSize = createSizeCheck((text) => model.tokenize(text, false))
-  const seats = createSeats(plan.slots, context, cache)
+  const slotManager = createSlotManager(plan.slots, context, cache)
   const speculator =
     settings.draft === null ? null : await openSpeculator({ ...settings, ...plan, draft: settings.draft, model, costs })
   const scheduler = createScheduler({
     ...plan,
     ...listener,
     context,
-    seats,
+    slotManager,
     cache,
     speculator,
     batchTokens,
@@ -83,7 +83,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
         )
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)
       // To read a book into tokens only to refuse it would stop all streams meanwhile.
-      if (characters > plan.contextTokens * LONGEST_TOKEN) throw refuse(`have ${characters} characters`)
+      if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`have ${characters} characters`)
       const prompt = writePrompt(request.messages)
       const room = plan.contextTokens - prompt.length
       // An answer has at least one token.

@@ -3,8 +3,8 @@ import type { BatchContext, Sampled } from './binding/batch-context.ts'
 import { type Choice, type Progress, tell } from './choice.ts'
 import { createPace } from './pace.ts'
 import type { PrefixCache } from './prefix-cache.ts'
-import type { Happening } from './protocol.ts'
-import type { Seats } from './seats.ts'
+import type { EngineEvent } from './protocol.ts'
+import type { SlotManager } from './slot-manager.ts'
 import type { Speculator } from './speculation/speculator.ts'
 
 /** Runs all choices on one context: every step computes one batch in which each of them has its part. */
@@ -16,7 +16,7 @@ export interface Scheduler {
 
 export interface SchedulerParts {
   readonly context: BatchContext
-  readonly seats: Seats
+  readonly slotManager: SlotManager
   readonly cache: PrefixCache
   readonly speculator: Speculator | null
   readonly batchTokens: number
@@ -25,14 +25,14 @@ export interface SchedulerParts {
   endsGeneration(token: number): boolean
   /** Whether that many streams are faster one after another than together. */
   apart(streams: number): boolean
-  readonly happened: (happenings: readonly Happening[]) => void
+  readonly onEvents: (events: readonly EngineEvent[]) => void
   readonly figures: (figures: Readonly<Record<string, number>>) => void
 }
 
 const FIGURES_EVERY_MS = 100
 
 export const createScheduler = (parts: SchedulerParts): Scheduler => {
-  const { context, seats, cache, speculator } = parts
+  const { context, slotManager, cache, speculator } = parts
   const pace = createPace(parts.batchTokens)
   const counts = { tokens_decoded_total: 0, prompt_tokens_total: 0, batches_total: 0 }
   let running = false
@@ -40,27 +40,27 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
 
   /** Figures cost a message: while there is work they are told now and then, and in any case once there is none. */
   const tellFigures = (): void => {
-    const resting = seats.waiting === 0 && !seats.occupied().some(({ choice }) => !choice.over)
+    const resting = slotManager.waiting === 0 && !slotManager.occupied().some(({ choice }) => !choice.over)
     if (!resting && performance.now() < tellFiguresAt) return
     tellFiguresAt = performance.now() + FIGURES_EVERY_MS
-    const occupied = seats.occupied().filter(({ choice }) => !choice.over)
+    const occupied = slotManager.occupied().filter(({ choice }) => !choice.over)
     parts.figures({
       ...counts,
       ...cache.figures(),
       slots_busy: occupied.length,
       slots_free: parts.slots - occupied.length,
-      requests_waiting: seats.waiting,
+      requests_waiting: slotManager.waiting,
       kv_cells: parts.slots * parts.contextTokens,
       kv_cells_used: occupied.reduce((sum, { choice }) => sum + choice.filled, 0),
     })
   }
 
-  const failed = ({ id }: Choice, what: string, error: unknown): Happening => {
+  const failed = ({ id }: Choice, what: string, error: unknown): EngineEvent => {
     const message = `${what}: ${error instanceof Error ? error.message : String(error)}`
     return { id, type: 'failed', failure: { code: 'engine_failed', message, param: null } }
   }
 
-  const tellOrFail = (progress: Progress): Happening[] => {
+  const tellOrFail = (progress: Progress): EngineEvent[] => {
     try {
       return tell(progress)
     } catch (error) {
@@ -70,17 +70,17 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   }
 
   const deliver = (progress: readonly Progress[]): void => {
-    const happenings = progress.flatMap((each) => (each.choice.over ? [] : tellOrFail(each)))
-    if (happenings.length > 0) parts.happened(happenings)
+    const events = progress.flatMap((each) => (each.choice.over ? [] : tellOrFail(each)))
+    if (events.length > 0) parts.onEvents(events)
   }
 
   const fail = (planned: readonly PlannedPart[], error: unknown): void => {
     const told = planned.filter(({ choice }) => !choice.over)
     for (const { choice, sequence } of planned) {
       choice.over = true
-      seats.spoil(sequence)
+      slotManager.invalidate(sequence)
     }
-    parts.happened(told.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
+    parts.onEvents(told.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
   }
 
   /** Asks the model for its own tokens, as far as the guesses were those. */
@@ -145,9 +145,9 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const run = async (): Promise<void> => {
     let told: readonly Progress[] = []
     do {
-      await seats.settle()
+      await slotManager.assign()
       const ended = new Set(told.filter((each) => each.ended).map(({ choice }) => choice))
-      const going = seats
+      const going = slotManager
         .occupied()
         .filter(({ choice }) => !choice.over && !ended.has(choice) && choice.tokens.length < choice.limit)
       await speculator?.draft(going.filter(isWriting))
@@ -165,7 +165,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
         tellNow()
         told = []
       }
-    } while (told.length > 0 || seats.occupied().length > 0 || seats.waiting > 0)
+    } while (told.length > 0 || slotManager.occupied().length > 0 || slotManager.waiting > 0)
   }
 
   const wake = (): void => {
@@ -173,17 +173,17 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     running = true
     void run().finally(() => {
       running = false
-      if (seats.waiting > 0) wake()
+      if (slotManager.waiting > 0) wake()
     })
   }
 
   return {
     add: (choice) => {
-      seats.join(choice)
+      slotManager.enqueue(choice)
       wake()
     },
     cancel: (id) => {
-      seats.dismiss(id)
+      slotManager.cancel(id)
       wake()
     },
   }

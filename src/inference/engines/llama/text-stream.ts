@@ -15,7 +15,7 @@ export interface Detokenizer {
 }
 
 // No character takes more bytes than four, so no more tokens than that can be half a character.
-const LONGEST_CHARACTER = 4
+const MAX_CHARACTER_BYTES = 4
 const BROKEN = '\ufffd'
 
 /** Characters of several tokens are told from broken ones by the replacement character at the end. */
@@ -28,7 +28,7 @@ const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): D
       open.push(token)
       const known = detokenize(before)
       const text = detokenize([...before, ...open])
-      if (text.endsWith(BROKEN) && open.length < LONGEST_CHARACTER) return ''
+      if (text.endsWith(BROKEN) && open.length < MAX_CHARACTER_BYTES) return ''
       before = open
       open = []
       return text.slice(known.length)

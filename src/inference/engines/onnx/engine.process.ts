@@ -1,12 +1,12 @@
 import { failureOf } from '../child/failure.ts'
-import type { Asked, News, Order, Said } from '../child/protocol.ts'
+import type { Command, EngineRequest, EngineResponse, Message } from '../child/protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 
 // The process in which a model runs. It ends with the service that started it.
 
-const send = (news: News<ModelFacts>): void => {
-  if (process.connected) process.send?.(news)
+const send = (message: Message<ModelFacts>): void => {
+  if (process.connected) process.send?.(message)
 }
 
 let runner: Runner | null = null
@@ -24,11 +24,11 @@ const open = async (settings: Settings): Promise<void> => {
   }
 }
 
-const work = async (id: number, asked: Asked): Promise<void> => {
+const work = async (id: number, asked: EngineRequest): Promise<void> => {
   const ending = running.get(id)
   if (ending === undefined || runner === null) return
-  const say = (said: Said): void => {
-    if (!ending.signal.aborted) send({ type: 'step', happenings: [{ ...said, id }] })
+  const say = (said: EngineResponse): void => {
+    if (!ending.signal.aborted) send({ type: 'step', events: [{ ...said, id }] })
   }
   try {
     await runner.work(asked, ending.signal, say)
@@ -44,13 +44,13 @@ const work = async (id: number, asked: Asked): Promise<void> => {
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // Ctrl-C reaches the whole process group: the service decides when this process ends.
 process.on('SIGINT', () => undefined)
-process.on('message', (order: Order<Settings>) => {
-  if (order.type === 'open') void open(order.settings)
-  else if (order.type === 'cancel') {
-    running.get(order.id)?.abort()
-    running.delete(order.id)
+process.on('message', (command: Command<Settings>) => {
+  if (command.type === 'open') void open(command.settings)
+  else if (command.type === 'cancel') {
+    running.get(command.id)?.abort()
+    running.delete(command.id)
   } else {
-    running.set(order.id, new AbortController())
-    last = last.then(() => work(order.id, order))
+    running.set(command.id, new AbortController())
+    last = last.then(() => work(command.id, command))
   }
 })

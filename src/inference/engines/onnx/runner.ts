@@ -1,5 +1,5 @@
 import { InferenceError } from '../../errors.ts'
-import type { Asked, Said } from '../child/protocol.ts'
+import type { EngineRequest, EngineResponse } from '../child/protocol.ts'
 import { openChatter } from './chatter.ts'
 import { openEmbedder } from './embedder.ts'
 import { readModelFolder } from './model-folder.ts'
@@ -11,12 +11,12 @@ import { openListener } from './whisper.ts'
 export interface Runner {
   readonly facts: ModelFacts
   /** @throws InferenceError */
-  work(asked: Asked, signal: AbortSignal, say: (said: Said) => void): Promise<void>
+  work(asked: EngineRequest, signal: AbortSignal, say: (said: EngineResponse) => void): Promise<void>
 }
 
 type Work = Runner['work']
 
-const cannot = (kind: ModelKind, asked: Asked): InferenceError =>
+const cannot = (kind: ModelKind, asked: EngineRequest): InferenceError =>
   new InferenceError('unsupported', `A model for ${kind} was asked to ${asked.type}.`, { param: 'model' })
 
 /** @throws InferenceError invalid_model, unsupported, engine_missing */

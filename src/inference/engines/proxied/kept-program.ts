@@ -11,13 +11,13 @@ export interface KeptProgram {
   /** Resolves when it has ended, with the reason as words: `exit code 1`. */
   readonly ended: Promise<string>
   /** What it last said on stderr: why it failed, where it did. */
-  lastWords(): string
+  stderrTail(): string
   stop(): Promise<void>
 }
 
 const KEPT_LINES = 12
-const LONGEST_LINE = 300
-const LAST_WORDS_MS = 1000
+const MAX_LINE_LENGTH = 300
+const STDERR_DRAIN_MS = 1000
 
 export const keepProgram = (
   path: string,
@@ -32,7 +32,7 @@ export const keepProgram = (
   })
   const lines: string[] = []
   const words = createInterface({ input: keeper.stderr! }).on('line', (line) => {
-    lines.push(line.slice(0, LONGEST_LINE))
+    lines.push(line.slice(0, MAX_LINE_LENGTH))
     if (lines.length > KEPT_LINES) lines.shift()
     log(line)
   })
@@ -41,7 +41,7 @@ export const keepProgram = (
     const { code, signal } = message as { readonly code: number | null; readonly signal: string | null }
     reason = signal === null ? `exit code ${code}` : signal
   })
-  const saidAll = once(words, 'close')
+  const stderrClosed = once(words, 'close')
   const gone = new Promise<void>((resolve) => {
     keeper.once('exit', () => resolve())
     keeper.once('error', (error) => {
@@ -50,10 +50,10 @@ export const keepProgram = (
     })
   })
   // Not its event `close`, which never comes once we have disconnected. What it started may still hold its stderr open.
-  const closed = gone.then(() => Promise.race([saidAll, sleep(LAST_WORDS_MS, undefined, { ref: false })]))
+  const closed = gone.then(() => Promise.race([stderrClosed, sleep(STDERR_DRAIN_MS, undefined, { ref: false })]))
   return {
     ended: closed.then(() => reason),
-    lastWords: () => lines.join('\n'),
+    stderrTail: () => lines.join('\n'),
     async stop() {
       if (keeper.connected) keeper.disconnect()
       await closed

@@ -8,7 +8,7 @@ import type { ProxiedProgram } from './program.ts'
 
 const PROBE_MS = 100
 /** Beyond it a server that has taken the connection is taken for hanging. */
-const PROBE_PATIENCE_MS = 5000
+const PROBE_TIMEOUT_MS = 5000
 
 export interface ServerProcess {
   readonly baseUrl: string
@@ -28,8 +28,8 @@ export interface ServerProcessOptions {
 
 const answers = async (baseUrl: string, signal: AbortSignal): Promise<boolean> => {
   try {
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(PROBE_PATIENCE_MS)])
-    const response = await fetch(`${baseUrl}/v1/models`, { signal: patience })
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)])
+    const response = await fetch(`${baseUrl}/v1/models`, { signal: timeout })
     await response.arrayBuffer()
     return response.ok
   } catch {
@@ -38,7 +38,7 @@ const answers = async (baseUrl: string, signal: AbortSignal): Promise<boolean> =
 }
 
 export const withWords = (what: string, program: KeptProgram): string => {
-  const words = program.lastWords()
+  const words = program.stderrTail()
   return words === '' ? `${what} It said nothing.` : `${what} It said:\n${words}`
 }
 

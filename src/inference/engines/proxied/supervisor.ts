@@ -4,7 +4,7 @@ import { type ServerProcess, type ServerProcessOptions, startServerProcess } fro
 
 /** One that lived this long was healthy; one that did not may be dying of what it is given. */
 const HEALTHY_MS = 10_000
-const LONGEST_PAUSE_MS = 30_000
+const MAX_PAUSE_MS = 30_000
 
 export interface Supervisor {
   /** The running server, waiting for one that is being started. @throws InferenceError engine_failed */
@@ -39,7 +39,7 @@ export const superviseServer = async (options: Omit<ServerProcessOptions, 'signa
   const ensure = (): Promise<ServerProcess> => {
     if (stop.signal.aborted) return Promise.reject(new InferenceError('engine_failed', 'The engine was closed.'))
     // The first restart is at once.
-    const pauseMs = failures < 2 ? 0 : Math.min(LONGEST_PAUSE_MS, 500 * 2 ** (failures - 2))
+    const pauseMs = failures < 2 ? 0 : Math.min(MAX_PAUSE_MS, 500 * 2 ** (failures - 2))
     current ??= start(pauseMs).catch((error: unknown) => {
       failures++
       current = null

@@ -3,11 +3,11 @@ import type { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 import { type MetadataEntry, readEntry } from './metadata.ts'
 
-const MOST_ENTRIES = 65_536
-const MOST_TENSORS = 1 << 20
+const MAX_ENTRIES = 65_536
+const MAX_TENSORS = 1 << 20
 /** ggml.h: GGML_MAX_NAME with its final zero, GGML_MAX_DIMS. */
-const LONGEST_NAME = 63
-const MOST_DIMENSIONS = 4
+const MAX_NAME_LENGTH = 63
+const MAX_DIMENSIONS = 4
 
 export interface GgufTensor {
   readonly name: string
@@ -34,8 +34,8 @@ export interface GgufContainer {
 /** Reads what stands before the weights, and checks that the weights are where it says (specification: ggml, docs/gguf.md). */
 export const readContainer = (reader: HeaderReader): GgufContainer => {
   const version = readVersion(reader)
-  const tensorCount = readCount(reader, 'tensors', MOST_TENSORS)
-  const entryCount = readCount(reader, 'metadata keys', MOST_ENTRIES)
+  const tensorCount = readCount(reader, 'tensors', MAX_TENSORS)
+  const entryCount = readCount(reader, 'metadata keys', MAX_ENTRIES)
   const metadata = new Map<string, MetadataEntry>()
   for (let index = 0; index < entryCount; index++) {
     const entry = readEntry(reader, index)
@@ -91,7 +91,7 @@ const readAlignment = (path: string, metadata: ReadonlyMap<string, MetadataEntry
 }
 
 const readTensor = (reader: HeaderReader, index: number): GgufTensor => {
-  const name = reader.stringBytes(`the name of tensor ${index + 1}`, LONGEST_NAME).toString('utf8')
+  const name = reader.stringBytes(`the name of tensor ${index + 1}`, MAX_NAME_LENGTH).toString('utf8')
   const label = `tensor ${quoted(name)}`
   if (name === '' || name.includes('\0'))
     throw invalidModel(
@@ -99,8 +99,8 @@ const readTensor = (reader: HeaderReader, index: number): GgufTensor => {
       `has ${label}, number ${index + 1}, which is no name. It is damaged: fetch it again.`,
     )
   const dimensions = reader.u32(`the dimensions of ${label}`)
-  if (dimensions < 1 || dimensions > MOST_DIMENSIONS)
-    throw invalidModel(reader.path, `has ${dimensions} dimensions at ${label}; there are 1 to ${MOST_DIMENSIONS}.`)
+  if (dimensions < 1 || dimensions > MAX_DIMENSIONS)
+    throw invalidModel(reader.path, `has ${dimensions} dimensions at ${label}; there are 1 to ${MAX_DIMENSIONS}.`)
   const shape = Array.from({ length: dimensions }, () => reader.u64(`the shape of ${label}`))
   const elements = shape.reduce((product, size) => product * size, 1)
   const typeNumber = reader.u32(`the type of ${label}`)

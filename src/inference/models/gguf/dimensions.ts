@@ -4,8 +4,8 @@ import { invalidModel, quoted } from './invalid-model.ts'
 import type { MetadataType, Scalar } from './metadata.ts'
 
 /** llama-hparams.h: LLAMA_MAX_LAYERS, LLAMA_MAX_EXPERTS. */
-const MOST_BLOCKS = 512
-const MOST_EXPERTS = 1024
+const MAX_BLOCKS = 512
+const MAX_EXPERTS = 1024
 
 export interface Dimensions {
   readonly blocks: number
@@ -76,7 +76,7 @@ export const readDimensions = (
   const key = (name: string) => `${architecture}.${name}`
   const contextTokens = metadata.needCount(key('context_length'))
   const embedding = metadata.needCount(key('embedding_length'))
-  const blocks = metadata.needCount(key('block_count'), 1, MOST_BLOCKS)
+  const blocks = metadata.needCount(key('block_count'), 1, MAX_BLOCKS)
   const heads = metadata.perBlock(key('attention.head_count'), blocks)
   if (heads === undefined && !recurrent) throw metadata.missing(key('attention.head_count'))
   const allHeads = heads ?? new Array<number>(blocks).fill(0)
@@ -158,7 +158,7 @@ const checkRotation = (path: string, metadata: Metadata, architecture: string, k
 
 const checkExperts = (path: string, metadata: Metadata, architecture: string, blocks: number): number => {
   const key = (name: string) => `${architecture}.${name}`
-  const experts = metadata.count(key('expert_count'), 0, MOST_EXPERTS) ?? 0
+  const experts = metadata.count(key('expert_count'), 0, MAX_EXPERTS) ?? 0
   const used = Math.max(...(metadata.perBlock(key('expert_used_count'), blocks) ?? [0]))
   const groups = metadata.count(key('expert_group_count')) ?? 0
   const groupsUsed = metadata.count(key('expert_group_used_count')) ?? 0

@@ -48,8 +48,8 @@ const SIZES: Readonly<Record<MetadataType, number>> = {
   f64: 8,
 }
 /** A chat template or a licence is the longest real string; 2^26 elements are ten times the largest real vocabulary. */
-const LONGEST_STRING = 1 << 26
-const LONGEST_ARRAY = 1 << 26
+const MAX_STRING_LENGTH = 1 << 26
+const MAX_ARRAY_LENGTH = 1 << 26
 /** Arrays up to here are kept: those with a value per block. Vocabularies are looked at where they stand. */
 const KEPT_ARRAY = 2048
 
@@ -87,7 +87,7 @@ export const readEntry = (reader: HeaderReader, index: number): MetadataEntry =>
     return { key, type, itemType, length: 1, value, start, valueStart, end: reader.position }
   }
   const length = reader.u64(`the length of ${quoted(key)}`)
-  if (itemType === 'array' || length > LONGEST_ARRAY || length * SIZES[itemType] > reader.remaining)
+  if (itemType === 'array' || length > MAX_ARRAY_LENGTH || length * SIZES[itemType] > reader.remaining)
     throw invalidModel(
       reader.path,
       `has a metadata key ${quoted(key)} that is said to be an array of ${length} ${itemType}, which cannot be. It is damaged: fetch it again.`,
@@ -111,13 +111,13 @@ const readType = (reader: HeaderReader, key: string): MetadataType => {
 const readArray = (reader: HeaderReader, type: MetadataType, length: number, key: string): readonly Scalar[] | null => {
   if (length <= KEPT_ARRAY) return Array.from({ length }, () => readScalar(reader, type, key))
   if (type !== 'string') reader.passOver(length * SIZES[type], quoted(key))
-  else for (let i = 0; i < length; i++) reader.stringBytes(quoted(key), LONGEST_STRING)
+  else for (let i = 0; i < length; i++) reader.stringBytes(quoted(key), MAX_STRING_LENGTH)
   return null
 }
 
 const readScalar = (reader: HeaderReader, type: MetadataType, key: string): Scalar => {
   const what = `the value of ${quoted(key)}`
-  if (type === 'string') return reader.stringBytes(what, LONGEST_STRING).toString('utf8')
+  if (type === 'string') return reader.stringBytes(what, MAX_STRING_LENGTH).toString('utf8')
   const bytes = reader.take(SIZES[type], what)
   switch (type) {
     case 'u8':

@@ -25,7 +25,7 @@ export interface Compressed {
 export type CountTokens = (messages: readonly ChatMessage[]) => Promise<number>
 
 /** The engine is asked a few times only: in between, tokens are estimated from characters. */
-const MOST_COUNTS = 8
+const MAX_COUNTS = 8
 
 /**
  * Makes a long conversation shorter: takes out of older turns what was said twice, then the sentences and blocks of code
@@ -49,7 +49,7 @@ export const compress = async (
   let next = 0
   for (let count = 1; tokens > targetTokens && next < removals.length; count++) {
     const charactersPerToken = lengthOf(shorter) / Math.max(1, tokens)
-    const wanted = count < MOST_COUNTS ? (tokens - targetTokens) * charactersPerToken : Number.POSITIVE_INFINITY
+    const wanted = count < MAX_COUNTS ? (tokens - targetTokens) * charactersPerToken : Number.POSITIVE_INFINITY
     for (let gone = 0; gone < wanted && next < removals.length; next++) {
       const removal = removals[next]!
       removal.apply(kept)

@@ -71,7 +71,7 @@ it('the least recently used makes room, by what models really take', async () =>
 })
 
 it('says what is missing: a model that is not there, memory, or a file that can be loaded', async () => {
-  const { pool } = poolOf({ memoryBytes: 1000, patienceMs: 20 })
+  const { pool } = poolOf({ memoryBytes: 1000, timeoutMs: 20 })
   await expect(pool.open('other', signal)).rejects.toMatchObject({ code: 'model_not_found', param: 'model' })
   await expect(pool.open('whole', signal)).rejects.toMatchObject({
     code: 'out_of_memory',

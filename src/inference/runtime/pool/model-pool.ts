@@ -16,7 +16,7 @@ export interface ModelPoolOptions {
   /** For all loaded models together. */
   readonly memoryBytes?: number
   /** How long a request waits for memory that other requests use. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
   /** Told when a model was closed to make room, and why it could not be closed cleanly. */
   readonly onClosed?: (name: string, error?: unknown) => void
 }
@@ -28,7 +28,7 @@ export interface ModelPool extends ModelSource {
 }
 
 const SHARE_OF_FREE_MEMORY = 0.8
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** What models may take together unless somebody says otherwise: most of what is free, also inside a container. */
 export const defaultMemoryBytes = (): number => Math.floor(process.availableMemory() * SHARE_OF_FREE_MEMORY)
@@ -49,13 +49,13 @@ const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: 
 
 /** Models that are loaded when they are first asked for, within a budget of memory. */
 export const createModelPool = (options: ModelPoolOptions): ModelPool => {
-  const { memoryBytes = defaultMemoryBytes(), patienceMs = PATIENCE_MS, onClosed } = options
+  const { memoryBytes = defaultMemoryBytes(), timeoutMs = TIMEOUT_MS, onClosed } = options
   const models = new Map(options.models.map((model) => [model.name, model]))
   const residents = new Residents<Engine>({
     budgetBytes: memoryBytes,
     bytesOf: (engine) => engine.model.memoryBytes,
     close: (engine) => engine.close(),
-    patienceMs,
+    timeoutMs,
     ...(onClosed && { onClosed }),
   })
   return {

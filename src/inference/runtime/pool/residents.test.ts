@@ -9,11 +9,11 @@ interface Loaded {
 }
 
 /** Residents of plain values, and a record of what was loaded and closed, in order. */
-const open = (budgetBytes: number, patienceMs = 60_000) => {
+const open = (budgetBytes: number, timeoutMs = 60_000) => {
   const events: string[] = []
   const residents = new Residents<Loaded>({
     budgetBytes,
-    patienceMs,
+    timeoutMs,
     bytesOf: ({ bytes }) => bytes,
     close: async ({ name }) => {
       await turn()

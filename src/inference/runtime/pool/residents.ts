@@ -6,7 +6,7 @@ export interface ResidentsOptions<Value> {
   readonly bytesOf: (value: Value) => number
   readonly close: (value: Value) => Promise<void>
   /** How long a load waits for others to be given back before it is refused. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
   readonly onClosed?: (name: string, error?: unknown) => void
 }
 
@@ -164,9 +164,9 @@ export class Residents<Value> {
 
   /** Closes what is idle, least recently used first, and waits for what is in use, until `bytes` fit beside the rest. */
   async #makeRoom(name: string, bytes: number, abandoned: AbortSignal): Promise<void> {
-    const { budgetBytes, patienceMs } = this.#options
+    const { budgetBytes, timeoutMs } = this.#options
     if (bytes > budgetBytes) throw new NoRoom(name, bytes, 0, [])
-    const stop = AbortSignal.any([abandoned, AbortSignal.timeout(patienceMs)])
+    const stop = AbortSignal.any([abandoned, AbortSignal.timeout(timeoutMs)])
     const others = () => [...this.#entries.values()].filter((entry) => entry.name !== name)
     const heldBytes = () => others().reduce((sum, entry) => sum + entry.bytes, 0)
     try {

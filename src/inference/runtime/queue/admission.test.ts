@@ -6,7 +6,7 @@ const never = new AbortController().signal
 
 const withClock = (options: Partial<AdmissionOptions>) => {
   const clock = { now: 0 }
-  const admission = createAdmission({ slots: 2, maxQueue: 8, patienceMs: 60_000, now: () => clock.now, ...options })
+  const admission = createAdmission({ slots: 2, maxQueue: 8, timeoutMs: 60_000, now: () => clock.now, ...options })
   return { admission, clock }
 }
 
@@ -135,7 +135,7 @@ test('before anything was measured a slot is expected to be held for as long as 
 })
 
 test('a request that waits too long for its first slot is refused, one that has a slot is not', async () => {
-  const { admission } = withClock({ slots: 1, patienceMs: 20 })
+  const { admission } = withClock({ slots: 1, timeoutMs: 20 })
   const [first, second] = admission.enter(2, never)
   const late = admission.enter(1, never)[0]!
   await expect(late).rejects.toMatchObject({

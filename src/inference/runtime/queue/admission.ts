@@ -7,7 +7,7 @@ export interface AdmissionOptions {
   /** How many requests may wait for their first slot; 0: who cannot start at once is refused. */
   readonly maxQueue: number
   /** How long a request waits for its first slot before it is refused after all. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
   /** Milliseconds that only ever grow. */
   readonly now: () => number
 }
@@ -45,7 +45,7 @@ interface Ticket {
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 const seconds = (count: number): string => plural(count, 'second')
 
-export const createAdmission = ({ slots, maxQueue, patienceMs, now }: AdmissionOptions): Admission => {
+export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOptions): Admission => {
   const line: Ticket[] = []
   const forecast = createForecast(slots, now)
   let busy = 0
@@ -108,10 +108,10 @@ export const createAdmission = ({ slots, maxQueue, patienceMs, now }: AdmissionO
           giveUp(
             ticket,
             refusal(
-              `The request waited ${seconds(patienceMs / 1000)} in the queue, which is as long as this server lets one wait.`,
+              `The request waited ${seconds(timeoutMs / 1000)} in the queue, which is as long as this server lets one wait.`,
             ),
           )
-      }, patienceMs)
+      }, timeoutMs)
       const leave = (): void => giveUp(ticket, signal.reason)
       signal.addEventListener('abort', leave, { once: true })
       const end = (): void => {

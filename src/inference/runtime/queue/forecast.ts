@@ -1,5 +1,5 @@
 /** Clients that follow OpenAI's ignore a Retry-After above a minute. */
-const LONGEST_SECONDS = 60
+const MAX_SECONDS = 60
 /** How much the newest measurement weighs: a change of load shows after about five requests. */
 const WEIGHT = 0.2
 
@@ -37,7 +37,7 @@ export const createForecast = (slots: number, now: () => number): Forecast => {
       const time = now()
       promised = promised.filter((moment) => moment > time)
       const wait = ((promised.length + 1) * typical(time)) / slots
-      const seconds = Math.min(LONGEST_SECONDS, Math.max(1, Math.ceil(wait / 1000)))
+      const seconds = Math.min(MAX_SECONDS, Math.max(1, Math.ceil(wait / 1000)))
       promised.push(time + seconds * 1000)
       return seconds
     },

@@ -68,11 +68,11 @@ export const evaluate = (trials: readonly Trial[], limits: readonly number[]): P
 }
 
 /** With more scores than these, quantiles of them are tried: the count of policies grows with its power. */
-const MOST_STEPS = [40, 40, 20, 10, 6]
+const MAX_STEPS = [40, 40, 20, 10, 6]
 
 const stepsFor = (trials: readonly Trial[], models: number): number[] => {
   const scores = [...new Set(trials.map(({ score }) => score))].sort((a, b) => a - b)
-  const most = MOST_STEPS[models - 1] ?? 5
+  const most = MAX_STEPS[models - 1] ?? 5
   if (scores.length <= most) return [-1, ...scores]
   return [-1, ...Array.from({ length: most }, (_, step) => scores[Math.ceil(((step + 1) * scores.length) / most) - 1]!)]
 }

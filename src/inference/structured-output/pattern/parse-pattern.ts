@@ -7,7 +7,7 @@ export const library = () => createRequire(import.meta.url)('refa') as typeof im
 /** Says why a pattern cannot be kept, as the end of a sentence about it. */
 export class PatternFault extends Error {}
 
-const MOST_PARTS = 1000
+const MAX_PARTS = 1000
 
 /**
  * Where a string begins and ends, as characters (of those that no text has): so `^` and `$` are characters, and a pattern
@@ -24,7 +24,7 @@ export const parsed = (pattern: string): { readonly alternatives: Alternatives; 
   const flags = ['u', ''].find((flags) => isExpression(pattern, flags)) ?? 'u'
   try {
     const parser = library().JS.Parser.fromLiteral({ source: pattern, flags })
-    const { expression, maxCharacter } = parser.parse({ backreferences: 'unknown', maxNodes: MOST_PARTS })
+    const { expression, maxCharacter } = parser.parse({ backreferences: 'unknown', maxNodes: MAX_PARTS })
     return { alternatives: expression.alternatives, maxCharacter }
   } catch (error) {
     if (error instanceof library().TooManyNodesError) throw error

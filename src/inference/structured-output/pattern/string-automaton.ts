@@ -29,8 +29,8 @@ export interface Lengths {
 }
 
 /** How many states the automata of one schema may have on the way, which bounds the time, too. */
-const MOST_NFA_NODES = 6000
-const MOST_DFA_NODES = 2000
+const MAX_NFA_NODES = 6000
+const MAX_DFA_NODES = 2000
 
 /** What is left of that for a schema. */
 export interface Budget {
@@ -39,8 +39,8 @@ export interface Budget {
 }
 
 export const newBudget = (): Budget => ({
-  nfa: new (library().NFA.LimitedNodeFactory)(MOST_NFA_NODES),
-  dfa: new (library().DFA.LimitedNodeFactory)(MOST_DFA_NODES),
+  nfa: new (library().NFA.LimitedNodeFactory)(MAX_NFA_NODES),
+  dfa: new (library().DFA.LimitedNodeFactory)(MAX_DFA_NODES),
 })
 
 /** What a string of JSON can hold without \u escapes: no halves of surrogate pairs, controls only where they have a letter. */

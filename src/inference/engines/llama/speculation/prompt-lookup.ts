@@ -2,7 +2,7 @@ import type { Proposer } from './proposer.ts'
 
 /** Matches of a single token say little; longer ones than this are not worth looking for. */
 const SHORTEST = 2
-const LONGEST = 8
+const MAX_NGRAM = 8
 /** How far back is looked: at most some tens of microseconds a token. */
 const REACH = 16_384
 
@@ -14,10 +14,10 @@ export const lookUp = (tokens: readonly number[], max: number): readonly number[
   const end = tokens.length
   let best = -1
   let longest = SHORTEST - 1
-  for (let at = end - 2; at >= Math.max(0, end - REACH) && longest < LONGEST; at--) {
+  for (let at = end - 2; at >= Math.max(0, end - REACH) && longest < MAX_NGRAM; at--) {
     // `at` is where an occurrence of the last token may be; how far do the tokens before it agree, too?
     let length = 0
-    while (length < LONGEST && length <= at && tokens[at - length] === tokens[end - 1 - length]) length++
+    while (length < MAX_NGRAM && length <= at && tokens[at - length] === tokens[end - 1 - length]) length++
     if (length <= longest) continue
     longest = length
     best = at + 1

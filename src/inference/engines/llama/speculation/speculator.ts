@@ -14,7 +14,7 @@ export interface Speculator {
 // How often guesses are right is believed to be this at first, as if that many had been seen.
 const FIRST_ACCEPTANCE = 0.7
 const FIRST_SEEN = 4
-const MOST_SEEN = 64
+const MAX_SEEN = 64
 // A text for which guessing did not pay is tried again, with so many guesses, after so many tokens.
 const TRY_AGAIN = 32
 const TRIAL = 2
@@ -29,7 +29,7 @@ const learn = (experience: Experience, drafted: number, confirmed: number): void
   // A guess behind a wrong one says nothing.
   experience.seen += Math.min(drafted, confirmed + 1)
   experience.right += confirmed
-  if (experience.seen > MOST_SEEN) {
+  if (experience.seen > MAX_SEEN) {
     experience.seen /= 2
     experience.right /= 2
   }

@@ -4,24 +4,24 @@ import type { Choice } from './choice.ts'
 import type { PrefixCache } from './prefix-cache.ts'
 import { sharedLength } from './saved-states.ts'
 
-/** Who sits in which slot, and who waits for one. */
-export interface Seats {
+/** Which choice runs in which slot, and which wait for one. */
+export interface SlotManager {
   /** In ascending order of slots. */
   occupied(): Occupied[]
   readonly waiting: number
-  join(choice: Choice): void
-  /** Those that are over leave, and who has waited longest takes the lowest free slot. */
-  settle(): Promise<void>
-  /** A waiting one leaves at once, one in a slot with the next settling. */
-  dismiss(id: number): void
+  enqueue(choice: Choice): void
+  /** Frees the slots of choices that are over; the longest waiting take the lowest free slots. */
+  assign(): Promise<void>
+  /** A waiting choice leaves at once, one in a slot with the next assignment. */
+  cancel(id: number): void
   /** Empties a slot whose keys and values cannot be trusted any more. */
-  spoil(slot: number): void
+  invalidate(slot: number): void
 }
 
 // A prompt waits for one that is being computed if it saves at least this many tokens.
 const WORTH_WAITING = 32
 
-export const createSeats = (count: number, context: BatchContext, cache: PrefixCache): Seats => {
+export const createSlotManager = (count: number, context: BatchContext, cache: PrefixCache): SlotManager => {
   const slots: (Choice | null)[] = Array.from({ length: count }, () => null)
   const waiting: Choice[] = []
 
@@ -45,10 +45,10 @@ export const createSeats = (count: number, context: BatchContext, cache: PrefixC
     if (!cache.enabled) context.truncate(slot, 0)
   }
 
-  const sit = async (slot: number, choice: Choice): Promise<void> => {
+  const occupy = async (slot: number, choice: Choice): Promise<void> => {
     slots[slot] = choice
     try {
-      choice.filled = await cache.seat(slot, choice.tokens)
+      choice.filled = await cache.restore(slot, choice.tokens)
     } catch {
       context.truncate(slot, 0)
       choice.filled = 0
@@ -62,26 +62,26 @@ export const createSeats = (count: number, context: BatchContext, cache: PrefixC
     get waiting() {
       return waiting.length
     },
-    join: (choice) => {
+    enqueue: (choice) => {
       waiting.push(choice)
     },
-    settle: async () => {
+    assign: async () => {
       for (const { slot, choice } of occupied()) if (choice.over) leave(slot, choice)
       for (let index = 0; index < waiting.length && slots.includes(null); ) {
         const choice = waiting[index]
         if (choice === undefined || comesLater(choice)) index += 1
         else {
           waiting.splice(index, 1)
-          await sit(slots.indexOf(null), choice)
+          await occupy(slots.indexOf(null), choice)
         }
       }
     },
-    dismiss: (id) => {
+    cancel: (id) => {
       const index = waiting.findIndex((choice) => choice.id === id)
       if (index >= 0) waiting.splice(index, 1)[0]?.sampler.dispose()
       for (const { choice } of occupied()) if (choice.id === id) choice.over = true
     },
-    spoil: (slot) => {
+    invalidate: (slot) => {
       const choice = slots[slot]
       if (choice !== null && choice !== undefined) choice.filled = 0
       context.truncate(slot, 0)

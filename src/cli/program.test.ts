@@ -63,7 +63,7 @@ it.each([
   ],
   [
     'keys create ci --scope fly',
-    "svc: option '--scope <scope>' argument 'fly' is invalid. Scopes are devices:read, devices:write, models:read, models:write, training:read, training:write, admin.\nWhat it takes: svc keys create --help\n",
+    "svc: option '--scope <scope>' argument 'fly' is invalid. Scopes are devices:read, devices:write, models:read, models:write, training:read, training:write, metrics:read, admin.\nWhat it takes: svc keys create --help\n",
   ],
   [
     'keys list --api-base nowhere',

@@ -99,16 +99,17 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
   const app = await buildApp(context, parts)
   void schedule.wake('aggregation')
 
-  const wakeAll = async (wanted: (task: (typeof tasks)[number]) => boolean): Promise<void> => {
-    for (const task of tasks) if (wanted(task)) await schedule.wake(task.name)
-  }
   return {
     app,
     firstAdminKey,
     async runDueTasks() {
       for (const name of ['aggregation', 'jobs', 'delivery', 'policies']) await schedule.wake(name)
     },
-    runRetention: () => wakeAll(({ everyMs }) => everyMs === HOUR_MS),
+    async runRetention() {
+      // Later modules first: what they let go of is then nobody's, and goes too.
+      const hourly = tasks.filter(({ everyMs }) => everyMs === HOUR_MS)
+      for (const { name } of hourly.reverse()) await schedule.wake(name)
+    },
     async close() {
       changes.close()
       await context.closeAccounting()

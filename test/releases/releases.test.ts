@@ -24,6 +24,10 @@ const exceptUse = (name: string, value: unknown): unknown => (name === 'last_use
 const recorded = async (release: string, name: string): Promise<Recorded> =>
   JSON.parse((await fixture(release, name)).toString(), exceptUse)
 
+/** Admin keys have gained a scope. */
+const withoutNewScopes = (name: string, value: unknown): unknown =>
+  name === 'scopes' && Array.isArray(value) ? value.filter((scope) => scope !== 'metrics:read') : value
+
 /** When the answers were recorded: later, what is due would move on. */
 const timeOf = ({ answers }: Recorded): Date => {
   const times = JSON.stringify(answers).match(/"(last_seen_at|created_at)":"[^"]+/g) ?? []
@@ -44,7 +48,7 @@ const expectEverything = async (
   onTestFinished(() => service.close())
   const get = async (path: string, key: string) => {
     const answer = await service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
-    return { path, status: answer.statusCode, body: answer.json() }
+    return { path, status: answer.statusCode, body: JSON.parse(answer.body, withoutNewScopes) }
   }
   for (const [path, body] of Object.entries(was.answers)) {
     if (path === '/models' || path === '/training/rounds') continue

@@ -13,6 +13,7 @@ interface Row {
   readonly size: number | null
   readonly where: string | null
   readonly install: string
+  readonly experimental: boolean
 }
 
 /** Engines and the optional parts that are no engines of their own. */
@@ -28,18 +29,20 @@ const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
         size: found.state === 'installed' ? found.bytes : expected,
         where: found.state === 'missing' ? null : found.folder,
         install: installLine(part),
+        experimental: false,
       }
     }),
   )
   const known = new Set(PARTS.flatMap(({ names }) => names))
   const others = (await allEngines(io.env)).filter(({ name }) => !known.has(name))
   const engines = others.map(
-    ({ name, installed, where, install }): Row => ({
+    ({ name, installed, where, install, experimental }): Row => ({
       name,
       state: installed ? 'installed' : 'missing',
       size: null,
       where,
       install,
+      experimental,
     }),
   )
   const [llama, ...programs] = engines
@@ -52,9 +55,9 @@ export const define = (command: Command, session: Session): void => {
     if (json) return session.out.json({ engines: rows })
     session.out.table(
       ['ENGINE', 'STATE', 'SIZE', 'WHERE, OR HOW TO GET IT'],
-      rows.map(({ name, state, size, where, install }) => [
+      rows.map(({ name, state, size, where, install, experimental }) => [
         name,
-        state,
+        experimental ? `${state}, experimental` : state,
         size === null ? null : state === 'installed' ? sizeWords(size) : `about ${size / 1e6} MB`,
         state === 'installed' ? where : install,
       ]),

@@ -79,19 +79,22 @@ it('every engine is listed, with where it is or how to get it', async () => {
       installed: true,
       where: llamaBuild(),
       install: `npm install ${llamaBuild()}@${LLAMA_VERSION}`,
+      experimental: false,
     },
-    { name: 'mlx-lm', installed: false, where: null, install: 'pip install mlx-lm' },
+    { name: 'mlx-lm', installed: false, where: null, install: 'pip install mlx-lm', experimental: true },
     {
       name: 'mlc-llm',
       installed: false,
       where: null,
       install: 'see https://llm.mlc.ai/docs/install/mlc_llm.html',
+      experimental: true,
     },
     {
       name: 'mnn',
       installed: true,
       where: `${folder}/mnncli`,
       install: 'see https://github.com/alibaba/MNN/tree/master/apps/mnncli',
+      experimental: true,
     },
   ])
 })

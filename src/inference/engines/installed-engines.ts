@@ -12,6 +12,8 @@ export interface EngineStatus {
   readonly where: string | null
   /** The command that installs it. */
   readonly install: string
+  /** Never run against the real program here: tests know its protocol only. */
+  readonly experimental: boolean
 }
 
 /** Found without loading it: loading takes long, and may crash where a binary does not fit. */
@@ -29,16 +31,28 @@ export const engineStatus = async (name: EngineName, env: Environment): Promise<
     // Comes with the package, unless that was installed without optional packages.
     const build = llamaBuild()
     const installed = build !== null && isResolvable(build)
-    return { name, installed, where: installed ? build : null, install: `npm install ${build}@${LLAMA_VERSION}` }
+    return {
+      name,
+      installed,
+      where: installed ? build : null,
+      install: `npm install ${build}@${LLAMA_VERSION}`,
+      experimental: false,
+    }
   }
   if (name === 'onnxruntime') {
     const part = await partState(ONNXRUNTIME, enginesFolder(env))
     const installed = part.state === 'installed'
-    return { name, installed, where: installed ? part.folder : null, install: installLine(ONNXRUNTIME) }
+    return {
+      name,
+      installed,
+      where: installed ? part.folder : null,
+      install: installLine(ONNXRUNTIME),
+      experimental: false,
+    }
   }
   const { program, install } = PROGRAMS[name]
   const where = await findProgram(program, env)
-  return { name, installed: where !== null, where, install }
+  return { name, installed: where !== null, where, install, experimental: true }
 }
 
 export const allEngines = (env: Environment): Promise<readonly EngineStatus[]> =>

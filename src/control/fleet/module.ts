@@ -10,9 +10,12 @@ import { createGroupsStore } from './groups/groups.store.ts'
 import { heartbeatsRoutes } from './heartbeats/heartbeats.routes.ts'
 import { createHeartbeatsService } from './heartbeats/heartbeats.service.ts'
 import { createHeartbeatsStore } from './heartbeats/heartbeats.store.ts'
+import { createPrivateDrawStore } from './selection/private-draw.store.ts'
+import { createPrivateDraws } from './selection/private-draws.service.ts'
+import { createSelectionStore } from './selection/selection.store.ts'
 
 const create = (
-  { config, database, changes, events, random, now, newId }: Context,
+  { config, database, changes, events, random, drawSeed, now, newId }: Context,
   { access }: { readonly access: Access },
 ) => {
   const { keys } = access
@@ -28,10 +31,11 @@ const create = (
     random,
     now,
   })
-  return { devices, groups, heartbeats }
+  const draws = createPrivateDraws({ store: createPrivateDrawStore(), seed: drawSeed, now })
+  return { devices, groups, heartbeats, selection: createSelectionStore(), draws }
 }
 
-/** Devices, their groups, and their heartbeats. */
+/** Devices, their groups, their heartbeats, and which of them a round selects. */
 export type Fleet = ReturnType<typeof create>
 
 export const fleet: Module<Fleet, { readonly access: Access }> = {

@@ -22,8 +22,6 @@ import { participantsRoutes } from './rounds/participants.routes.ts'
 import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { createParticipation } from './rounds/participation.service.ts'
-import { createPrivateDrawStore } from './rounds/private-draw.store.ts'
-import { createPrivateDraws } from './rounds/private-draws.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
 import { createRoundEndings } from './rounds/round-endings.service.ts'
 import { createRoundReach } from './rounds/round-reach.service.ts'
@@ -33,7 +31,6 @@ import { createRoundsReport } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
 import { createRoundsStore } from './rounds/rounds.store.ts'
-import { createSelectionStore } from './rounds/selection.store.ts'
 import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
 import { createUpdateAdmission } from './rounds/update-admission.service.ts'
 import { createUpdatesReport } from './rounds/updates.report.ts'
@@ -57,16 +54,15 @@ interface Earlier {
 }
 
 const create = (context: Context, earlier: Earlier) => {
-  const { config, database, blobs, workers, events, changes, log, random, drawSeed, now, newId } = context
+  const { config, database, blobs, workers, events, changes, log, random, now, newId } = context
   const { files, models } = earlier.catalog
   const { federations, ledger } = earlier.federations
-  const { devices, groups, heartbeats } = earlier.fleet
+  const { devices, groups, heartbeats, selection, draws } = earlier.fleet
   const { observations } = earlier.delivery
   const roundsStore = createRoundsStore()
   const roundsReport = createRoundsReport()
-  const participants = createParticipantsStore()
-  const absent = createAbsentDevicesStore(participants)
-  const selection = createSelectionStore()
+  const participants = createParticipantsStore(selection)
+  const absent = createAbsentDevicesStore(selection)
   const jobsStore = createJobsStore()
   const jobProgress = createJobProgress({ store: jobsStore, now })
   const endings = createRoundEndings({
@@ -84,7 +80,7 @@ const create = (context: Context, earlier: Earlier) => {
     store: roundsStore,
     selection,
     participants,
-    draws: createPrivateDraws({ store: createPrivateDrawStore(), seed: drawSeed, now }),
+    draws,
     endings,
     ledger,
     secure: secureSteps,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import { type ParticipantsStore, TURN } from './participants.store.ts'
+import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
+import { TURN } from './participants.store.ts'
 
 /** What became of those that will not deliver; the commonest reason first. */
 export interface Failures {
@@ -13,7 +14,7 @@ export interface Failures {
 const OTHERS_FIRST_MS = 10_000
 
 /** Selected devices that do not come, and what a round has lost by them. */
-export const createAbsentDevicesStore = (participants: Pick<ParticipantsStore, 'markMissing'>) => ({
+export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMissing'>) => ({
   /** Gives an absent device a free seat again; false when there is none, or while others have not had the time to take it. */
   async rejoin(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
     const { rows } = await sql`
@@ -49,7 +50,7 @@ export const createAbsentDevicesStore = (participants: Pick<ParticipantsStore, '
         and p.selected_at + ${patience(round.timeoutSeconds)} <= ${now}
         and not exists (select from secure_rounds s where s.round_id = p.round_id and s.status <> 'advertising')
       returning p.device_id`.execute(db)
-    await participants.markMissing(
+    await selection.markMissing(
       db,
       rows.map((row) => row.device_id),
       now,

@@ -1,7 +1,8 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundParticipantRow } from '../../../platform/db/rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
 import { isDueAt } from './stored-round.store.ts'
 
 /** `absent`: it was selected and did not come; its place is open to others, and its update still welcome. */
@@ -26,7 +27,7 @@ export interface Seat {
 }
 
 /** Who takes part in a round. */
-export const createParticipantsStore = () => ({
+export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing'>) => ({
   async insertAll(
     db: Executor,
     roundId: string,
@@ -93,15 +94,6 @@ export const createParticipantsStore = () => ({
       )
       update rounds r set review_at = least(r.review_at, ${now}::timestamptz)
       where r.id in (select round_id from marked) and r.taking_part < r.min_devices`.execute(db)
-  },
-
-  /** Devices that were missing from a round are not drawn again before they are heard from. Locked as heartbeats lock them. */
-  async markMissing(db: Executor, deviceIds: readonly string[], now: Date): Promise<void> {
-    if (deviceIds.length === 0) return
-    await sql`
-      with missing as materialized (
-        select id from devices where id = any(${deviceIds}::uuid[]) order by device_id for no key update)
-      update devices d set missed_at = ${now} from missing where d.id = missing.id`.execute(db)
   },
 
   /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
@@ -200,7 +192,7 @@ export const createParticipantsStore = () => ({
         reported_at = coalesce(reported_at, ${now})
       where round_id = ${roundId} and state in ('selected', 'absent') returning device_id`.execute(db)
     if (why.missed)
-      await this.markMissing(
+      await selection.markMissing(
         db,
         rows.map((row) => row.device_id),
         now,
@@ -214,6 +206,15 @@ export const createParticipantsStore = () => ({
     return failed
   },
 })
+
+/** The device `d` has a part in the round. */
+export const hasPartIn = (roundId: string): RawBuilder<boolean> => sql<boolean>`exists (
+  select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id)`
+
+/** The device `d` may yet join the round: it has no part in it, or was given up and has shown itself since. */
+export const mayYetJoin = (roundId: string): RawBuilder<boolean> => sql<boolean>`not exists (
+  select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id
+    and (p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null)) is not true)`
 
 /** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
 export const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`

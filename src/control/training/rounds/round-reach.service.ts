@@ -2,7 +2,7 @@ import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { Scope } from './selection.store.ts'
+import type { Scope } from '../../fleet/selection/private-draws.service.ts'
 
 /** What rounds need to know of federations. */
 export interface Federations {

@@ -1,10 +1,11 @@
 import { describeFailures, dueEvent } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
+import { mayYetJoin } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
-import type { SelectionStore } from './selection.store.ts'
 
 /** What a review came to: places have become free, or the round has ended or closed. */
 export type Review = 'unchanged' | 'places' | 'closed' | 'failed'
@@ -21,7 +22,7 @@ const SHORTEST_MS = 1000
 export const createRoundReviews = (parts: {
   readonly store: RoundsStore
   readonly absent: AbsentDevicesStore
-  readonly selection: Pick<SelectionStore, 'countSubstitutes'>
+  readonly selection: Pick<SelectionStore, 'countExpected'>
   readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
   readonly scopeOf: RoundReach['scopeOf']
   readonly now: () => Date
@@ -36,7 +37,11 @@ export const createRoundReviews = (parts: {
     if (!(await takesNewcomers(tx, round))) return true
     const needed = round.minDevices - round.takingPart
     const scope = await scopeOf(tx, round)
-    const coming = await selection.countSubstitutes(tx, scope, { id: round.id, now: now(), enough: needed })
+    const coming = await selection.countExpected(tx, scope, {
+      condition: mayYetJoin(round.id),
+      now: now(),
+      enough: needed,
+    })
     return coming < needed
   }
 

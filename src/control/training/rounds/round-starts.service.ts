@@ -10,12 +10,11 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Asker } from '../../federations/accounting/accounting.ts'
 import type { Ledger, Quote } from '../../federations/ledger.service.ts'
+import type { PrivateDraws, Scope, SelectionStore } from '../../fleet/selection/private-draws.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import type { ParticipantsStore } from './participants.store.ts'
-import type { PrivacyWish, PrivateDraws } from './private-draws.service.ts'
+import { hasPartIn, type ParticipantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { NewRound, RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
-import type { Scope, SelectionStore } from './selection.store.ts'
+import type { NewRound, PrivacyWish, RoundPlan, RoundPrivacy, RoundsStore, StoredRound } from './rounds.store.ts'
 
 /** A round that may begin: everything is checked but what only the transaction can know. */
 export interface OpenRound {
@@ -226,7 +225,7 @@ export const createRoundStarts = (parts: {
         now: startedAt,
         lastRoundAt: await store.lastStartedAt(tx, wanted.orgId),
         except: starter,
-        busyIn: null,
+        without: null,
         random,
       }
       // An asynchronous round first takes those along who still train, and then draws among the others.
@@ -248,7 +247,7 @@ export const createRoundStarts = (parts: {
           })
         : 0
       const count = wanted.targetDevices - takenAlong
-      const drawn = await selection.drawActive(tx, { ...draw, count, except: null, busyIn: id })
+      const drawn = await selection.drawActive(tx, { ...draw, count, except: null, without: hasPartIn(id) })
       await participants.insertAll(tx, id, { starter: null, drawn }, startedAt)
       const takingPart = takenAlong + drawn.length
       await store.update(tx, id, { taking_part: takingPart })

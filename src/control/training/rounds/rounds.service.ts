@@ -17,13 +17,12 @@ import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rou
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { lookedUpOnce } from './looked-up-once.ts'
 import type { ModelContents } from './model-content.service.ts'
-import type { PrivacyWish } from './private-draws.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { Review, RoundReviews } from './round-reviews.service.ts'
 import type { OpenRound, RoundStarts } from './round-starts.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
-import { alreadyInProgress, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import { alreadyInProgress, type PrivacyWish, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
 export type { StoredRound } from './rounds.store.ts'
 

@@ -6,9 +6,19 @@ import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundRow } from '../../../platform/db/rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
-import { fromRow, isToBeSeenAt, type NewRound, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+import {
+  fromRow,
+  isToBeSeenAt,
+  type NewRound,
+  ROUND_COLUMNS,
+  type RoundPrivacy,
+  type StoredRound,
+} from './stored-round.store.ts'
 
 export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
+
+/** What is asked of a round's noise. */
+export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
 
 export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */

@@ -1,11 +1,9 @@
 import { activeSince } from '../../../domain/device.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { PrivateDrawStore } from './private-draw.store.ts'
-import type { RoundPrivacy } from './rounds.store.ts'
 import type { Scope } from './selection.store.ts'
 
-/** What is asked of a round's noise. */
-export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
+export type { Scope, SelectionStore } from './selection.store.ts'
 
 /** Whom a private round may draw, and the draw. */
 export const createPrivateDraws = (parts: {

@@ -18,8 +18,8 @@ export interface Draw {
   readonly lastRoundAt: Date | null
   /** The device that started the round and takes part anyway. */
   readonly except: string | null
-  /** Devices that still train in this round are left out. */
-  readonly busyIn: string | null
+  /** A condition on the device `d`: those that it holds for are left out. */
+  readonly without: RawBuilder<boolean> | null
   readonly random: Random
 }
 
@@ -77,22 +77,30 @@ export const createSelectionStore = () => ({
   },
 
   /**
-   * How many devices outside the round may yet join it: those from which a heartbeat is to be expected, and absent ones that
-   * have shown themselves since they were given up. Counting stops at `enough`.
+   * How many devices of the scope, of those that `condition` holds for, a heartbeat is to be expected from. Counting stops at
+   * `enough`.
    */
-  async countSubstitutes(
+  async countExpected(
     db: Executor,
     scope: Scope,
-    round: { readonly id: string; readonly now: Date; readonly enough: number },
+    wanted: { readonly condition: RawBuilder<boolean>; readonly now: Date; readonly enough: number },
   ): Promise<number> {
+    const { condition, now, enough } = wanted
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from (
         select from devices d
-        left join round_participants p on p.round_id = ${round.id} and p.device_id = d.id
-        where ${within(scope)} and ${mayBeDrawn(round.now)} and ${wasHeardLately(round.now)} and (p.state is null
-          or p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null))
-        limit ${round.enough}) as coming`.execute(db)
+        where ${within(scope)} and ${mayBeDrawn(now)} and ${wasHeardLately(now)} and ${condition}
+        limit ${enough}) as coming`.execute(db)
     return rows[0]!.count
+  },
+
+  /** Devices that were missing from a round are not drawn again before they are heard from. Locked as heartbeats lock them. */
+  async markMissing(db: Executor, deviceIds: readonly string[], now: Date): Promise<void> {
+    if (deviceIds.length === 0) return
+    await sql`
+      with missing as materialized (
+        select id from devices where id = any(${deviceIds}::uuid[]) order by device_id for no key update)
+      update devices d set missed_at = ${now} from missing where d.id = missing.id`.execute(db)
   },
 
   /** Whether the device belongs to the scope and trains. */
@@ -125,8 +133,7 @@ const mayBeDrawn = (now: Date): RawBuilder<boolean> => sql<boolean>`(
 
 const eligibleFor = (draw: Draw): RawBuilder<boolean> => sql<boolean>`
   ${mayBeDrawn(draw.now)} and d.id is distinct from ${draw.except}
-  and (${draw.busyIn}::uuid is null or not exists (
-    select from round_participants p where p.round_id = ${draw.busyIn}::uuid and p.device_id = d.id))`
+  and ${draw.without === null ? sql<boolean>`true` : sql<boolean>`not ${draw.without}`}`
 
 /** Said in words that the indexes on org_id and on members serve: a small scope in a large fleet reads only its own. */
 export const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {

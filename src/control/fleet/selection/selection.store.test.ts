@@ -42,7 +42,7 @@ const seeded = () => {
 
 const { drawActive, countActive } = createSelectionStore()
 const scopeOf = (orgId: string | null) => ({ orgIds: [orgId], groupId: null })
-const usual = { scope: scopeOf(null), now: NOW, lastRoundAt: null, except: null, busyIn: null }
+const usual = { scope: scopeOf(null), now: NOW, lastRoundAt: null, except: null, without: null }
 
 eachDatabase('a draw from a fleet that is much larger than the round', (open) => {
   it('takes each eligible device equally often, and nobody else', async () => {

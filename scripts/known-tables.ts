@@ -2,6 +2,8 @@ export interface KnownException {
   readonly path: string
   readonly table: string
   readonly reason: string
+  /** The file writes it too; else it may only read it. */
+  readonly writes?: true
 }
 
 const heartbeats = (table: string): KnownException => ({
@@ -20,6 +22,7 @@ const adoption = (table: string): KnownException => ({
   path: 'src/control/access/orgs/orgs.store.ts',
   table,
   reason: 'the first start under token enrollment hands over what belongs to no organization, in one place',
+  writes: true,
 })
 
 const garbage = (table: string): KnownException => ({
@@ -38,6 +41,7 @@ export const KNOWN: readonly KnownException[] = [
     path: 'src/control/fleet/devices/devices.store.ts',
     table: 'keys',
     reason: 'a device and its key are inserted by one statement, so that neither is ever seen without the other',
+    writes: true,
   },
   {
     path: 'src/control/delivery/policies/policies.store.ts',

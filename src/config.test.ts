@@ -26,7 +26,7 @@ describe('the settings', () => {
     ['localhost', 'open'],
     ['0.0.0.0', 'token'],
     ['192.0.2.7', 'token'],
-  ])('on %s make enrolment %s unless told otherwise', (host, enrollment) => {
+  ])('on %s make enrollment %s unless told otherwise', (host, enrollment) => {
     expect(readConfig({ SERVICE_HOST: host }).enrollment).toBe(enrollment)
     expect(readConfig({ SERVICE_HOST: host, SERVICE_ENROLLMENT: 'token' }).enrollment).toBe('token')
   })

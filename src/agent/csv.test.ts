@@ -38,7 +38,7 @@ test('without a header the last column is the label', async () => {
   })
 })
 
-test('a header without a known name is recognised because none of it is a number; its last column is the label', async () => {
+test('a header without a known name is recognized because none of it is a number; its last column is the label', async () => {
   expect((await read('width,height,kind\n1,2,0\n')).names).toEqual(['width', 'height'])
 })
 

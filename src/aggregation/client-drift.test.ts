@@ -85,7 +85,7 @@ describe('two devices that drift apart', () => {
   })
 
   it('are held to (a c + mu w) / (a + mu) by the proximal term', async () => {
-    // F = (a / 2) (w - c)^2, minimised to the end by each device; with equal samples the server takes the mean.
+    // F = (a / 2) (w - c)^2, minimized to the end by each device; with equal samples the server takes the mean.
     const [a, prox, centres, w] = [3, 0.5, [1, 5], 2]
     const local = (x: number, k: number) => {
       let y = x

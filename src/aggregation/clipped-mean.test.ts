@@ -111,7 +111,7 @@ describe('a private round', () => {
     for (const none of [0, 1e-320, Number.NaN, Number.POSITIVE_INFINITY]) expect(gridOf(none)).toBe(0)
   })
 
-  it('hands the noisy mean change to the optimiser on the server', async () => {
+  it('hands the noisy mean change to the optimizer on the server', async () => {
     await aggregateFiles(job(plan({ noiseMultiplier: 2 }), 'fedopt'))
     const draws = noise(0, 2)
     near(valuesIn(files.path('out')).w, [1 + (3 + 10 * draws[0]!) / 4, 1 + (3 + 10 * draws[1]!) / 4])
@@ -144,7 +144,7 @@ describe('a private round', () => {
   it('splits its noise between sum and count at the cost of the multiplier alone', () => {
     const { sum, count } = noiseShares(plan({ noiseMultiplier: 1.5, denominator: 100, adaptive: {} }))
     expect(count).toBe(5)
-    // The Gaussian mechanism's cost is the sum of the inverse squares; the count's sensitivity is 1/2 when centred.
+    // The Gaussian mechanism's cost is the sum of the inverse squares; the count's sensitivity is 1/2 when centered.
     expect(sum ** -2 + (2 * count) ** -2).toBeCloseTo(1.5 ** -2, 12)
     expect(noiseShares(plan({ noiseMultiplier: 1.5 }))).toEqual({ sum: 1.5, count: 0 })
     const small = plan({ noiseMultiplier: 1.5, adaptive: { countNoise: 0.75 } })

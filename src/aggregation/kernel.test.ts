@@ -54,7 +54,7 @@ describe('the kernel', () => {
   })
 
   it('rounds f64 means to 16 bits once, where going through f32 would round twice', () => {
-    // Just above the tie between two neighbours: f32 cannot hold the difference and would round it to the tie.
+    // Just above the tie between two neighbors: f32 cannot hold the difference and would round it to the tie.
     const aboveTie16 = 1 + 2 ** -11 + 2 ** -40
     const aboveTieBf = 1 + 2 ** -8 + 2 ** -40
     expect(meanByKernel('f64', [encode('f64', [aboveTie16])], [1]).finite).toBe(true)

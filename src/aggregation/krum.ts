@@ -28,10 +28,10 @@ export const multikrum: StrategyFactory = (kernel, round) => {
   return nearestUpdates(kernel, round, (honest) => keep || honest)
 }
 
-/** Krum's scores: for each row the sum of its `neighbours` smallest distances. */
+/** Krum's scores: for each row the sum of its `neighbors` smallest distances. */
 export const krumScores = (
   rows: number,
-  neighbours: number,
+  neighbors: number,
   between: (a: number, b: number) => number,
 ): readonly number[] =>
   Array.from({ length: rows }, (_, a) =>
@@ -39,7 +39,7 @@ export const krumScores = (
       .filter((b) => b !== a)
       .map((b) => between(a, b))
       .sort((x, y) => (x < y ? -1 : x > y ? 1 : 0))
-      .slice(0, neighbours)
+      .slice(0, neighbors)
       .reduce((sum, distance) => sum + distance, 0),
   )
 

@@ -107,7 +107,7 @@ const adaptiveStep =
 
 const adamFollows = (v: number, square: number): number => b2 * v + (1 - b2) * square
 
-describe('optimisers on the server', () => {
+describe('optimizers on the server', () => {
   it('give FedAdam of the paper over three rounds, as computed apart from this program', async () => {
     const updates = [0, 1, 2, 3].map((k) => ({
       weights: fixture.client_weights[k]!,

@@ -5,7 +5,7 @@ import type { Round, Strategy } from './strategy.ts'
 
 const COLUMNS = 16_384
 
-/** One step of an optimiser: moves `weights` along the mean change `change` and updates its vectors, all in place. */
+/** One step of an optimizer: moves `weights` along the mean change `change` and updates its vectors, all in place. */
 export interface Optimizer {
   /** What the elements of each of its vectors are before the first round. */
   readonly initial: readonly number[]
@@ -13,8 +13,8 @@ export interface Optimizer {
 }
 
 /**
- * The mean change of a round as the gradient of an optimiser on the server (Reddi et al. 2021, "Adaptive Federated
- * Optimization", algorithm 1). Everything runs in f64 and the optimiser's vectors stay f64 between rounds. Integer
+ * The mean change of a round as the gradient of an optimizer on the server (Reddi et al. 2021, "Adaptive Federated
+ * Optimization", algorithm 1). Everything runs in f64 and the optimizer's vectors stay f64 between rounds. Integer
  * tensors take no part: they become the plain weighted mean, or keep the global values in a private round.
  */
 export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer): Strategy => {

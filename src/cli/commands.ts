@@ -37,8 +37,8 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     summary: 'open the service in a browser',
     load: () => import('./delivery/dashboard.command.ts'),
   },
-  { name: 'init', summary: 'create an organisation and work in it', load: () => import('./org/init.command.ts') },
-  { name: 'org', summary: "show the organisation's settings", load: () => import('./org/org.command.ts') },
+  { name: 'init', summary: 'create an organization and work in it', load: () => import('./org/init.command.ts') },
+  { name: 'org', summary: "show the organization's settings", load: () => import('./org/org.command.ts') },
   {
     name: 'demo',
     summary: 'see what a model on this machine can do',
@@ -92,10 +92,10 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   {
     name: 'federation',
-    summary: 'train together with other organisations',
+    summary: 'train together with other organizations',
     commands: [
       { name: 'create', summary: 'found a federation', load: () => import('./federation/create.command.ts') },
-      { name: 'invite', summary: 'invite organisations', load: () => import('./federation/invite.command.ts') },
+      { name: 'invite', summary: 'invite organizations', load: () => import('./federation/invite.command.ts') },
       { name: 'join', summary: 'take up an invitation', load: () => import('./federation/join.command.ts') },
       { name: 'list', summary: 'list federations', load: () => import('./federation/list.command.ts') },
       { name: 'show', summary: 'show one of them', load: () => import('./federation/show.command.ts') },

@@ -19,7 +19,7 @@ it('aligns the columns of a table and shows nothing as a dash', () => {
   expect(texts.stdout).toBe('ID    NAME\n1     phones\n1234  -\n')
 })
 
-it('colours the header on a terminal, unless NO_COLOR or a dumb terminal asks for plain text', () => {
+it('colors the header on a terminal, unless NO_COLOR or a dumb terminal asks for plain text', () => {
   const headOf = (isTTY: boolean, env: Record<string, string>) => {
     const { out, texts } = collect(isTTY, env)
     out.table(['ID'], [])

@@ -36,7 +36,7 @@ const isHelp = (word: string): boolean => word === '--help' || word === '-h'
  * `svc help keys list` is `svc keys list --help`: commander's own help command would need every file loaded. And a command
  * that does not exist has no help: commander would show that of its parent, as if nothing were wrong.
  */
-const normalised = (argv: readonly string[]): readonly string[] => {
+const normalized = (argv: readonly string[]): readonly string[] => {
   const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
   let level: readonly (CommandEntry | CommandGroup)[] = COMMANDS
   for (const word of words) {
@@ -55,7 +55,7 @@ const normalised = (argv: readonly string[]): readonly string[] => {
  */
 export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
-  const words = normalised(argv)
+  const words = normalized(argv)
   try {
     const chosen = await chosenBy(words)
     const session = createSession(io)

@@ -2066,7 +2066,7 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             name: string;
-                            /** @description The first characters, to recognise the key by */
+                            /** @description The first characters, to recognize the key by */
                             prefix: string;
                             scopes: string[];
                             org_id: string | null;
@@ -2162,7 +2162,7 @@ export interface operations {
                         /** Format: uuid */
                         id: string;
                         name: string;
-                        /** @description The first characters, to recognise the key by */
+                        /** @description The first characters, to recognize the key by */
                         prefix: string;
                         scopes: string[];
                         org_id: string | null;
@@ -2258,7 +2258,7 @@ export interface operations {
                         /** Format: uuid */
                         id: string;
                         name: string;
-                        /** @description The first characters, to recognise the key by */
+                        /** @description The first characters, to recognize the key by */
                         prefix: string;
                         scopes: string[];
                         org_id: string | null;
@@ -2327,7 +2327,7 @@ export interface operations {
                         /** Format: uuid */
                         id: string;
                         name: string;
-                        /** @description The first characters, to recognise the key by */
+                        /** @description The first characters, to recognize the key by */
                         prefix: string;
                         scopes: string[];
                         org_id: string | null;
@@ -3286,7 +3286,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Unique in the organisation, usable as model_id */
+                    /** @description Unique in the organization, usable as model_id */
                     name?: string;
                     /** @enum {string} */
                     framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
@@ -5759,7 +5759,7 @@ export interface operations {
             content: {
                 "application/json": {
                     org_id: string;
-                    /** @description Unique in the organisation */
+                    /** @description Unique in the organization */
                     name: string;
                     description?: string;
                     /** @description static when absent */
@@ -5963,7 +5963,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Unique in the organisation */
+                    /** @description Unique in the organization */
                     name?: string;
                     description?: string;
                     tags?: string[];
@@ -6288,7 +6288,7 @@ export interface operations {
                         /** Format: uuid */
                         group_id: string;
                         added: string[];
-                        /** @description In the group already, or no device of its organisation */
+                        /** @description In the group already, or no device of its organization */
                         skipped: string[];
                     };
                 };
@@ -6482,7 +6482,7 @@ export interface operations {
                         /** Format: uuid */
                         group_id: string;
                         added: string[];
-                        /** @description In the group already, or no device of its organisation */
+                        /** @description In the group already, or no device of its organization */
                         skipped: string[];
                     };
                 };
@@ -9746,7 +9746,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Unique in the organisation */
+                    /** @description Unique in the organization */
                     name: string;
                     /** @description All others are compared with the first */
                     variants: {
@@ -11825,7 +11825,7 @@ export interface operations {
                         trim?: number;
                     } | {
                         /**
-                         * @description Which optimiser.
+                         * @description Which optimizer.
                          * @default yogi
                          * @enum {string}
                          */
@@ -14218,7 +14218,7 @@ export interface operations {
                         trim?: number;
                     } | {
                         /**
-                         * @description Which optimiser.
+                         * @description Which optimizer.
                          * @default yogi
                          * @enum {string}
                          */
@@ -15411,7 +15411,7 @@ export interface operations {
                     variable: string;
                     /** @enum {string} */
                     group_by?: "device_group" | "federation_member";
-                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
+                    /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
                     group_ids?: string[];
                     /** @description true when absent */
                     include_percentiles?: boolean;
@@ -15710,7 +15710,7 @@ export interface operations {
                     variable: string;
                     /** @enum {string} */
                     group_by?: "device_group" | "federation_member";
-                    /** @description Ids or names of device groups, or ids of member organisations; all of them when absent */
+                    /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
                     group_ids?: string[];
                     /** @description 0.95 when absent */
                     confidence_level?: number;

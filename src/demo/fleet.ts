@@ -8,7 +8,7 @@ import { decodeModel } from '../sdk/trainers/weights-codec.ts'
 
 /** Devices in this process that talk to the service over HTTP, each with data of its own that never leaves it. */
 export interface Fleet {
-  /** The key of the first device; under open enrolment it may also start rounds and read models. */
+  /** The key of the first device; under open enrollment it may also start rounds and read models. */
   readonly firstKey: string
   /** Mean over all held-out rows of all devices. */
   evaluate(modelFile: Uint8Array): Evaluation

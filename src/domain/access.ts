@@ -15,13 +15,13 @@ export type Scope = (typeof SCOPES)[number]
 /** `self` is what a device's own key carries in token mode: heartbeat as itself, submit its own updates. */
 export type Grant = Scope | 'self'
 
-/** Grants of a device's own key under token enrolment. */
+/** Grants of a device's own key under token enrollment. */
 export const DEVICE_GRANTS: readonly Grant[] = ['models:read', 'training:read', 'self']
 
 /** Whoever is behind a valid API key. */
 export interface Caller {
   readonly keyId: string
-  /** The organisation the key is bound to; null is unbound: it sees every organisation and may name any. */
+  /** The organization the key is bound to; null is unbound: it sees every organization and may name any. */
   readonly orgId: string | null
   /** Internal id (uuid) of the device that owns the key; null for keys made for people and programs. */
   readonly deviceId: string | null
@@ -42,7 +42,7 @@ export const homeOf = (caller: Caller): string | null => caller.orgId ?? caller.
 
 export const holds = (caller: Caller, grant: Grant): boolean => caller.grants.includes(grant)
 
-/** A bound key sees only its own organisation's records; an unbound key sees all of them. */
+/** A bound key sees only its own organization's records; an unbound key sees all of them. */
 export const sees = (caller: Caller, recordOrgId: string | null): boolean =>
   caller.orgId === null || caller.orgId === recordOrgId
 

@@ -3,12 +3,12 @@ const PREFIX = 'sk_live_'
 const RANDOM_CHARS = 26
 const CHECK_CHARS = 6
 
-/** How much of a key may be shown after it was made: enough to recognise it, useless to an attacker. */
+/** How much of a key may be shown after it was made: enough to recognize it, useless to an attacker. */
 export const SHOWN_CHARS = PREFIX.length + 6
 
 /**
  * `sk_live_` + 26 random base62 characters + a 6-character CRC-32 of what precedes, so that typing errors and leaked
- * keys are recognised without asking the service. `randomBytes` must come from a cryptographic source; 26 characters
+ * keys are recognized without asking the service. `randomBytes` must come from a cryptographic source; 26 characters
  * carry 154 bits.
  */
 export const composeKey = (randomBytes: (count: number) => Uint8Array): string => {

@@ -185,7 +185,7 @@ describe('among the plans of a model', () => {
     expect(given([...plans].reverse())).toEqual(expected)
   })
 
-  it('only those of its organisation reach a device, and under open enrolment those of nobody', () => {
+  it('only those of its organization reach a device, and under open enrollment those of nobody', () => {
     const plans = [rollout('own', 1, '1.0.0', { orgId: 'acme' }), rollout('unbound', 2, '2.0.0')]
     const of = (orgId: string | null, unboundReachAll: boolean) => given(plans, { ...phone, orgId }, unboundReachAll)
     expect([of('acme', true), of('other', true), of(null, true)]).toEqual([

@@ -36,7 +36,7 @@ interface ModelPlans {
 /** All plans in force, arranged for deciding: see `assignmentsOf`. */
 export interface AssignmentIndex {
   readonly ofOrg: ReadonlyMap<string | null, readonly ModelPlans[]>
-  /** For organisations without plans of their own. */
+  /** For organizations without plans of their own. */
   readonly ofOthers: readonly ModelPlans[]
 }
 
@@ -46,7 +46,7 @@ export interface IndexSources {
   readonly offers: ReadonlyMap<string, Offer>
   /** Internal ids of the devices of each group that plans name; a group that is gone has none. */
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>
-  /** Whether plans without an organisation reach the devices of every organisation: under open enrolment they do. */
+  /** Whether plans without an organization reach the devices of every organization: under open enrollment they do. */
   readonly unboundReachAll: boolean
 }
 
@@ -123,7 +123,7 @@ const byNameAlone = ({ modelName, version }: Target): Offer => ({
 const tagOf = (text: string): string =>
   [0, 0x9747b28c].map((seed) => murmur3(text, seed).toString(16).padStart(8, '0')).join('')
 
-/** Arranges the plans in force by organisation and model. */
+/** Arranges the plans in force by organization and model. */
 export const indexAssignments = (sources: IndexSources): AssignmentIndex => {
   const { plans, unboundReachAll } = sources
   const covered = plans.map((plan) => ({ plan, covers: coversOf(plan, sources) }))

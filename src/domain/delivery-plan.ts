@@ -37,7 +37,7 @@ export interface RolloutPlan extends PlanCore {
   readonly kind: 'rollout'
   readonly target: Target
   readonly percentage: number
-  /** Only devices of this group; null: every device of the organisation. */
+  /** Only devices of this group; null: every device of the organization. */
   readonly groupId: string | null
 }
 
@@ -52,7 +52,7 @@ export interface DeploymentPlan extends PlanCore {
 
 export interface ExperimentPlan extends PlanCore {
   readonly kind: 'experiment'
-  /** Only devices of these groups; null: every device of the organisation. */
+  /** Only devices of these groups; null: every device of the organization. */
   readonly groupIds: readonly string[] | null
   /** In their order; allocations sum to 1. */
   readonly variants: readonly { readonly name: string; readonly allocation: number; readonly target: Target }[]

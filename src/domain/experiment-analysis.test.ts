@@ -15,7 +15,7 @@ const sample = (
   metrics: new Map(values.length === 0 ? [] : [['accuracy', momentsOf(values)]]),
 })
 
-const analyse = (...variants: VariantSample[]) =>
+const analyze = (...variants: VariantSample[]) =>
   analyseExperiment({ variants, primaryMetric: 'accuracy', confidenceLevel: 0.95 })
 
 // Student's sleep data. Expected values are those of SciPy 1.17 (ttest_ind without equal variances, chisquare).
@@ -24,7 +24,7 @@ const drug2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 
 describe('the analysis of an experiment', () => {
   it("is Welch's test of every variant against the first, with the values of SciPy", () => {
-    const { pValue, significant, comparisons, sampleRatio, warnings } = analyse(
+    const { pValue, significant, comparisons, sampleRatio, warnings } = analyze(
       sample('drug 2', 0.5, drug2),
       sample('drug 1', 0.5, drug1),
     )
@@ -60,7 +60,7 @@ describe('the analysis of an experiment', () => {
 
   it('of several variants holds each against the first, and adjusts for their number', () => {
     const near = drug2.map((value, index) => value + (index % 2 === 0 ? 0.3 : -0.2))
-    const { pValue, comparisons } = analyse(
+    const { pValue, comparisons } = analyze(
       sample('drug 2', 0.5, drug2),
       sample('drug 1', 0.25, drug1),
       sample('near', 0.25, near),
@@ -72,12 +72,12 @@ describe('the analysis of an experiment', () => {
     expect(comparisons[0]!.adjustedPValue).toBeCloseTo(2 * 0.0793941401874, 12)
     expect(comparisons[1]!.adjustedPValue).toBe(comparisons[1]!.welch!.pValue)
     expect(pValue).toBe(comparisons[0]!.adjustedPValue)
-    const alone = analyse(sample('drug 2', 0.5, drug2), sample('drug 1', 0.5, drug1)).comparisons[0]!
+    const alone = analyze(sample('drug 2', 0.5, drug2), sample('drug 1', 0.5, drug1)).comparisons[0]!
     expect(comparisons[0]!.alwaysValid!.upper).toBeGreaterThan(alone.alwaysValid!.upper)
   })
 
   it('is nulls and warnings while there is nothing to compare', () => {
-    expect(analyse(sample('a', 0.5, []), sample('b', 0.5, [0.9]))).toEqual({
+    expect(analyze(sample('a', 0.5, []), sample('b', 0.5, [0.9]))).toEqual({
       pValue: null,
       significant: false,
       comparisons: [
@@ -98,12 +98,12 @@ describe('the analysis of an experiment', () => {
         'The sample-ratio check is doubtful: there are too few devices for it yet.',
       ],
     })
-    expect(analyse(sample('a', 0.5, []), sample('b', 0.5, [])).sampleRatio).toBeNull()
+    expect(analyze(sample('a', 0.5, []), sample('b', 0.5, [])).sampleRatio).toBeNull()
   })
 
   it('claims nothing where nothing varies', () => {
     const same = Array.from({ length: 10 }, () => 0.5)
-    const { pValue, comparisons, warnings } = analyse(
+    const { pValue, comparisons, warnings } = analyze(
       sample('a', 0.5, same),
       sample(
         'b',
@@ -118,7 +118,7 @@ describe('the analysis of an experiment', () => {
 
   it('finds a sample-ratio mismatch, and ignores variants that get nobody', () => {
     const half = (name: string, devices: number) => sample(name, 0.5, drug1, devices)
-    const { sampleRatio, warnings } = analyse(half('a', 1000), half('b', 850), sample('none', 0, []))
+    const { sampleRatio, warnings } = analyze(half('a', 1000), half('b', 850), sample('none', 0, []))
     expect(sampleRatio).toEqual({
       statistic: expect.closeTo(12.1621621622, 9),
       pValue: expect.closeTo(0.000487688096076, 14),
@@ -126,11 +126,11 @@ describe('the analysis of an experiment', () => {
       mismatch: true,
     })
     expect(warnings.filter((warning) => warning.includes('sample-ratio mismatch'))).toHaveLength(1)
-    expect(analyse(half('a', 1000), half('b', 950)).sampleRatio).toMatchObject({ mismatch: false })
+    expect(analyze(half('a', 1000), half('b', 950)).sampleRatio).toMatchObject({ mismatch: false })
   })
 
   it('says when a significant p-value holds for a single planned look only', () => {
-    const { significant, comparisons, warnings } = analyse(
+    const { significant, comparisons, warnings } = analyze(
       sample('a', 0.5, drug1),
       sample(
         'b',
@@ -145,7 +145,7 @@ describe('the analysis of an experiment', () => {
         'its always-valid interval still contains zero.',
     ])
     const many = (base: readonly number[]) => Array.from({ length: 40 }, () => base).flat()
-    expect(analyse(sample('a', 0.5, many(drug1)), sample('b', 0.5, many(drug2)))).toMatchObject({
+    expect(analyze(sample('a', 0.5, many(drug1)), sample('b', 0.5, many(drug2)))).toMatchObject({
       significant: true,
       comparisons: [{ decided: true }],
       warnings: [],

@@ -119,7 +119,7 @@ export const STRATEGY_RULES: Readonly<Record<StrategyName, StrategyRules>> = {
     onDevice: [],
   },
   krum: {
-    about: 'Takes the update that is nearest to its neighbours (Blanchard et al. 2017).',
+    about: 'Takes the update that is nearest to its neighbors (Blanchard et al. 2017).',
     options: {
       byzantine,
       keep: { kind: 'integer', min: 1, max: 10_000, fallback: 1, about: 'How many of the best are averaged.' },
@@ -130,7 +130,7 @@ export const STRATEGY_RULES: Readonly<Record<StrategyName, StrategyRules>> = {
     onDevice: [],
   },
   multikrum: {
-    about: 'Averages the updates that are nearest to their neighbours (Blanchard et al. 2017).',
+    about: 'Averages the updates that are nearest to their neighbors (Blanchard et al. 2017).',
     options: {
       byzantine,
       keep: {
@@ -172,13 +172,13 @@ export const STRATEGY_RULES: Readonly<Record<StrategyName, StrategyRules>> = {
     onDevice: [],
   },
   fedopt: {
-    about: 'The mean change drives an optimiser on the server (Reddi et al. 2021; momentum: Hsu et al. 2019).',
+    about: 'The mean change drives an optimizer on the server (Reddi et al. 2021; momentum: Hsu et al. 2019).',
     options: {
       variant: {
         kind: 'choice',
         choices: ['momentum', 'adagrad', 'yogi', 'adam'],
         fallback: 'yogi',
-        about: 'Which optimiser.',
+        about: 'Which optimizer.',
       },
       server_learning_rate: rate(
         'Step of the server; 1 for momentum, 0.1 for the others unless it is given.',

@@ -24,7 +24,7 @@ const scaleFor = (settings: SecureSettings, range: number): number => {
   return factor * most > largest(settings) ? factor / 2 : factor
 }
 
-/** The step between neighbouring values of a coordinate, for a device of weight 1. */
+/** The step between neighboring values of a coordinate, for a device of weight 1. */
 export const resolution = (settings: SecureSettings): number => 1 / scaleFor(settings, settings.range)
 
 export interface Contribution {

@@ -51,7 +51,7 @@ it.each([
   ['jpeg', '\xff\xd8\xff\xe0\0\x10JFIF'],
   ['gif', 'GIF89a\x01\0\x01\0'],
   ['zip', `PK\x05\x06${'\0'.repeat(18)}`],
-] as const)('recognises %s in %j', (format, content) => {
+] as const)('recognizes %s in %j', (format, content) => {
   expect(detect(content)).toBe(format)
 })
 

@@ -21,7 +21,7 @@ describe.each([
     expect(encode(Number.NaN)).toBe(nan)
   })
 
-  it('rounds to the nearer neighbour, and halfway to the even one', () => {
+  it('rounds to the nearer neighbor, and halfway to the even one', () => {
     for (let bits = 0; bits < infinity - 1; bits++) {
       const low = decode(bits)
       const high = decode(bits + 1)
@@ -67,7 +67,7 @@ it('knows the values that IEEE 754 and PyTorch give', () => {
 })
 
 it('rounds once: a double just above a tie does not fall back through float32', () => {
-  // Rounded to float32 first, this would land exactly on the tie and then on the even neighbour below.
+  // Rounded to float32 first, this would land exactly on the tie and then on the even neighbor below.
   expect(floatToHalf(1 + 2 ** -11 + 2 ** -40)).toBe(0x3c01)
   expect(floatToBfloat16(1 + 2 ** -8 + 2 ** -40)).toBe(0x3f81)
 })

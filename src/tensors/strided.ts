@@ -61,7 +61,7 @@ interface Axis {
   readonly to: number
 }
 
-/** Leaves out axes of size 1, and joins neighbours that both sides walk through as one. */
+/** Leaves out axes of size 1, and joins neighbors that both sides walk through as one. */
 const simplify = (axes: readonly Axis[]): Axis[] => {
   const kept: Axis[] = []
   for (const axis of axes) {

@@ -6,8 +6,8 @@ export interface FleetDevice {
   readonly key: string
 }
 
-export const ORGANISATION = 'bench'
-export const DEVICES_PATH = `/api/v1/devices?org_id=${ORGANISATION}`
+export const ORGANIZATION = 'bench'
+export const DEVICES_PATH = `/api/v1/devices?org_id=${ORGANIZATION}`
 
 /** Registers devices as devices do, over HTTP, many at a time; about a quarter of a minute for 100,000. */
 export const registerFleet = async (
@@ -23,7 +23,7 @@ export const registerFleet = async (
     calls: names.map((name) => ({
       method: 'POST',
       path: '/api/v1/devices/register',
-      body: { device_id: name, platform: 'linux', org_id: ORGANISATION, capabilities: { ram_gb: 8, cpu: 'arm64' } },
+      body: { device_id: name, platform: 'linux', org_id: ORGANIZATION, capabilities: { ram_gb: 8, cpu: 'arm64' } },
     })),
   })
   return names.map((name, n) => ({ name, key: (JSON.parse(bodies[n]!) as { api_key: string }).api_key }))

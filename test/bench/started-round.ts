@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ORGANISATION } from './fleet.ts'
+import { ORGANIZATION } from './fleet.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
 
 const ROUNDS = '/api/v1/training/rounds'
@@ -25,7 +25,7 @@ export const startRound = async (service: ServiceUnderTest, key: string, targetD
 
   const started = performance.now()
   const round = await ask('POST', '/start', {
-    org_id: ORGANISATION,
+    org_id: ORGANIZATION,
     target_devices: targetDevices,
     min_devices: 1,
   })

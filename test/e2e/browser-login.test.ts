@@ -52,7 +52,7 @@ const keyOf = async (world: World, fields: object): Promise<string> => {
 }
 
 describe.skipIf(!hasBrowser())('svc login in a browser', () => {
-  it('under open enrolment one click signs the command line in', async () => {
+  it('under open enrollment one click signs the command line in', async () => {
     const world = await startWorld()
     const login = await startLogin(world)
     await login.page.goto(login.address.href)
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     await heading(login).getByText('Signed in', { exact: true }).waitFor()
   })
 
-  it('under token enrolment a pasted key approves, and the command line gets one for its organisation', async () => {
+  it('under token enrollment a pasted key approves, and the command line gets one for its organization', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const login = await startLogin(world)
     const key = await keyOf(world, { name: 'mine', org_id: 'acme', scopes: ['models:read'] })
@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     await heading(login).getByText('Signed in', { exact: true }).waitFor()
     expect(await login.ran).toMatchObject({
       exitCode: 0,
-      stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n`,
+      stdout: `Signed in to ${world.baseUrl} for the organization acme.\n`,
     })
     const kept = (await keptBy(login)) as { api_key: string }
     expect(kept).toEqual({ mode: '600', api_key: kept.api_key, org_id: 'acme', api_base: world.baseUrl })
@@ -228,7 +228,7 @@ it('svc login --api-key takes the key from a pipe, and says what to do where the
   stdin.end(`${key}\r\nanother line\n`)
   expect(await ran).toEqual({
     exitCode: 0,
-    stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n`,
+    stdout: `Signed in to ${world.baseUrl} for the organization acme.\n`,
     stderr: `The key is in ${join(home, 'credentials.json')}.\n`,
   })
   const path = join(home, 'credentials.json')

@@ -16,7 +16,7 @@ export interface Rollout {
   readonly reports: Readonly<Record<string, number>>
 }
 
-/** Signs in as a device does under open enrolment. `baseUrl` is asked anew each time: services restart. */
+/** Signs in as a device does under open enrollment. `baseUrl` is asked anew each time: services restart. */
 export const operatorOf = async (baseUrl: () => string): Promise<Operator> => {
   let key = ''
   const ask: Operator['ask'] = async (method, path, body) => {

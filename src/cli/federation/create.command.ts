@@ -12,7 +12,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name of the federation')
     .option('--description <text>', 'what it is for')
-    .option('--org <org_id>', 'organisation that owns it (default: that of svc init)')
+    .option('--org <org_id>', 'organization that owns it (default: that of svc init)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { description, org, json, apiBase }: CreateOptions) => {

@@ -7,7 +7,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const SCOPES = ['models:read', 'models:write', 'training:read', 'training:write'].flatMap((scope) => ['--scope', scope])
 
-/** Two organisations, each with a home and a key of its own. */
+/** Two organizations, each with a home and a key of its own. */
 const start = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const runAs = async (key: string) => {
@@ -72,7 +72,7 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
   )
   expect(await acme.svc('federation', 'members', 'hospitals')).toEqual(
     done(
-      'ORGANISATION  ROLE    STATUS   ROUNDS  SAMPLES  ACCURACY  LOSS  LAST CONTRIBUTION\n' +
+      'ORGANIZATION  ROLE    STATUS   ROUNDS  SAMPLES  ACCURACY  LOSS  LAST CONTRIBUTION\n' +
         'acme          owner   active   0       0        -         -     -\n' +
         'beta          member  active   0       0        -         -     -\n' +
         'delta         member  invited  0       0        -         -     -\n' +
@@ -81,13 +81,13 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
   )
 })
 
-it('takes the organisation of init where none is named', async () => {
+it('takes the organization of init where none is named', async () => {
   const { admin } = await start()
   expect(await admin('federation', 'create', 'x')).toEqual({
     exitCode: 1,
     stdout: '',
     stderr:
-      'svc: It is not clear for which organisation.\nName it with --org, or create one with: svc init <org_name>\n',
+      'svc: It is not clear for which organization.\nName it with --org, or create one with: svc init <org_name>\n',
   })
   await admin('init', 'Acme')
   expect(JSON.parse((await admin('federation', 'create', 'x', '--json')).stdout)).toMatchObject({ org_id: 'acme' })

@@ -32,7 +32,7 @@ export const federationNamed = async (connection: Connection, name: string): Pro
   return found
 }
 
-/** --org, else the organisation of `init` or `login` on the same service. */
+/** --org, else the organization of `init` or `login` on the same service. */
 export const orgFor = async (
   session: Session,
   { baseUrl }: Connection,
@@ -43,7 +43,7 @@ export const orgFor = async (
   if (config !== null && isSameService(config.apiBase, baseUrl)) return config.orgId
   const kept = await session.home.credentials(baseUrl)
   if (kept?.orgId) return kept.orgId
-  throw new Failure('It is not clear for which organisation.', {
+  throw new Failure('It is not clear for which organization.', {
     advice: 'Name it with --org, or create one with: svc init <org_name>',
   })
 }
@@ -59,7 +59,7 @@ export const federationFields = (federation: Federation): [string, string | null
   ['Created', federation.created_at],
 ]
 
-/** `owner`, `member` or `invited`; null for a key that is bound to no organisation. */
+/** `owner`, `member` or `invited`; null for a key that is bound to no organization. */
 export const standingOf = ({ membership }: Federation): string | null => {
   if (membership === null) return null
   return membership.status === 'invited' ? 'invited' : membership.role

@@ -6,7 +6,7 @@ import { federationNamed } from './federations.ts'
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .argument('<org_ids...>', 'organisations to invite, with spaces or commas in between')
+    .argument('<org_ids...>', 'organizations to invite, with spaces or commas in between')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, orgIds: readonly string[], { json, apiBase }: DataOptions) => {

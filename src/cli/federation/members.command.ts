@@ -18,7 +18,7 @@ export const define = (command: Command, session: Session): void => {
       )
       if (json) return session.out.json(answer)
       session.out.table(
-        ['ORGANISATION', 'ROLE', 'STATUS', 'ROUNDS', 'SAMPLES', 'ACCURACY', 'LOSS', 'LAST CONTRIBUTION'],
+        ['ORGANIZATION', 'ROLE', 'STATUS', 'ROUNDS', 'SAMPLES', 'ACCURACY', 'LOSS', 'LAST CONTRIBUTION'],
         answer.members.map((member) => [
           member.org_id,
           member.role,

@@ -25,7 +25,7 @@ const addScope = (text: string, before: readonly Scope[] = []): readonly Scope[]
   return before.includes(scope) ? before : [...before, scope]
 }
 
-/** Keys belong to the organisation that `init` set up, where that was done on the same service. */
+/** Keys belong to the organization that `init` set up, where that was done on the same service. */
 const orgOf = async (session: Session, baseUrl: string): Promise<string | undefined> => {
   const config = await session.home.config()
   return config !== null && isSameService(config.apiBase, baseUrl) ? config.orgId : undefined
@@ -38,7 +38,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option('--expires <days>', 'when it stops working, such as 30d (default: never)').argParser(parseDays),
     )
-    .option('--org <org_id>', 'organisation that it is bound to (default: that of svc init)')
+    .option('--org <org_id>', 'organization that it is bound to (default: that of svc init)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { scope, expires, org, json, apiBase }: CreateOptions) => {
@@ -60,7 +60,7 @@ export const define = (command: Command, session: Session): void => {
         ['Id', key.id],
         ['Name', key.name],
         ['Scopes', key.scopes.join(', ')],
-        ['Organisation', key.org_id],
+        ['Organization', key.org_id],
         ['Expires', key.expires_at ?? 'never'],
       ])
       session.out.note('Keep the key now: it is not shown again.')

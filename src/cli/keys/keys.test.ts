@@ -29,7 +29,7 @@ it('makes a key with scopes and an expiry, which works until it is revoked', asy
       `Id:            ${id}\n` +
       'Name:          ci\n' +
       'Scopes:        models:read, devices:read\n' +
-      'Organisation:  -\n' +
+      'Organization:  -\n' +
       'Expires:       2026-01-31T00:00:00.000Z\n',
     stderr: 'Keep the key now: it is not shown again.\n',
   })
@@ -59,7 +59,7 @@ it('lists keys, newest first, without the keys themselves', async () => {
     'devices:read,devices:write,models:read,models:write,training:read,training:write,metrics:read,admin'
   const { keys } = JSON.parse((await svc('keys', 'list', '--json')).stdout)
   expect(rows).toEqual([
-    ['ID', 'NAME', 'KEY', 'STATE', 'ORGANISATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
+    ['ID', 'NAME', 'KEY', 'STATE', 'ORGANIZATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
     [young.id, 'young', `${young.prefix}…`, 'revoked', 'acme', '2026-01-02', 'never', 'never', 'models:read'],
     [old.id, 'old', `${old.prefix}…`, 'expired', '-', '2026-01-01', '2026-01-02', 'never', 'models:read'],
     [keys[2].id, 'first admin key', `${keys[2].prefix}…`, 'active', '-', '2026-01-01', 'never', 'never', adminScopes],
@@ -69,7 +69,7 @@ it('lists keys, newest first, without the keys themselves', async () => {
   expect(stdout + JSON.stringify(keys)).not.toMatch(/sk_live_\w{7}/)
 })
 
-it('binds keys to the organisation of init, or to the one that is named', async () => {
+it('binds keys to the organization of init, or to the one that is named', async () => {
   const { svc } = await start()
   await svc('init', 'Acme')
   const orgOf = async (...argv: string[]) =>

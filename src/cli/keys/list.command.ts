@@ -28,7 +28,7 @@ export const define = (command: Command, session: Session): void => {
       )
       if (json) return session.out.json(answer)
       session.out.table(
-        ['ID', 'NAME', 'KEY', 'STATE', 'ORGANISATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
+        ['ID', 'NAME', 'KEY', 'STATE', 'ORGANIZATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
         answer.keys.map((key) => [
           key.id,
           key.name,

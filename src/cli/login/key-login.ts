@@ -5,8 +5,8 @@ import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
 import type { Session } from '../session.ts'
 
-/** The organisation that the key is bound to; null when it is bound to none. @throws Failure when it is not valid. */
-const organisationOf = async (session: Session, apiBase: string, key: string): Promise<string | null> => {
+/** The organization that the key is bound to; null when it is bound to none. @throws Failure when it is not valid. */
+const organizationOf = async (session: Session, apiBase: string, key: string): Promise<string | null> => {
   const connection = connect({ baseUrl: apiBase, apiKey: key, keySource: '--api-key', signal: session.io.signal })
   try {
     return (await unwrap(connection.client.GET('/api/v1/keys/self'))).org_id
@@ -21,7 +21,7 @@ const organisationOf = async (session: Session, apiBase: string, key: string): P
 export const loginWithKey = async (session: Session, apiBase: string, given: string | true): Promise<Credentials> => {
   const apiKey = (given === true ? await askForKey(session.io) : given).trim()
   requireKeyShape(apiKey)
-  const credentials = { apiKey, orgId: await organisationOf(session, apiBase, apiKey), apiBase }
+  const credentials = { apiKey, orgId: await organizationOf(session, apiBase, apiKey), apiBase }
   await session.home.saveCredentials(credentials)
   return credentials
 }

@@ -17,7 +17,7 @@ export const define = (command: Command, session: Session): void => {
         options.apiKey === undefined
           ? await (await import('./browser-login.ts')).loginWithBrowser(session, apiBase)
           : await (await import('./key-login.ts')).loginWithKey(session, apiBase, options.apiKey)
-      const org = orgId === null ? '' : ` for the organisation ${orgId}`
+      const org = orgId === null ? '' : ` for the organization ${orgId}`
       out.line(`Signed in to ${apiBase}${org}.`)
       out.note(`The key is in ${home.credentialsPath}.`)
       if (io.env.SERVICE_API_KEY) out.note('SERVICE_API_KEY is set and goes before it.')

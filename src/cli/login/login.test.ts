@@ -84,14 +84,14 @@ it('signs in through the browser and keeps a key that works', async () => {
   await expect(fetch(page.searchParams.get('redirect_uri')!)).rejects.toThrow('fetch failed')
 })
 
-it('keeps the organisation of whoever approved', async () => {
+it('keeps the organization of whoever approved', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const home = await emptyFolder()
   const admin = world.service.firstAdminKey!
   const { body } = await world.request('POST', '/api/v1/keys', { key: admin, body: { name: 'a', org_id: 'acme' } })
   const { ran, page } = await startLogin(world, { home })
   await fetch(await approve(world, page, (body as { api_key: string }).api_key))
-  expect(await ran).toMatchObject({ exitCode: 0, stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n` })
+  expect(await ran).toMatchObject({ exitCode: 0, stdout: `Signed in to ${world.baseUrl} for the organization acme.\n` })
   expect(await credentialsIn(home)).toMatchObject({ org_id: 'acme' })
 })
 
@@ -168,7 +168,7 @@ it('ends with 130 on Ctrl-C, as a program', async () => {
   expect(stderr).toMatch(/^Approve the login in your browser. If none opens, go to:\n\n {2}http:\S+\n\n$/)
 })
 
-it('signs in with any key that the service knows, and learns its organisation', async () => {
+it('signs in with any key that the service knows, and learns its organization', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const make = async (fields: object): Promise<string> =>
@@ -183,7 +183,7 @@ it('signs in with any key that the service knows, and learns its organisation', 
   const bound = await make({ org_id: 'acme', scopes: ['admin'] })
   expect(await runInProcess(['login', '--api-key', bound], { env })).toEqual({
     exitCode: 0,
-    stdout: `Signed in to ${world.baseUrl} for the organisation acme.\n`,
+    stdout: `Signed in to ${world.baseUrl} for the organization acme.\n`,
     stderr: `The key is in ${join(home, 'credentials.json')}.\n`,
   })
   expect(await credentialsIn(home)).toEqual({ api_key: bound, org_id: 'acme', api_base: world.baseUrl })

@@ -13,7 +13,7 @@ interface InitOptions extends ServiceOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<org_name>', 'name of the organisation')
+    .argument('<org_name>', 'name of the organization')
     .addOption(new Option('--compliance <rules>', 'rules it must keep').choices(['hipaa', 'gdpr', 'pci', 'soc2']))
     .addOption(new Option('--region <region>', 'where it is').choices(['us', 'eu', 'ap']).default('us'))
     .addOption(apiBaseOption())

@@ -1,7 +1,7 @@
 import type { OrgConfig } from '../home.ts'
 
 export const orgFields = (config: OrgConfig): readonly (readonly [string, string | null])[] => [
-  ['Organisation', config.orgName],
+  ['Organization', config.orgName],
   ['Id', config.orgId],
   ['Compliance', config.compliance],
   ['Region', config.region],

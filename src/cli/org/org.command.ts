@@ -5,13 +5,13 @@ import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import { orgFields } from './org-fields.ts'
 
-/** What `init` kept; else, for somebody who only signed in, what the service says about the key's organisation. */
+/** What `init` kept; else, for somebody who only signed in, what the service says about the key's organization. */
 const settingsOf = async (session: Session): Promise<OrgConfig> => {
   const config = await session.home.config()
   if (config !== null) return config
   const orgId = (await session.home.credentials(await session.apiBase(undefined)))?.orgId ?? null
   if (orgId === null) {
-    throw new Failure('No organisation is set up here.', { advice: 'Create one with: svc init <org_name>' })
+    throw new Failure('No organization is set up here.', { advice: 'Create one with: svc init <org_name>' })
   }
   const connection = await session.signedIn({})
   const org = await connection.ask((client) =>

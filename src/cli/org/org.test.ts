@@ -8,7 +8,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
-it('creates an organisation on the service and shows it from then on', async () => {
+it('creates an organization on the service and shows it from then on', async () => {
   const world = await startWorld()
   const home = await emptyFolder()
   const { key } = await world.register('laptop')
@@ -17,12 +17,12 @@ it('creates an organisation on the service and shows it from then on', async () 
   expect(await svc('org')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: 'svc: No organisation is set up here.\nCreate one with: svc init <org_name>\n',
+    stderr: 'svc: No organization is set up here.\nCreate one with: svc init <org_name>\n',
   })
 
   const path = join(home, 'config.json')
   const shown =
-    'Organisation:  Acme Robotics\n' +
+    'Organization:  Acme Robotics\n' +
     'Id:            acme-robotics\n' +
     'Compliance:    gdpr\n' +
     'Region:        eu\n' +
@@ -55,7 +55,7 @@ it('creates an organisation on the service and shows it from then on', async () 
   expect(await svc(...argv)).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: An organisation 'acme-robotics' exists already. Choose another name.\n",
+    stderr: "svc: An organization 'acme-robotics' exists already. Choose another name.\n",
   })
 })
 
@@ -65,11 +65,11 @@ it('is in the region us, under no particular rules, unless told otherwise', asyn
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
   const { stdout } = await runInProcess(['init', 'Acme'], { env })
   expect(stdout).toBe(
-    `Organisation:  Acme\nId:            acme\nCompliance:    -\nRegion:        us\nService:       ${world.baseUrl}\n`,
+    `Organization:  Acme\nId:            acme\nCompliance:    -\nRegion:        us\nService:       ${world.baseUrl}\n`,
   )
 })
 
-it('shows the organisation of the key that signed in, where nobody ran init', async () => {
+it('shows the organization of the key that signed in, where nobody ran init', async () => {
   const world = await startWorld()
   const { key } = await world.register('laptop')
   await world.request('POST', '/api/v1/orgs', { key, body: { name: 'Acme', region: 'ap' } })
@@ -82,7 +82,7 @@ it('shows the organisation of the key that signed in, where nobody ran init', as
   await runInProcess(['login', '--api-key', boundKey, '--api-base', world.baseUrl], { env })
   expect(await runInProcess(['org'], { env })).toEqual({
     exitCode: 0,
-    stdout: `Organisation:  Acme\nId:            acme\nCompliance:    -\nRegion:        ap\nService:       ${world.baseUrl}\n`,
+    stdout: `Organization:  Acme\nId:            acme\nCompliance:    -\nRegion:        ap\nService:       ${world.baseUrl}\n`,
     stderr: '',
   })
 })

@@ -22,7 +22,7 @@ const GroupByOptional = Type.Optional(OneOf(['device_group', 'federation_member'
 const GroupIds = Type.Optional(
   Type.Array(GroupName, {
     maxItems: MOST_GROUPS,
-    description: 'Ids or names of device groups, or ids of member organisations; all of them when absent',
+    description: 'Ids or names of device groups, or ids of member organizations; all of them when absent',
   }),
 )
 const Level = Type.Optional(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: '0.95 when absent' }))

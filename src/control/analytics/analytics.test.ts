@@ -236,7 +236,7 @@ describe('statistics over what devices report', () => {
     expect(await mean({ time_range: { start: at, end: '2026-01-01T00:30:00Z' } })).toBe(1)
     expect(await mean({ min_sample_count: 10 })).toBe(2)
     expect(await mean({ min_sample_count: 11 })).toBe(undefined)
-    expect((await described({ colour: 'red' })).warnings).toEqual(["The filter 'colour' is not known: it was ignored."])
+    expect((await described({ color: 'red' })).warnings).toEqual(["The filter 'color' is not known: it was ignored."])
     expect(await described({ start_time: '2026-01-02T00:00:00Z', end_time: at })).toMatchObject({
       error: 'bad_request',
     })

@@ -7,7 +7,7 @@ import type { QueryType } from './query-type.ts'
 export interface StoredQuery {
   readonly id: string
   readonly federationId: string
-  /** Who asked; null for a key that is bound to no organisation. */
+  /** Who asked; null for a key that is bound to no organization. */
   readonly orgId: string | null
   readonly queryType: QueryType
   readonly variable: string

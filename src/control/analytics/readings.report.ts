@@ -12,9 +12,9 @@ export interface Filters {
 export interface Wanted {
   /** One or two. */
   readonly variables: readonly Variable[]
-  /** Only devices of these organisations. */
+  /** Only devices of these organizations. */
   readonly orgIds: readonly string[]
-  /** Of these device groups, once for each; null: every device once, grouped by its organisation. */
+  /** Of these device groups, once for each; null: every device once, grouped by its organization. */
   readonly deviceGroupIds: readonly string[] | null
   readonly filters: Filters
   /** Devices not heard from since then count as inactive. */
@@ -74,7 +74,7 @@ export const createReadingsReport = (pageSize = PAGE) => ({
     }
   },
 
-  /** Device groups of these organisations, oldest first. */
+  /** Device groups of these organizations, oldest first. */
   async deviceGroups(db: Executor, orgIds: readonly string[], limit: number): Promise<{ id: string; name: string }[]> {
     return db
       .selectFrom('device_groups')

@@ -12,7 +12,7 @@ export interface Sample {
   readonly max: number
   /** Whether at least so many devices stand behind it as a group must have. */
   readonly isLargeEnough: boolean
-  /** Of all values, linear between neighbours; null where they were not kept. */
+  /** Of all values, linear between neighbors; null where they were not kept. */
   quantile(p: number): number | null
 }
 

@@ -10,7 +10,7 @@ import { createFilesStore } from './files/files.store.ts'
 import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
 import { createModelsStore } from './models/models.store.ts'
-import { recogniseFile } from './models/recognise.ts'
+import { recognizeFile } from './models/recognize.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
 
@@ -24,7 +24,7 @@ const create = ({ config, database, blobs, partials, events, now, newId }: Conte
     store: createModelsStore(),
     files,
     events,
-    recognise: recogniseFile,
+    recognize: recognizeFile,
     now,
     newId,
   })

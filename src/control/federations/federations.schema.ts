@@ -41,7 +41,7 @@ export const Federation = Type.Object({
   membership: Nullable(
     Type.Object(
       { role, status: memberStatus },
-      { description: "Of the organisation that was asked for, else of the key's; null when it is none" },
+      { description: "Of the organization that was asked for, else of the key's; null when it is none" },
     ),
   ),
 })

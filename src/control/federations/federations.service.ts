@@ -17,7 +17,7 @@ interface Page {
   readonly offset: number
 }
 
-/** Federations: organisations that train together, share models and have a privacy budget in common. */
+/** Federations: organizations that train together, share models and have a privacy budget in common. */
 export const createFederationsService = (parts: {
   readonly database: Database
   readonly store: FederationsStore
@@ -79,7 +79,7 @@ export const createFederationsService = (parts: {
       return { federation, membership: { role: 'owner', status: 'active' } }
     },
 
-    /** With an organisation: those it is a member of or invited to. A bound key asks for its own. */
+    /** With an organization: those it is a member of or invited to. A bound key asks for its own. */
     async list(
       caller: Caller,
       query: { readonly orgId: string | undefined; readonly name: string | undefined },
@@ -156,7 +156,7 @@ export const createFederationsService = (parts: {
     shareResult: (tx: Executor, federationId: string, modelId: string): Promise<void> =>
       sharedModels.add(tx, federationId, modelId, now()),
 
-    /** Throws where the organisation may not start rounds in the federation: not_found, or forbidden while invited. */
+    /** Throws where the organization may not start rounds in the federation: not_found, or forbidden while invited. */
     async requireActiveMember(db: Executor, federationId: string, orgId: string): Promise<StoredFederation> {
       const found = isUuid(federationId) ? await store.find(db, federationId, orgId) : null
       if (found === null || found.membership === null) throw notFound('Federation', federationId)
@@ -167,12 +167,12 @@ export const createFederationsService = (parts: {
     isActiveMember: async (db: Executor, federationId: string, orgId: string): Promise<boolean> =>
       (await members.membership(db, federationId, orgId))?.status === 'active',
 
-    /** The organisations whose devices take part. */
+    /** The organizations whose devices take part. */
     activeOrgs: (db: Executor, federationId: string): Promise<string[]> => members.activeOrgs(db, federationId),
   }
 }
 
-const boundElsewhere = (orgId: string) => forbidden(`This key is bound to another organisation than '${orgId}'.`)
+const boundElsewhere = (orgId: string) => forbidden(`This key is bound to another organization than '${orgId}'.`)
 
 const notYetActive = (orgId: string, { id, name }: StoredFederation) =>
   forbidden(

@@ -24,7 +24,7 @@ export interface Membership {
   readonly status: MemberStatus
 }
 
-/** A federation with what the organisation that was asked for is in it; null when it is nothing. */
+/** A federation with what the organization that was asked for is in it; null when it is nothing. */
 export interface ListedFederation {
   readonly federation: StoredFederation
   readonly membership: Membership | null
@@ -48,7 +48,7 @@ export const createFederationsStore = () => ({
       .execute()
       .catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
-        throw conflict(`Organisation '${orgId}' has a federation named '${name}' already. Choose another name.`)
+        throw conflict(`Organization '${orgId}' has a federation named '${name}' already. Choose another name.`)
       })
     await tx
       .insertInto('federation_members')
@@ -68,7 +68,7 @@ export const createFederationsStore = () => ({
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
-  /** Newest first. With an organisation: those that it is a member of or invited to. */
+  /** Newest first. With an organization: those that it is a member of or invited to. */
   async list(
     db: Executor,
     filter: { readonly orgId: string | null; readonly name: string | undefined },

@@ -46,7 +46,7 @@ describe('a federation', () => {
       status: 409,
       body: {
         error: 'conflict',
-        message: "Organisation 'acme' has a federation named 'one' already. Choose another name.",
+        message: "Organization 'acme' has a federation named 'one' already. Choose another name.",
         status_code: 409,
       },
     })
@@ -69,10 +69,10 @@ describe('a federation', () => {
     }
   })
 
-  it('is founded for its own organisation only by a bound key', async () => {
+  it('is founded for its own organization only by a bound key', async () => {
     const { send, keyOf } = await openLeague()
     expect(await send(await keyOf('beta'), 'POST', '/federations', { name: 'x', org_id: 'acme' })).toEqual(
-      refused("This key is bound to another organisation than 'acme'."),
+      refused("This key is bound to another organization than 'acme'."),
     )
   })
 
@@ -89,7 +89,7 @@ describe('a federation', () => {
 })
 
 describe('membership', () => {
-  it('begins with an invitation that the invited organisation takes up', async () => {
+  it('begins with an invitation that the invited organization takes up', async () => {
     const { world, send, keyOf, found } = await openLeague()
     const id = await found()
     const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
@@ -158,7 +158,7 @@ describe('membership', () => {
     expect((after.body.members as unknown[]).slice(0, 3)).toEqual(before.body.members)
   })
 
-  it('needs an invitation, unless the key is bound to no organisation', async () => {
+  it('needs an invitation, unless the key is bound to no organization', async () => {
     const { send, keyOf, found, admin } = await openLeague()
     const id = await found()
     const beta = await keyOf('beta')
@@ -167,13 +167,13 @@ describe('membership', () => {
     expect(await send(beta, 'GET', `/federations/${id}`)).toMatchObject({ body: { member_count: 2 } })
   })
 
-  it('is taken up for its own organisation only by a bound key', async () => {
+  it('is taken up for its own organization only by a bound key', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const beta = await keyOf('beta')
     await send(await keyOf('acme'), 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
     expect(await send(beta, 'POST', `/federations/${id}/join`, { org_id: 'gamma' })).toEqual(
-      refused("This key is bound to another organisation than 'gamma'."),
+      refused("This key is bound to another organization than 'gamma'."),
     )
   })
 
@@ -213,7 +213,7 @@ describe('membership', () => {
     }
   })
 
-  it('shows a foreign organisation nothing, whatever it asks', async () => {
+  it('shows a foreign organization nothing, whatever it asks', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const gamma = await keyOf('gamma')

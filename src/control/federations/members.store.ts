@@ -38,7 +38,7 @@ export const createMembersStore = () => ({
     return new Set(rows.map((row) => row.org_id))
   },
 
-  /** Makes an invited organisation an active member; with `uninvited` any other one too. False when it may not be. */
+  /** Makes an invited organization an active member; with `uninvited` any other one too. False when it may not be. */
   async join(
     tx: Executor,
     federationId: string,

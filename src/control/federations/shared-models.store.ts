@@ -19,7 +19,7 @@ export const createSharedModelsStore = () => ({
     return rows.length === 1
   },
 
-  /** Whether a federation that the organisation is an active member of shares the model. */
+  /** Whether a federation that the organization is an active member of shares the model. */
   async isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean> {
     const { rows } = await sql`
       select from federation_models s join federation_members m on m.federation_id = s.federation_id

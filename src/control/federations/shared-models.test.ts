@@ -76,7 +76,7 @@ it('can be read by active members and by nobody else', async () => {
   )
 })
 
-it('can be changed by its own organisation only', async () => {
+it('can be changed by its own organization only', async () => {
   const { world, send, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)
   const upload = (key: string) =>

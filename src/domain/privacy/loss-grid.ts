@@ -1,7 +1,7 @@
 import { normalUpper } from '../statistics/special-functions.ts'
 import { inverseLoss, lossOf } from './sampled-gaussian.ts'
 
-/** Which of two neighbouring data sets has the participant more: both must be protected from each other. */
+/** Which of two neighboring data sets has the participant more: both must be protected from each other. */
 export const DIRECTIONS = ['remove', 'add'] as const
 export type Direction = (typeof DIRECTIONS)[number]
 

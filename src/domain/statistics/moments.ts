@@ -37,7 +37,7 @@ export const momentsOf = (values: Iterable<number>): Moments => {
 /** With n - 1 below; null under two values. */
 export const varianceOf = ({ count, m2 }: Moments): number | null => (count < 2 ? null : m2 / (count - 1))
 
-/** The p-th quantile (0..1) of sorted values, linear between neighbours (Hyndman and Fan 1996, type 7); null without any. */
+/** The p-th quantile (0..1) of sorted values, linear between neighbors (Hyndman and Fan 1996, type 7); null without any. */
 export const quantileOf = (sorted: ArrayLike<number>, p: number): number | null => {
   if (sorted.length === 0) return null
   const at = (sorted.length - 1) * p

@@ -93,9 +93,9 @@ describe('one-way analysis of variance', () => {
       Array.from({ length: 21 }, (_, n) => 1e12 + level + (n === 0 ? 0 : n % 2 === 1 ? -0.1 : 0.1))
     const levels = [0.4, 0.3, 0.5, 0.2, 0.6, 0.1, 0.7, 0, 0.8]
     const offset = oneWayAnova(levels.map((level) => momentsOf(tenths(level))))!
-    const centred = oneWayAnova(levels.map((level) => momentsOf(tenths(level).map((value) => value - 1e12))))!
+    const centered = oneWayAnova(levels.map((level) => momentsOf(tenths(level).map((value) => value - 1e12))))!
     // The values themselves carry only four digits after the point at 1e12.
-    expect(Math.abs(offset.fStatistic / centred.fStatistic - 1)).toBeLessThan(1e-3)
+    expect(Math.abs(offset.fStatistic / centered.fStatistic - 1)).toBeLessThan(1e-3)
   })
 
   it('leaves out empty groups and needs two others', () => {
@@ -152,7 +152,7 @@ describe('moments', () => {
     }
   })
 
-  it('and quantiles lie between neighbours', () => {
+  it('and quantiles lie between neighbors', () => {
     expect([0, 0.25, 0.5, 0.9, 1].map((p) => quantileOf([1, 2, 3, 4], p))).toEqual([1, 1.75, 2.5, 3.7, 4])
     expect(quantileOf([], 0.5)).toBeNull()
   })

@@ -47,7 +47,7 @@ test('a form that cannot be understood is refused with the name of the field', a
     error: { code: 'unsupported', param: 'temperature' },
   })
   expect(await post({ model, prompt: 'names' })).toMatchObject({ error: { code: 'unsupported', param: 'prompt' } })
-  expect(await post({ model, colour: 'red' })).toMatchObject({ error: { code: 'invalid_request', param: 'colour' } })
+  expect(await post({ model, color: 'red' })).toMatchObject({ error: { code: 'invalid_request', param: 'color' } })
 })
 
 test('a broken form, another type of body and a file that is too large are refused', async () => {

@@ -21,7 +21,7 @@ const isMpegFrame = ([first, second, third]: Uint8Array): boolean =>
   (third! & 0x0c) !== 0x0c
 
 /** Told by the content: names of files lie. What comes back begins where the format does. */
-export const recognise = (bytes: Uint8Array): { readonly format: OwnFormat; readonly content: Uint8Array } | null => {
+export const recognize = (bytes: Uint8Array): { readonly format: OwnFormat; readonly content: Uint8Array } | null => {
   if (text(bytes, 0, 4) === 'RIFF' && text(bytes, 8, 12) === 'WAVE') return { format: 'WAV', content: bytes }
   const content = afterTags(bytes)
   // Tags stand before FLAC, too, which only ffmpeg reads.

@@ -1,6 +1,6 @@
 import { startThread } from '../../platform/threads/start-thread.ts'
 import { type Environment, findProgram } from '../find-program.ts'
-import { recognise } from './container.ts'
+import { recognize } from './container.ts'
 import type { DecodeAnswer, DecodeOrder } from './decode.worker.ts'
 import { decodeWithFfmpeg } from './ffmpeg.ts'
 import { invalidAudio } from './sound.ts'
@@ -37,7 +37,7 @@ export interface DecodeOptions {
 export const decodeAudio = async (bytes: Uint8Array, options: DecodeOptions = {}): Promise<Float32Array> => {
   const { env = process.env, signal = new AbortController().signal } = options
   if (bytes.length === 0) throw invalidAudio('The recording is empty.')
-  const own = recognise(bytes)
+  const own = recognize(bytes)
   if (own !== null) return inThread({ format: own.format, bytes: own.content }, signal)
   const program = await findProgram('ffmpeg', env)
   if (program !== null) return decodeWithFfmpeg(program, bytes, signal)

@@ -30,7 +30,7 @@ const named = (files: readonly ListedFile[]): string => {
   return paths.slice(0, LISTED_IN_AN_ERROR).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-/** Four bits first, as everywhere in this house; then K_M before its neighbours, then what is nearest to four bits. */
+/** Four bits first, as everywhere in this house; then K_M before its neighbors, then what is nearest to four bits. */
 const rank = ({ path }: ListedFile): readonly [number, number] => {
   const variant = variantInName(path.split('/').at(-1)!) ?? ''
   const usual = ['q4_k_m', 'q4_0', 'q4_k_s', 'q4_1', 'iq4_xs', 'q5_k_m', 'q8_0'].indexOf(variant)

@@ -82,7 +82,7 @@ export const crossEntropyPass = (network: DenseNetwork, data: Dataset): Pass => 
   return { forward, predicted, backward }
 }
 
-/** The mean cross-entropy of a network over a data set, as something to minimise. */
+/** The mean cross-entropy of a network over a data set, as something to minimize. */
 export const crossEntropy = (network: DenseNetwork, data: Dataset): Objective => {
   const pass = crossEntropyPass(network, data)
   return {

@@ -36,7 +36,7 @@ const show = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 const byLayerNumber = new Intl.Collator('en', { numeric: true })
 
 /**
- * The network that these tensors are the weights of. Layers are recognised by shape and name: `<layer>weight` [outputs,
+ * The network that these tensors are the weights of. Layers are recognized by shape and name: `<layer>weight` [outputs,
  * inputs] with an optional `<layer>bias` [outputs], in the order of the numbers in their names. Throws bad_request naming
  * the first tensor that does not fit.
  */

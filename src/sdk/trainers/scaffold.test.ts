@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { trainLocally } from './built-in.ts'
 import { flatten, initialModel, networkOf } from './dense-network.ts'
 import { type Controls, controlChange, correctionOf } from './scaffold.ts'
-import { minimise, type Objective } from './sgd.ts'
+import { minimize, type Objective } from './sgd.ts'
 import { syntheticDevices } from './synthetic.ts'
 import { decodeModel, encodeModel } from './weights-codec.ts'
 
@@ -32,7 +32,7 @@ test.each([
     const results = await Promise.all(
       drifting(gap).map(async (client) => {
         const y = Float64Array.of(x)
-        await minimise(client, y, sgd(steps))
+        await minimize(client, y, sgd(steps))
         return y[0]!
       }),
     )
@@ -52,7 +52,7 @@ test.each([1, 10, 100])('SCAFFOLD does not: in 50 rounds it reaches 0 for G = %d
         const controls: Controls = { global: Float64Array.of(c), own: Float64Array.of(own[index]!) }
         const from = Float64Array.of(x)
         const to = from.slice()
-        const taken = await minimise(client, to, { ...sgd(steps), correction: correctionOf(controls) })
+        const taken = await minimize(client, to, { ...sgd(steps), correction: correctionOf(controls) })
         const change = controlChange({ ...controls }, { from, to, steps: taken, learningRate: LEARNING_RATE })
         return { index, moved: to[0]! - x, changed: change[0]! }
       }),

@@ -40,7 +40,7 @@ const yieldTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resol
  * be smaller. Gives up the thread every few milliseconds. Returns how many steps it took. Throws bad_request when the loss
  * is no longer finite, and the signal's reason when aborted.
  */
-export const minimise = async (
+export const minimize = async (
   objective: Objective,
   parameters: Float64Array,
   options: SgdOptions,

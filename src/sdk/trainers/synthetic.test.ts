@@ -27,7 +27,7 @@ test('the same seed gives the same rows, another seed others, and a device can b
   expect(Math.max(...capped.map((device) => device.train.labels.length + device.heldOut.labels.length))).toBe(60)
 })
 
-test('inputs vary as the recipe says: variance j^-1.2 around a centre of the device', () => {
+test('inputs vary as the recipe says: variance j^-1.2 around a center of the device', () => {
   const [device] = syntheticDevices({ ...options, devices: 1, seed: 6, features: 4 })
   const { features, labels } = device!.train
   const variances = [0, 1, 2, 3].map((column) => {

@@ -19,7 +19,7 @@ const device = (random: Random, shape: Required<SyntheticOptions>): Dataset => {
   const count = Math.min(maxRows, Math.floor(Math.exp(random.normal(4, 2))) + 50)
   const modelMean = random.normal(0, alpha)
   const inputMean = random.normal(0, beta)
-  const centre = Float64Array.from({ length: width }, () => random.normal(inputMean, 1))
+  const center = Float64Array.from({ length: width }, () => random.normal(inputMean, 1))
   const weight = Float64Array.from({ length: classes * width }, () => random.normal(modelMean, 1))
   const bias = Float64Array.from({ length: classes }, () => random.normal(modelMean, 1))
   const features = new Float64Array(count * width)
@@ -27,7 +27,7 @@ const device = (random: Random, shape: Required<SyntheticOptions>): Dataset => {
   for (let row = 0; row < count; row++) {
     for (let index = 0; index < width; index++) {
       // Sigma = diag(j^-1.2) is a covariance: the standard deviation is its root, j^-0.6.
-      features[row * width + index] = random.normal(centre[index]!, (index + 1) ** -0.6)
+      features[row * width + index] = random.normal(center[index]!, (index + 1) ** -0.6)
     }
     let best = Number.NEGATIVE_INFINITY
     for (let label = 0; label < classes; label++) {

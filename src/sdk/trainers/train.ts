@@ -2,7 +2,7 @@ import { badRequest } from '../../domain/errors.ts'
 import { crossEntropy, crossEntropyPass } from './cross-entropy.ts'
 import { type Dataset, rowCount } from './dataset.ts'
 import { type DenseNetwork, flatten, type NamedTensor, networkOf, unflatten } from './dense-network.ts'
-import { minimise, type SgdOptions } from './sgd.ts'
+import { minimize, type SgdOptions } from './sgd.ts'
 
 export interface Evaluation {
   readonly count: number
@@ -50,7 +50,7 @@ const evaluateFlat = (network: DenseNetwork, parameters: Float64Array, data: Dat
   return { count, loss: loss / count, accuracy: correct / count }
 }
 
-/** Loss and accuracy of a model on labelled rows. Throws bad_request when they do not fit each other. */
+/** Loss and accuracy of a model on labeled rows. Throws bad_request when they do not fit each other. */
 export const evaluate = (model: readonly NamedTensor[], data: Dataset): Evaluation => {
   const network = networkOf(model)
   requireFit(network, data)
@@ -58,7 +58,7 @@ export const evaluate = (model: readonly NamedTensor[], data: Dataset): Evaluati
 }
 
 /**
- * Trains a logistic regression or multilayer perceptron on labelled rows, from `model` on; which of the two it is, and
+ * Trains a logistic regression or multilayer perceptron on labeled rows, from `model` on; which of the two it is, and
  * its sizes, are read off the tensors. `model` itself is left as it is. Throws bad_request when data and model do not
  * fit or training diverges.
  */
@@ -67,7 +67,7 @@ export const train = async (model: readonly NamedTensor[], data: Dataset, option
   const network = networkOf(model)
   requireFit(network, data)
   const parameters = flatten(network, model)
-  const steps = await minimise(crossEntropy(network, data), parameters, options)
+  const steps = await minimize(crossEntropy(network, data), parameters, options)
   const { count, loss, accuracy } = evaluateFlat(network, parameters, data)
   if (!Number.isFinite(loss)) {
     throw badRequest(

@@ -14,7 +14,7 @@ export const CreateKeyBody = Type.Object({
 const keyFields = {
   id: Uuid,
   name: Type.String(),
-  prefix: Type.String({ description: 'The first characters, to recognise the key by' }),
+  prefix: Type.String({ description: 'The first characters, to recognize the key by' }),
   scopes: Type.Array(Type.String()),
   org_id: Nullable(Type.String()),
   device_id: Nullable(Type.String({ description: 'Of the key of a device: its user-chosen id' })),

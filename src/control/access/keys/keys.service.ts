@@ -62,7 +62,7 @@ export const createKeysService = (parts: {
     },
   })
 
-  /** A device's key may do what the enrolment mode says today, whatever the mode was when it was made. */
+  /** A device's key may do what the enrollment mode says today, whatever the mode was when it was made. */
   const grantsOf = (key: StoredKey): readonly Grant[] => {
     if (key.deviceId === null) return key.grants
     return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
@@ -198,7 +198,7 @@ export const createKeysService = (parts: {
       return { ...key, revokedAt: at }
     },
 
-    /** Under token enrolment the first start makes an admin key; null when there is one already. */
+    /** Under token enrollment the first start makes an admin key; null when there is one already. */
     async ensureAdmin(): Promise<string | null> {
       const { key, token } = mint({
         name: 'first admin key',

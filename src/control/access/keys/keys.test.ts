@@ -81,7 +81,7 @@ describe('keys', () => {
     expect((await world.request(method, path, { key: just.api_key, body })).status).toBeLessThan(300)
   })
 
-  it('are handed out only as far as one holds them, and inside one organisation', async () => {
+  it('are handed out only as far as one holds them, and inside one organization', async () => {
     const { world, admin } = await guarded()
     const acme = await make(world, admin, { name: 'acme', scopes: ['admin', 'models:read'], org_id: 'acme' })
     const more = await world.request('POST', '/api/v1/keys', {
@@ -118,7 +118,7 @@ describe('keys', () => {
     expect(await status(unused)).toBe(200)
   })
 
-  it('of devices follow the enrolment mode of today', async () => {
+  it('of devices follow the enrollment mode of today', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const registered = await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: 'd' } })
@@ -131,7 +131,7 @@ describe('keys', () => {
 })
 
 describe('the first admin key', () => {
-  it('is made once, under token enrolment only', async () => {
+  it('is made once, under token enrollment only', async () => {
     const world = await startWorld({ config: { enrollment: 'token' }, durable: true })
     expect(world.service.firstAdminKey).toMatch(/^sk_live_/)
     await world.restart()

@@ -41,7 +41,7 @@ describe('browser login', () => {
     expect((await exchange(world, late)).status).toBe(401)
   })
 
-  it('under token enrolment needs a key, and gives no more than that key holds', async () => {
+  it('under token enrollment needs a key, and gives no more than that key holds', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     expect((await authorize(world)).status).toBe(401)
     const made = await world.request('POST', '/api/v1/keys', {

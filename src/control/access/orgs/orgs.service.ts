@@ -10,21 +10,21 @@ export const createOrgsService = (parts: {
   readonly store: OrgsStore
   readonly now: () => Date
 }) => ({
-  /** Creates an organisation whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
+  /** Creates an organization whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
   async create(caller: Caller, wanted: Pick<StoredOrg, 'name' | 'compliance' | 'region'>): Promise<StoredOrg> {
-    if (caller.orgId !== null) throw forbidden(`This key is bound to the organisation '${caller.orgId}'.`)
+    if (caller.orgId !== null) throw forbidden(`This key is bound to the organization '${caller.orgId}'.`)
     const id = slugOf(wanted.name)
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
     const org = { ...wanted, id, createdAt: parts.now() }
     if (!(await parts.store.insert(parts.database.sql, org))) {
-      throw conflict(`An organisation '${id}' exists already. Choose another name.`)
+      throw conflict(`An organization '${id}' exists already. Choose another name.`)
     }
     return org
   },
 
   async get(caller: Caller, id: string): Promise<StoredOrg> {
     const org = sees(caller, id) ? await parts.store.find(parts.database.sql, id) : null
-    if (org === null) throw notFound('Organisation', id)
+    if (org === null) throw notFound('Organization', id)
     return org
   },
 

@@ -17,7 +17,7 @@ export const CreateModelBody = Type.Object({
     Type.String({
       pattern: MODEL_NAME.source,
       'x-extension': true,
-      description: 'Unique in the organisation, usable as model_id',
+      description: 'Unique in the organization, usable as model_id',
     }),
   ),
   framework: Type.Optional(Framework),

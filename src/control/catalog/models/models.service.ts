@@ -30,10 +30,10 @@ export interface Aggregate {
   readonly file: { readonly sha256: string; readonly size: number; readonly fileName: string }
 }
 
-/** What federations let organisations read besides their own. */
+/** What federations let organizations read besides their own. */
 export interface SharedModels {
   isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
-  /** The id of a model of that name which is shared with the organisation. */
+  /** The id of a model of that name which is shared with the organization. */
   idByName(db: Executor, name: string, orgId: string): Promise<string | null>
 }
 
@@ -43,11 +43,11 @@ export const createModelsService = (parts: {
   readonly files: FilesService
   readonly events: Pick<ControlEventBus, 'publish'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
-  readonly recognise: (path: string) => Promise<RecognizedContent | null>
+  readonly recognize: (path: string) => Promise<RecognizedContent | null>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, files, events, recognise, now, newId } = parts
+  const { database, store, files, events, recognize, now, newId } = parts
   let shared: SharedModels | null = null
 
   /** The model with this id or name; not_found when there is none that the caller may see. */
@@ -58,7 +58,7 @@ export const createModelsService = (parts: {
     return found
   }
 
-  /** As `find`, and a model that a federation shares with the caller's organisation. Such a model may only be read. */
+  /** As `find`, and a model that a federation shares with the caller's organization. Such a model may only be read. */
   const findReadable = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
     const { orgId } = caller
     if (orgId === null) return find(caller, idOrName)
@@ -131,7 +131,7 @@ export const createModelsService = (parts: {
     ): Promise<StoredVersion> {
       if (staged.size === 0) throw badRequest('file is empty: a version needs weights.')
       if (wanted.versionLabel !== undefined) requireSemantic(wanted.versionLabel)
-      const content = await recognise(staged.path)
+      const content = await recognize(staged.path)
       const { format, warnings } = formatOfUpload({
         named: wanted.format,
         content,
@@ -169,7 +169,7 @@ export const createModelsService = (parts: {
       return found
     },
 
-    /** The version that a new round of this organisation distributes unless it names another. */
+    /** The version that a new round of this organization distributes unless it names another. */
     async latestAggregated(orgId: string | null): Promise<StoredVersion | null> {
       const modelId = await store.latestAggregated(database.sql, orgId)
       return modelId === null ? null : store.findVersion(database.sql, modelId, 'latest')

@@ -40,7 +40,7 @@ export interface ListedModel {
 }
 
 export interface ModelFilter {
-  /** null: an unbound key, which sees every organisation's models. */
+  /** null: an unbound key, which sees every organization's models. */
   readonly orgId: string | null
   readonly framework: Framework | undefined
   readonly isBaseline: boolean | undefined
@@ -113,7 +113,7 @@ export const createModelsStore = () => ({
     return rows[0]!.total
   },
 
-  /** The newest model of this organisation that a round produced. */
+  /** The newest model of this organization that a round produced. */
   async latestAggregated(db: Executor, orgId: string | null): Promise<string | null> {
     const row = await db
       .selectFrom('models')

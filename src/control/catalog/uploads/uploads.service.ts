@@ -26,7 +26,7 @@ export const createUploadsService = (parts: {
 }) => {
   const { partials, blobs, maxBytes, now } = parts
 
-  /** Organisations stay apart: nobody learns, or can spoil, what another one has begun. */
+  /** Organizations stay apart: nobody learns, or can spoil, what another one has begun. */
   const nameOf = ({ orgId }: Caller, { sha256, size }: Announced): string =>
     createHash('sha256')
       .update(JSON.stringify([orgId, sha256, size]))

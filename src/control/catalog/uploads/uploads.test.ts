@@ -176,7 +176,7 @@ it('bytes with another hash than they were announced with make no version, and a
   expect((detail.body as { versions: unknown[] }).versions).toEqual([])
 })
 
-it('an organisation sees nothing of what another one has uploaded, and cannot make a version of it', async () => {
+it('an organization sees nothing of what another one has uploaded, and cannot make a version of it', async () => {
   const { world, keyOf } = await openLeague()
   const mine = { key: await keyOf('mine') }
   const other = { key: await keyOf('other') }

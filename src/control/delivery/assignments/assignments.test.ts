@@ -132,7 +132,7 @@ describe('a heartbeat', () => {
     expect((await last).assignments?.map(({ version }) => version)).toEqual(['1.0.0'])
   })
 
-  it('of an organisation of its own is told what belongs to nobody under open enrolment', async () => {
+  it('of an organization of its own is told what belongs to nobody under open enrollment', async () => {
     const { world, key } = await start()
     await world.register('robot', { org_id: 'acme' })
     await rollOut(world, key, 'm', '1.0.0')

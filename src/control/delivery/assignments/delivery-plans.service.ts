@@ -15,7 +15,7 @@ export type { PlanEvent } from './plans.store.ts'
 
 /** One kind of plan. A store of rollouts, deployments or experiments is one. */
 export interface PlanSource {
-  /** Every plan of this kind that is in force, of all organisations: running, paused or settled. */
+  /** Every plan of this kind that is in force, of all organizations: running, paused or settled. */
   load(db: Executor): Promise<Plan[]>
 }
 
@@ -31,7 +31,7 @@ export const createDeliveryPlans = (parts: {
   readonly store: PlansStore
   readonly report: PlansReport
   readonly sources: readonly PlanSource[]
-  /** Whether plans without an organisation reach the devices of every organisation. */
+  /** Whether plans without an organization reach the devices of every organization. */
   readonly unboundReachAll: boolean
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'afterCommit'>
   /** Called when assignments may have changed. */
@@ -99,7 +99,7 @@ export const createDeliveryPlans = (parts: {
         (plan) => plan.kind === 'experiment' && plan.variants.some(({ target }) => target.modelId === modelId),
       ),
 
-    /** Whether a plan of one organisation can reach a device of another. */
+    /** Whether a plan of one organization can reach a device of another. */
     reaches: (planOrgId: string | null, deviceOrgId: string | null): boolean =>
       planOrgId === deviceOrgId || (planOrgId === null && unboundReachAll),
 
@@ -125,7 +125,7 @@ export const createDeliveryPlans = (parts: {
     /** Oldest first. */
     history: (planId: string, page: { limit: number; offset: number }) => store.events(database.sql, planId, page),
 
-    /** The organisation of a plan in force or not, deleted or not; null when there never was one. */
+    /** The organization of a plan in force or not, deleted or not; null when there never was one. */
     owner: (planId: string) => store.owner(database.sql, planId),
 
     /** Whether an upload carries the version that a target names. */

@@ -70,7 +70,7 @@ export const createPlansStore = () => ({
     return { events, total: rows[0]!.total }
   },
 
-  /** The organisation of a plan of any kind, in force or not; null when there is no such plan, nor was there one. */
+  /** The organization of a plan of any kind, in force or not; null when there is no such plan, nor was there one. */
   async owner(db: Executor, planId: string): Promise<{ orgId: string | null; isDeleted: boolean } | null> {
     const { rows } = await sql<{ org_id: string | null; deleted: boolean }>`
       select org_id, false as deleted from rollouts where id = ${planId}

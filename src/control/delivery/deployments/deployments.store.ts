@@ -93,7 +93,7 @@ export const createDeploymentsStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** Newest first. A null organisation: those of every one. */
+  /** Newest first. A null organization: those of every one. */
   async list(
     db: Executor,
     filter: { readonly orgId: string | null; readonly modelName: string | undefined },
@@ -112,7 +112,7 @@ export const createDeploymentsStore = () => ({
   },
 })
 
-/** Rows of an organisation; a null one is every one. */
+/** Rows of an organization; a null one is every one. */
 export const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
 
 const stateColumns = (deployment: StoredDeployment) => ({

@@ -29,7 +29,7 @@ interface CandidateRow {
 
 /** The devices that a deployment may be aimed at, and those that it is. */
 export const createTargetsReport = () => ({
-  /** Devices by their names, of this organisation (null: of any). */
+  /** Devices by their names, of this organization (null: of any). */
   async named(db: Executor, names: readonly string[], orgId: string | null, activeSince: Date): Promise<Candidate[]> {
     const { rows } = await sql<CandidateRow>`
       select id, device_id, org_id, platform, ${isActive(activeSince)} as is_active from devices

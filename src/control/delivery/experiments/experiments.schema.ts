@@ -12,7 +12,7 @@ const Allocation = Type.Number({ minimum: 0, maximum: 1, description: 'The share
 const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 
 export const CreateExperimentBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique in the organisation' }),
+  name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique in the organization' }),
   variants: Type.Array(
     Type.Object({
       name: Type.String({ minLength: 1, maxLength: 128 }),

@@ -56,10 +56,10 @@ export const createExperimentsService = (parts: {
     return newest === null ? FIRST_VERSION : labelOf(newest.version, newest.ownLabel)
   }
 
-  /** The one organisation that all models belong to. */
+  /** The one organization that all models belong to. */
   const ownerOf = (owned: readonly StoredModel[]): string | null => {
     const orgIds = new Set(owned.map(({ orgId }) => orgId))
-    if (orgIds.size > 1) throw badRequest('variants: their models belong to different organisations.')
+    if (orgIds.size > 1) throw badRequest('variants: their models belong to different organizations.')
     return owned[0]?.orgId ?? null
   }
 
@@ -68,7 +68,7 @@ export const createExperimentsService = (parts: {
     for (const id of wanted) {
       const group = await inBody('target_groups', () => groups.get(caller, id))
       if (!plans.reaches(orgId, group.orgId)) {
-        throw badRequest(`target_groups: '${group.name}' belongs to another organisation than the models.`)
+        throw badRequest(`target_groups: '${group.name}' belongs to another organization than the models.`)
       }
       ids.add(group.id)
     }

@@ -18,7 +18,7 @@ export interface StoredExperiment extends ExperimentState {
   readonly orgId: string | null
   readonly name: string
   readonly variants: readonly StoredVariant[]
-  /** Ids of device groups; none: every device of the organisation. */
+  /** Ids of device groups; none: every device of the organization. */
   readonly targetGroups: readonly string[]
   readonly primaryMetric: string
   readonly confidenceLevel: number
@@ -97,7 +97,7 @@ export const createExperimentsStore = () => ({
     return (await withVariants(tx, rows))[0] ?? null
   },
 
-  /** Newest first. A null organisation: those of every one. */
+  /** Newest first. A null organization: those of every one. */
   async list(
     db: Executor,
     filter: { readonly orgId: string | null; readonly status: ExperimentStatus | undefined },

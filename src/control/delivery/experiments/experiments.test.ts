@@ -383,8 +383,8 @@ describe('the devices of an experiment', () => {
   })
 })
 
-describe('under token enrolment', () => {
-  it('a key sees and touches only the experiments of its organisation, as far as its scopes go', async () => {
+describe('under token enrollment', () => {
+  it('a key sees and touches only the experiments of its organization, as far as its scopes go', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const keyFor = async (org_id: string, scopes: readonly string[]): Promise<string> => {
@@ -453,14 +453,14 @@ describe('under token enrolment', () => {
     ]
     expect(await send(admin, 'POST', '/experiments', { name: 'mixed', variants: mixed })).toMatchObject({
       status: 400,
-      body: { message: 'variants: their models belong to different organisations.' },
+      body: { message: 'variants: their models belong to different organizations.' },
     })
     const ours = mixed.map((variant) => ({ ...variant, model_id: mixed[0]!.model_id }))
     expect(
       await send(admin, 'POST', '/experiments', { name: 'ours', variants: ours, target_groups: [group.id] }),
     ).toMatchObject({
       status: 400,
-      body: { message: "target_groups: 'g' belongs to another organisation than the models." },
+      body: { message: "target_groups: 'g' belongs to another organization than the models." },
     })
 
     await send(acme, 'POST', `/experiments/${id}/start`)

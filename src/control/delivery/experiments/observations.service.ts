@@ -37,7 +37,7 @@ export const createObservationsService = (parts: {
 
   const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
     if (!plans.reaches(experiment.orgId, device.orgId)) {
-      return { outside: 'It belongs to another organisation than the experiment.' }
+      return { outside: 'It belongs to another organization than the experiment.' }
     }
     if (!device.isTargeted) return { outside: "It is in none of the experiment's target groups." }
     const index = variantOf(experiment, device.deviceId)

@@ -145,7 +145,7 @@ export const createPairingsService = (parts: {
     const device = await devices.owner(caller)
     if (deviceId !== undefined && deviceId !== device.deviceId) return null
     if (pairing.orgId !== null && device.orgId !== pairing.orgId) {
-      throw forbidden('This device belongs to another organisation than the code.')
+      throw forbidden('This device belongs to another organization than the code.')
     }
     return device
   }
@@ -170,7 +170,7 @@ export const createPairingsService = (parts: {
         throw forbidden('Deploying to the paired device needs the scope models:write.')
       }
       if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+        throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
       }
       const code = composeCode(randomBytes)
       const pairing: StoredPairing = {

@@ -159,7 +159,7 @@ it('codes cannot be guessed by volume: ten wrong ones a minute from one address'
   expect(await guess(code)).toBe(200)
 })
 
-it('under token enrolment the code admits the device to the organisation of whoever made it', async () => {
+it('under token enrollment the code admits the device to the organization of whoever made it', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const keyOf = async (org_id: string, scopes: string[]) => {
@@ -187,7 +187,7 @@ it('under token enrolment the code admits the device to the organisation of whoe
     (await call(world, 'GET', `/pairings/${id}`, undefined, other)).status,
     (await call(world, 'GET', '/pairings/nothing', undefined, acme)).status,
   ]).toEqual([403, 403, 404, 404])
-  // Nor does a device of another organisation get in by it.
+  // Nor does a device of another organization get in by it.
   const { code: second } = (await call(world, 'POST', '/pairings', {}, other)).body
   expect((await call(world, 'POST', '/pairings/claim', { code: second }, claimed.api_key)).status).toBe(403)
 })

@@ -91,7 +91,7 @@ export const createRolloutsStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** Newest first. A null organisation: those of every one. */
+  /** Newest first. A null organization: those of every one. */
   async active(db: Executor, orgId: string | null): Promise<StoredRollout[]> {
     let query = db.selectFrom('rollouts').selectAll().where('status', '=', 'active')
     if (orgId !== null) query = query.where('org_id', '=', orgId)

@@ -107,7 +107,7 @@ describe('an operator', () => {
     expect((await devices()).body).toMatchObject({ devices: [{ ...expected[0], current: false }], total: 1 })
   })
 
-  it('of another organisation sees none of it', async () => {
+  it('of another organization sees none of it', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const keyFor = async (org: string): Promise<string> => {

@@ -124,7 +124,7 @@ export const createDevicesService = (parts: {
       return device
     },
 
-    /** An unbound key also sees devices without an organisation, under whichever one it asks for. */
+    /** An unbound key also sees devices without an organization, under whichever one it asks for. */
     async list(
       caller: Caller,
       query: { orgId: string; platform: Platform | undefined; status: DeviceStatus | undefined },
@@ -139,7 +139,7 @@ export const createDevicesService = (parts: {
       return { devices, total }
     },
 
-    /** How many devices the caller's organisation has, and how many are active; concurrent calls share one count. */
+    /** How many devices the caller's organization has, and how many are active; concurrent calls share one count. */
     census: (caller: Caller): Promise<{ total: number; active: number }> => count(caller.orgId),
   }
 }

@@ -22,7 +22,7 @@ export interface StoredDevice {
 
 export interface DeviceFilter {
   readonly orgId: string
-  /** False for keys bound to an organisation: they do not see devices without one. */
+  /** False for keys bound to an organization: they do not see devices without one. */
   readonly withUnbound: boolean
   readonly platform: Platform | undefined
   readonly status: DeviceStatus | undefined
@@ -84,7 +84,7 @@ export const createDevicesStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Oldest first. Each organisation's part is read through its own index and merged: no scan of the fleet. */
+  /** Oldest first. Each organization's part is read through its own index and merged: no scan of the fleet. */
   async list(db: Executor, filter: DeviceFilter, page: { limit: number; offset: number }): Promise<StoredDevice[]> {
     const part = (owner: ReturnType<typeof sql<boolean>>) => sql`
       (select * from devices where ${owner} and ${matches(filter)}

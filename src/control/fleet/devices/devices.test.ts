@@ -133,8 +133,8 @@ describe('listing devices', () => {
   })
 })
 
-describe('organisations', () => {
-  it('are invisible to each other under token enrolment', async () => {
+describe('organizations', () => {
+  it('are invisible to each other under token enrollment', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const keyFor = async (org: string): Promise<string> => {

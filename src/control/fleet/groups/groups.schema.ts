@@ -5,7 +5,7 @@ import { DeviceList } from '../devices/devices.schema.ts'
 const MOST_AT_ONCE = 1000
 
 const OrgId = Type.String({ minLength: 1, maxLength: 128 })
-const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Unique in the organisation' })
+const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Unique in the organization' })
 const Description = Type.String({ maxLength: 1000 })
 const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 })
 const DeviceIds = Type.Array(Type.String(), { maxItems: MOST_AT_ONCE, description: 'User-chosen ids' })
@@ -65,7 +65,7 @@ export const RemoveDevicesBody = Type.Object({ device_ids: DeviceIds })
 export const Added = Type.Object({
   group_id: Uuid,
   added: Type.Array(Type.String()),
-  skipped: Type.Array(Type.String(), { description: 'In the group already, or no device of its organisation' }),
+  skipped: Type.Array(Type.String(), { description: 'In the group already, or no device of its organization' }),
 })
 
 export const Removed = Type.Object({

@@ -10,7 +10,7 @@ export type { GroupMember, StoredGroup } from './groups.store.ts'
 
 type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
 
-/** Device groups: named sets of an organisation's devices, for plans to aim at. */
+/** Device groups: named sets of an organization's devices, for plans to aim at. */
 export const createGroupsService = (parts: {
   readonly database: Database
   readonly store: GroupsStore
@@ -58,13 +58,13 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
-    /** By id or name, in this organisation or, where it is null, in all; null when there is none such. */
+    /** By id or name, in this organization or, where it is null, in all; null when there is none such. */
     locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
       store.locate(database.sql, idOrName, orgId),
 
     async create(caller: Caller, wanted: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
       if (!sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+        throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
       }
       requireName(wanted.name)
       const group: StoredGroup = { ...wanted, id: newId(), deviceCount: 0, createdAt: now() }
@@ -110,7 +110,7 @@ export const createGroupsService = (parts: {
       const group = await get(caller, id)
       const device = await devices.get(caller, deviceId, { near: group.orgId })
       if (device.orgId !== null && device.orgId !== group.orgId) {
-        throw notFound('Device', deviceId, `of organisation '${group.orgId}'`)
+        throw notFound('Device', deviceId, `of organization '${group.orgId}'`)
       }
       return add(caller, id, [deviceId], null)
     },

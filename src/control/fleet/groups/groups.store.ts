@@ -80,7 +80,7 @@ export const createGroupsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** By id or name, in this organisation or, where it is null, in all; null when there is none such. */
+  /** By id or name, in this organization or, where it is null, in all; null when there is none such. */
   async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup | null> {
     let query = db.selectFrom('device_groups').selectAll()
     query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)
@@ -113,7 +113,7 @@ export const createGroupsStore = () => ({
   },
 
   /**
-   * Adds those of these devices (by user-chosen id) that belong to the group's organisation or, for callers who see them,
+   * Adds those of these devices (by user-chosen id) that belong to the group's organization or, for callers who see them,
    * to none. Returns those that are new, and counts them. The group is locked by the caller.
    */
   async add(
@@ -178,7 +178,7 @@ const nameTaken =
   (name: string) =>
   (error: unknown): never => {
     if (!isUniqueViolation(error)) throw error
-    throw conflict(`This organisation has a device group named '${name}' already. Choose another name.`)
+    throw conflict(`This organization has a device group named '${name}' already. Choose another name.`)
   }
 
 const fromRow = (row: Selectable<DeviceGroupRow>): StoredGroup => ({

@@ -83,7 +83,7 @@ describe('a device group', () => {
     expect(await ask('GET', `/${again}/devices`)).toMatchObject({ body: { devices: [], total: 0 } })
   })
 
-  it('takes a name once in an organisation, and the same name in another', async () => {
+  it('takes a name once in an organization, and the same name in another', async () => {
     const { ask, create } = await setUp()
     await create('canaries')
     const other = await create('others')
@@ -91,7 +91,7 @@ describe('a device group', () => {
       status: 409,
       body: {
         error: 'conflict',
-        message: "This organisation has a device group named 'canaries' already. Choose another name.",
+        message: "This organization has a device group named 'canaries' already. Choose another name.",
         status_code: 409,
       },
     }
@@ -296,7 +296,7 @@ describe('the devices of a group', () => {
   })
 })
 
-describe('under token enrolment', () => {
+describe('under token enrollment', () => {
   const setUpOrgs = async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
@@ -313,7 +313,7 @@ describe('under token enrolment', () => {
     world.request(method, `/api/v1/device-groups${path}`, { key, body })
   const both = ['devices:read', 'devices:write']
 
-  it('a key sees and touches only the groups and devices of its organisation', async () => {
+  it('a key sees and touches only the groups and devices of its organization', async () => {
     const { world, admin, keyFor } = await setUpOrgs()
     const [acme, umbrella] = [await keyFor('acme', both), await keyFor('umbrella', both)]
     const register = (key: string, device_id: string) =>

@@ -51,7 +51,7 @@ export const createHeartbeatsService = (parts: {
   readonly store: HeartbeatsStore
   readonly devices: DevicesService
   readonly changes: Changes
-  /** How many devices are active, of all organisations. */
+  /** How many devices are active, of all organizations. */
   readonly activeDevices: () => Promise<number>
   readonly random: Random
   readonly now: () => Date
@@ -170,7 +170,7 @@ export const createHeartbeatsService = (parts: {
 
 const mayJoin = (round: Wanting, device: Heard): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
-  // A group's members may also be devices of no organisation.
+  // A group's members may also be devices of no organization.
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
 }
 

@@ -34,7 +34,7 @@ export interface OpenRound {
   readonly orgId: string | null
   /** Only members of the group may join; which devices those are is looked at then. */
   readonly groupId: string | null
-  /** The organisations of its federation; null where it has none. */
+  /** The organizations of its federation; null where it has none. */
   readonly memberOrgs: readonly string[] | null
 }
 

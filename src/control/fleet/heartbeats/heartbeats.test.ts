@@ -110,7 +110,7 @@ describe('a heartbeat', () => {
     expect(one.body).toMatchObject({ metrics: { n: 123 }, last_heartbeat: '2026-01-01T00:00:30.000Z' })
   })
 
-  it('under token enrolment is taken only for the device that owns the key', async () => {
+  it('under token enrollment is taken only for the device that owns the key', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const enrol = async (name: string) =>

@@ -67,7 +67,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     expect(chiSquare).toBeLessThan(178)
   })
 
-  it('reads a small organisation instead, and leaves nobody out', async () => {
+  it('reads a small organization instead, and leaves nobody out', async () => {
     const db = await open()
     await addFleet(db, (n) => ({ orgId: n % 24 === 0 ? 'small' : null, active: n !== 24 }))
     const times = new Map<string, number>()
@@ -90,7 +90,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
   })
 
   it.each([
-    ['a small organisation', 'small', 0],
+    ['a small organization', 'small', 0],
     ['a fleet', null, 1],
   ])(
     'from %s takes those first that were heard from since they registered, and then the others',

@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 
 /** Whose devices a round may select. */
 export interface Scope {
-  /** Null is the devices without an organisation; with a group and no federation, its members of any. */
+  /** Null is the devices without an organization; with a group and no federation, its members of any. */
   readonly orgIds: readonly (string | null)[] | 'any'
   readonly groupId: string | null
 }
@@ -23,7 +23,7 @@ export interface Draw {
   readonly random: Random
 }
 
-/** Where fewer numbers than this belong to a device that may be drawn, reading the organisation's devices costs less. */
+/** Where fewer numbers than this belong to a device that may be drawn, reading the organization's devices costs less. */
 const WORTH_DRAWING = 1 / 16
 
 /** Which devices a round may select, and which it does. */
@@ -31,7 +31,7 @@ export const createSelectionStore = () => ({
   /**
    * Devices of the scope that may be drawn, uniformly without replacement: first among those that were heard from lately, and
    * only where these are too few among the others, of which some may never come. Numbers are drawn at
-   * random and looked up, so that a draw among one organisation's devices does not scan the fleet; where few devices are
+   * random and looked up, so that a draw among one organization's devices does not scan the fleet; where few devices are
    * active, all of them are read instead.
    */
   async drawActive(db: Executor, draw: Draw): Promise<string[]> {

@@ -90,8 +90,8 @@ export const createJobsStore = () => ({
   },
 
   /**
-   * Jobs that have no round in progress, and whose organisation has none. Who has waited longest comes first, so that the jobs of
-   * one organisation take turns.
+   * Jobs that have no round in progress, and whose organization has none. Who has waited longest comes first, so that the jobs of
+   * one organization take turns.
    */
   async idle(db: Executor): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`

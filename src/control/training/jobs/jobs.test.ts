@@ -277,7 +277,7 @@ describe('a training job', () => {
     expect((await jobOf(world, key, job.id)).history).toHaveLength(1)
   })
 
-  it('takes turns with the other jobs of its organisation', async () => {
+  it('takes turns with the other jobs of its organization', async () => {
     const { world, fleet, key } = await prepared(2)
     const first = await startOk(world, key, { rounds: 2 })
     await world.advance(1)

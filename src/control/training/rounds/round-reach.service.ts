@@ -6,12 +6,12 @@ import type { Scope } from '../../fleet/selection/private-draws.service.ts'
 
 /** What rounds need to know of federations. */
 export interface Federations {
-  /** Throws when the caller's organisation is no active member. */
+  /** Throws when the caller's organization is no active member. */
   getAsMember(caller: Caller, id: string): Promise<{ readonly id: string; readonly orgId: string }>
   activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
 }
 
-/** Whose devices take part, and to which organisation the round belongs. */
+/** Whose devices take part, and to which organization the round belongs. */
 export interface Reach {
   readonly orgId: string | null
   readonly groupId: string | null
@@ -27,7 +27,7 @@ export const createRoundReach = (parts: {
 }) => {
   const { database, groups, federations } = parts
 
-  /** Whether the caller's organisation started it, or is an active member of the federation it was started for. */
+  /** Whether the caller's organization started it, or is an active member of the federation it was started for. */
   const maySee = async (
     caller: Caller,
     it: { readonly orgId: string | null; readonly federationId: string | null },
@@ -47,7 +47,7 @@ export const createRoundReach = (parts: {
     },
   ): Promise<Reach> => {
     if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
-      throw forbidden(`This key is bound to another organisation than '${wanted.orgId}'.`)
+      throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
     }
     const group = wanted.group === undefined ? null : await groups.locate(caller, wanted.group)
     if (wanted.group !== undefined && group === null) {

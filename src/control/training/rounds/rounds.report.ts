@@ -4,7 +4,7 @@ import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.t
 
 /** What rounds are to others: to the members of a federation, and in files. */
 export const createRoundsReport = () => ({
-  /** Those of the organisation and of the federations it is an active member of; all of them for an unbound key. */
+  /** Those of the organization and of the federations it is an active member of; all of them for an unbound key. */
   async list(
     db: Executor,
     orgId: string | null,

@@ -21,7 +21,7 @@ export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-ro
 export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
 
 export const createRoundsStore = () => ({
-  /** Inserts an active round with the next number of its organisation; conflict while another is in progress. */
+  /** Inserts an active round with the next number of its organization; conflict while another is in progress. */
   async insert(db: Executor, round: NewRound, takingPart: number): Promise<StoredRound> {
     const { rows } = await sql<Selectable<RoundRow>>`
       insert into rounds (id, org_id, round_number, status, target_devices, min_devices, timeout_seconds,

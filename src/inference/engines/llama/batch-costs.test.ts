@@ -23,7 +23,7 @@ const clockOf = (costs: readonly number[]) => {
   }
 }
 
-test('what was not measured lies on the line between its neighbours, and beyond the last in proportion', async () => {
+test('what was not measured lies on the line between its neighbors, and beyond the last in proportion', async () => {
   const costs = await measureCosts(context, clockOf([14, 21, 27, 21, 35, 36]))
   expect([1, 2, 3, 4, 5, 6, 8, 16].map(costs.of)).toEqual([14, 21, 27, 21, 28, 35, 36, 72])
   expect([1, 2, 3, 4, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual(Array(6).fill(false))

@@ -3,7 +3,7 @@ import { InferenceError } from '../../errors.ts'
 import type { Embeddings } from '../engine.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, invalidModel, readObject } from './model-json.ts'
-import { normalised, pool, readPooling } from './pooling.ts'
+import { normalized, pool, readPooling } from './pooling.ts'
 import type { Tensor } from './transformers.ts'
 
 export interface Embedder {
@@ -35,11 +35,11 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
 
   const vectorOf = (outputs: Readonly<Record<string, Tensor | undefined>>): Float32Array => {
     const whole = outputs.sentence_embedding
-    if (whole !== undefined) return normalised(Float32Array.from(whole.data as Float32Array))
+    if (whole !== undefined) return normalized(Float32Array.from(whole.data as Float32Array))
     const states = outputs.last_hidden_state ?? outputs.token_embeddings
     if (states === undefined)
       throw invalidModel(`The model gives ${Object.keys(outputs).join(', ')}, and no embeddings.`)
-    return normalised(pool(states.data as Float32Array, states.dims.at(-1)!, pooling))
+    return normalized(pool(states.data as Float32Array, states.dims.at(-1)!, pooling))
   }
 
   return {

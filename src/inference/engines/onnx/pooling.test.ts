@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
-import { normalised, pool, readPooling } from './pooling.ts'
+import { normalized, pool, readPooling } from './pooling.ts'
 
 const STATES = Float32Array.of(1, 2, 3, -6, 2, 1)
 
@@ -17,8 +17,8 @@ test.each([
 })
 
 test('vectors get the length 1, but for the one that has none', () => {
-  expect([...normalised(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
-  expect([...normalised(Float32Array.of(0, 0))]).toEqual([0, 0])
+  expect([...normalized(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
+  expect([...normalized(Float32Array.of(0, 0))]).toEqual([0, 0])
 })
 
 test('the folder says which pooling it wants', async () => {

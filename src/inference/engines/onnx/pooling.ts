@@ -60,7 +60,7 @@ export const pool = (states: Float32Array, width: number, pooling: Pooling): Flo
 }
 
 /** To length 1 (L2). */
-export const normalised = (vector: Float32Array): Float32Array => {
+export const normalized = (vector: Float32Array): Float32Array => {
   const length = Math.hypot(...vector)
   return length === 0 ? vector : vector.map((value) => value / length)
 }

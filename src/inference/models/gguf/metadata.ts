@@ -47,7 +47,7 @@ const SIZES: Readonly<Record<MetadataType, number>> = {
   i64: 8,
   f64: 8,
 }
-/** A chat template or a licence is the longest real string; 2^26 elements are ten times the largest real vocabulary. */
+/** A chat template or a license is the longest real string; 2^26 elements are ten times the largest real vocabulary. */
 const MAX_STRING_LENGTH = 1 << 26
 const MAX_ARRAY_LENGTH = 1 << 26
 /** Arrays up to here are kept: those with a value per block. Vocabularies are looked at where they stand. */

@@ -36,9 +36,9 @@ export const intervalOf = (values: readonly number[]): readonly [low: number, hi
   const z = 1.959964
   const n = values.length
   const p = mean(values)
-  const centre = (p + (z * z) / (2 * n)) / (1 + (z * z) / n)
+  const center = (p + (z * z) / (2 * n)) / (1 + (z * z) / n)
   const half = (z / (1 + (z * z) / n)) * Math.sqrt((p * (1 - p)) / n + (z * z) / (4 * n * n))
-  return [Math.max(0, centre - half), Math.min(1, centre + half)]
+  return [Math.max(0, center - half), Math.min(1, center + half)]
 }
 
 const rankFor = (score: number, limits: readonly number[]): number => {

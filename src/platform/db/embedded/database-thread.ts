@@ -24,7 +24,7 @@ export interface ThreadEvents {
 }
 
 /**
- * Starts the thread on an initialised folder that the caller has locked. When the thread ends unasked, queries that
+ * Starts the thread on an initialized folder that the caller has locked. When the thread ends unasked, queries that
  * wait for it fail, and so do later ones.
  */
 export const startDatabaseThread = async (folder: string, events: ThreadEvents): Promise<DatabaseThread> => {

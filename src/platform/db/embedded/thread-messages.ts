@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 
 /** What the database thread is started with. */
 export interface ThreadData {
-  /** An initialised PostgreSQL data folder. */
+  /** An initialized PostgreSQL data folder. */
   readonly folder: string
 }
 

@@ -4,7 +4,7 @@ import { detectFormat } from '../../../tensors/detect.ts'
 import { adviceFor, formatOf } from '../../../tensors/formats.ts'
 
 /** What the file at `path` is, by its content; null when it is nothing we know. Reads a few small pieces of it. */
-export const recogniseFile = async (path: string): Promise<RecognizedContent | null> => {
+export const recognizeFile = async (path: string): Promise<RecognizedContent | null> => {
   const descriptor = openSync(path, 'r')
   try {
     const format = detectFormat({

@@ -71,6 +71,21 @@ it('knows a truncated archive by its first member', () => {
   expect(detect(fixtureBytes('net_a.npz').subarray(0, 200))).toBe('npz')
 })
 
+it('never fails on archives that end within their first member, or that have none', () => {
+  expect(detect('PK\x03\x04')).toBe('zip')
+  for (const length of [5, 27, 28, 29, 30]) expect(detect(fixtureBytes('net_a.npz').subarray(0, length))).toBe('zip')
+  // What stands where a first member would have its name is no name in an archive without one.
+  expect(detect(`PK\x05\x06${'\0'.repeat(22)}\x05\0\0\0a.npy\0`)).toBe('zip')
+})
+
+it('knows the old form of PyTorch by both of its signs', () => {
+  const magic = '\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.'
+  expect(detect(`\x80\x02${magic}`)).toBe('torch-legacy')
+  expect(detect(`\x80\x04\x95\x0d\0\0\0\0\0\0\0${magic}`)).toBe('torch-legacy')
+  expect(detect(`\x81\x02${magic}`)).toBeNull()
+  expect(detect(`\x80\x02\x8a\x0a${magic}`)).not.toBe('torch-legacy')
+})
+
 it('knows what it writes itself', () => {
   expect(detect(writeTorch([{ name: 'w', dtype: 'u8', shape: [1], data: new Uint8Array(1) }]))).toBe('torch-zip')
 })

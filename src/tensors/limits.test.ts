@@ -56,6 +56,12 @@ describe('a pickle', () => {
     expect(complaint(() => run('\x80\x06N.'))).toBe('The pickle is damaged at byte 2: it uses the unknown protocol 6.')
   })
 
+  it('has its bytes counted from where it begins', () => {
+    const far = 3 * 2 ** 23
+    const source = bytesSource(Buffer.concat([Buffer.alloc(far), Buffer.from('N.')]))
+    expect(unpickle(new ByteCursor(source, far, source.size, 'It'), torchHost())).toBeNull()
+  })
+
   it('may have so many steps', () => {
     expect(run('N'.repeat(MAX_PICKLE_OPCODES - 1).concat('.'))).toBeNull()
     expect(complaint(() => run('N'.repeat(MAX_PICKLE_OPCODES).concat('.')))).toContain('is too long to read')

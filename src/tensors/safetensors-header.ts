@@ -5,7 +5,7 @@ import { decodeText, readExactly } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
 /** Braces, brackets and colons of one entry. */
-const MARKS_PER_TENSOR = 8
+export const MARKS_PER_TENSOR = 8
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
+import { MAX_TENSORS } from './limits.ts'
 import { readWeights } from './read-weights.ts'
+import { MARKS_PER_TENSOR, parseHeader } from './safetensors-header.ts'
 import { bytesSource, viewOf } from './sources.ts'
 
 const file = (header: unknown, data: number, claimed?: number): Uint8Array => {
@@ -46,6 +48,13 @@ it.each([
     file('{"w":{"dtype":"F32","shape":[9],"shape":[1],"data_offsets":[0,4]}}', 4),
     'names a field twice',
   ],
+  [
+    'a name that is given twice behind equal values',
+    file('{"x":"a","y":"a","z":1,"z":1}', 0),
+    'names tensor "z" twice',
+  ],
+  ['nothing in place of an entry', file({ w: null }, 4), 'Tensor "w" is not described by an object'],
+  ['JSON that ends too early', file('{"a":', 0), '(bytes 8 to 13) is not valid JSON'],
   ['invalid UTF-8', file('{"w":1}', 0).with(10, 0xff), 'is not valid UTF-8'],
   ['an entry that is no object', file({ w: 3 }, 4), 'Tensor "w" is not described by an object'],
   ['an unknown type', file({ w: { ...F32(0, 4, [1]), dtype: 'F4' } }, 4), 'Tensor "w" has elements of type "F4"'],
@@ -66,4 +75,35 @@ it.each([
   expect(() => read(bytes)).toThrow(
     expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(reason) }),
   )
+})
+
+it('reads names with quotes, braces and escapes in them', () => {
+  const names = ['a"b', '{[:', '\\', 'a\\"{', 'ä', '__proto__']
+  const header = `{${names.map((name, at) => `${JSON.stringify(name)}:${JSON.stringify(F32(at * 4, at * 4 + 4, [1]))}`)}}`
+  expect(read(file(header, 4 * names.length)).tensors.map(({ name }) => name)).toEqual(names)
+})
+
+it.each([
+  ['brackets', '[]'],
+  ['braces', '{}'],
+])('refuses a header of more %s than any list of tensors has, before it is parsed', (_, mark) => {
+  // Three more open the object, its field and the list.
+  const header = (count: number) => file(`{"a":[${`${mark},`.repeat(count - 4)}${mark}]}`, 0)
+  const most = MARKS_PER_TENSOR * MAX_TENSORS
+  expect(() => read(header(most))).toThrow('Tensor "a" is not described by an object')
+  expect(() => read(header(most + 1))).toThrow('nests or repeats too much')
+})
+
+it('refuses a header of more names than any list of tensors has', () => {
+  const header = (count: number) => file(`{${'"a":1,'.repeat(count - 2)}"b":1}`, 0)
+  const most = MARKS_PER_TENSOR * MAX_TENSORS
+  expect(() => read(header(most))).toThrow('names tensor "a" twice')
+  expect(() => read(header(most + 1))).toThrow('nests or repeats too much')
+})
+
+it('takes nothing but an object for a header', () => {
+  for (const text of ['[]', '3', 'null', '"a"']) {
+    const bytes = file(text, 0)
+    expect(() => parseHeader(bytesSource(bytes), text.length)).toThrow('The safetensors header is not a JSON object.')
+  }
 })

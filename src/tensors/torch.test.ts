@@ -106,6 +106,16 @@ describe('the old form', () => {
     }
   })
 
+  it('is refused when no list of storages follows the weights', () => {
+    const { bytes, count } = file()
+    const text = new TextDecoder('latin1').decode(bytes.subarray(0, count))
+    const list = text.lastIndexOf('\x80\x02]q')
+    const head = bytes.subarray(0, list)
+    expect(() => readWeights(bytesSource(new Uint8Array([...head, 0x80, 2, 0x4e, 0x2e])))).toThrow(
+      refused('has no list of storages after its pickle'),
+    )
+  })
+
   it('is refused when bytes follow the last storage', () => {
     const { bytes } = file()
     expect(() => readWeights(bytesSource(new Uint8Array([...bytes, 0, 0, 0])))).toThrow(

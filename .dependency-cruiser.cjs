@@ -6,23 +6,30 @@ const rooms = {
   'platform/threads': [],
   'platform/http': ['domain'],
   'platform/blobs': ['domain'],
+  'platform/transfer': ['domain'],
   'platform/db': ['domain', 'platform/threads'],
   'platform/events': ['domain', 'platform/db'],
   aggregation: ['domain', 'tensors', 'secure-aggregation', 'platform/threads'],
   control: ['domain', 'tensors', 'aggregation', 'secure-aggregation', 'platform'],
   client: ['domain'],
-  sdk: ['domain', 'tensors', 'client', 'secure-aggregation'],
-  agent: ['sdk', 'domain', 'client', 'tensors', 'secure-aggregation'],
-  inference: ['domain', 'platform/http', 'platform/threads'],
-  cli: ['domain', 'client', 'sdk', 'agent', 'inference'],
+  sdk: ['domain', 'tensors', 'client', 'secure-aggregation', 'platform/transfer'],
+  agent: ['sdk', 'domain', 'client', 'tensors', 'secure-aggregation', 'platform/transfer'],
+  inference: ['domain', 'platform/http', 'platform/threads', 'platform/transfer'],
+  cli: ['domain', 'client', 'sdk', 'agent', 'inference', 'platform/transfer'],
+  web: ['domain', 'client'],
   demo: ['client', 'sdk', 'platform/threads'],
 }
 
 /** The modules of the control plane: each may import those before it. */
 const modules = ['access', 'catalog', 'federations', 'fleet', 'delivery', 'training', 'analytics', 'operations']
 
-const tests = '\\.test\\.ts$'
+/** The dashboard's parts: each may import those before it. */
+const webParts = ['text', 'url', 'api', 'live', 'parts', 'shell', 'pages']
+
+const tests = '\\.test\\.tsx?$'
 const fixtures = '\\.fixture\\.ts$'
+/** The files of platform/transfer that run in a browser too. */
+const browserTransfer = '^src/platform/transfer/(receive-rest|transfer-error)\\.ts$'
 /** What every room may import: two files of settings. */
 const settings = '^src/(config|version)\\.ts$'
 
@@ -32,7 +39,7 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: { pathNot: tests }, to: { circular: true } },
     {
       name: 'no-folder-cycles',
-      severity: 'warn',
+      severity: 'error',
       scope: 'folder',
       from: { path: '^src/', pathNot: '^src/control$' },
       to: { circular: true },
@@ -56,6 +63,18 @@ module.exports = {
       from: { path: `^src/control/${module}/`, pathNot: [tests, fixtures] },
       to: { path: `^src/control/(${modules.slice(position + 1).join('|')})/` },
     })),
+    ...webParts.slice(0, -1).map((part, position) => ({
+      name: `web-${part}-imports-no-later-part`,
+      severity: 'error',
+      from: { path: `^src/web/${part}/`, pathNot: tests },
+      to: { path: `^src/web/(${webParts.slice(position + 1).join('|')})/` },
+    })),
+    {
+      name: 'one-page-imports-no-other',
+      severity: 'error',
+      from: { path: '^src/web/pages/([^/]+)/' },
+      to: { path: '^src/web/pages/[^/]+/', pathNot: '^src/web/pages/$1/' },
+    },
     {
       name: 'domain-is-pure',
       severity: 'error',
@@ -97,11 +116,19 @@ module.exports = {
       to: { path: fixtures },
     },
     {
+      name: 'the-sdk-transfers-without-files',
+      comment: 'the other files of the transfers need Node',
+      severity: 'error',
+      from: { path: ['^src/sdk/', browserTransfer], pathNot: tests },
+      to: { path: '^src/platform/transfer/', pathNot: browserTransfer },
+    },
+    {
       name: 'runs-in-a-browser',
-      comment: 'tensors, client, secure-aggregation and the SDK are used by web pages too',
+      comment:
+        'tensors, client, secure-aggregation and the SDK are used by web pages too, with two files of the transfers',
       severity: 'error',
       from: {
-        path: '^src/(tensors|client|secure-aggregation|sdk)/',
+        path: ['^src/(tensors|client|secure-aggregation|sdk)/', browserTransfer],
         // Browsers have no ChaCha20 of their own; programs in Node pass this one in.
         pathNot: [tests, '^src/secure-aggregation/platform-mask\\.ts$'],
       },

@@ -1,12 +1,24 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => (/\/test\/(e2e|package)\//.test(moduleId) ? 0 : 1)
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
     pool: 'forks',
-    // Vitest's own default leaves one processor idle: half of the time on two.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than processors, because many tests wait for processes and timers that they have started.
+    maxWorkers: Math.max(2, availableParallelism()) + 1,
+    // The files that wait longest go first, so that no worker is left with one of them at the end.
+    sequence: { sequencer: LongestFirst },
+    // Compiled modules outlive the run; a changed file is compiled again.
+    experimental: { fsModuleCache: true },
     // The files of a process share modules and idle databases: both take longer to load than most files to run.
     isolate: false,
     // For the programs that tests start from their .ts sources; worker threads see to it themselves (src/platform/threads). And

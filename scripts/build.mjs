@@ -1,12 +1,15 @@
 // Builds dist/ from src/: one .js file per .ts file, so that the built tree reads like the source tree; type declarations
-// for the package's entries; and the SDK once more as one file, for web pages without a bundler.
-// Builds nothing when dist/ is from these sources; and never in place, because a service may be running from dist/.
+// for the package's entries; the SDK once more as one file, for web pages without a bundler; and the dashboard (web.mjs).
+// Builds nothing when dist/ is from these sources, and only the half of it, program or dashboard, whose sources changed; and
+// never in place, because a service may be running from dist/.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -17,6 +20,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildWeb } from './web.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Elsewhere only in tests. */
@@ -34,18 +38,38 @@ const SETTINGS = [
   'scripts/build.mjs',
 ]
 
+const WEB_SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.web.json', 'scripts/web.mjs']
+
 const filesIn = (folder) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
 
-const sources = () => {
+const WEB = join(root, 'src/web/')
+/** What the dashboard imports of the rest. */
+const OF_WEB = ['src/web/', 'src/client/', 'src/domain/'].map((folder) => join(root, folder))
+
+const stampOf = (settings, names) => {
   const hash = createHash('sha256')
-  const built = filesIn(join(root, 'src')).filter((name) => !/\.(test|fixture)\.ts$/.test(name))
-  for (const name of [...SETTINGS.map((name) => join(root, name)), ...built].sort()) {
+  for (const name of [...settings.map((name) => join(root, name)), ...names].sort()) {
     if (existsSync(name)) hash.update(`${name.slice(root.length)}\0`).update(readFileSync(name))
   }
   return hash.digest('hex')
+}
+
+/** Of the program, and of the dashboard. */
+const stamps = () => {
+  const built = filesIn(join(root, 'src')).filter((name) => !/\.(test|fixture)\.tsx?$/.test(name))
+  return {
+    program: stampOf(
+      SETTINGS,
+      built.filter((name) => !name.startsWith(WEB)),
+    ),
+    web: stampOf(
+      WEB_SETTINGS,
+      built.filter((name) => OF_WEB.some((folder) => name.startsWith(folder))),
+    ),
+  }
 }
 
 const compile = (project) =>
@@ -91,16 +115,42 @@ const swap = () => {
   }
 }
 
-const stamp = sources()
+const buildProgram = async () => {
+  await Promise.all([compile('tsconfig.build.json'), compile('tsconfig.types.json')])
+  nameBuiltFiles()
+  await bundleSdk()
+  for (const name of ASSETS) copyFileSync(join(root, 'src', name), join(next, name))
+  chmodSync(join(next, 'cli/main.js'), 0o755)
+}
+
+const isWeb = (name) => name === 'web' || name === '.sources'
+const keepProgram = () => {
+  for (const name of readdirSync(dist).filter((name) => !isWeb(name))) {
+    cpSync(join(dist, name), join(next, name), { recursive: true })
+  }
+}
+const keepWeb = () => cpSync(join(dist, 'web'), join(next, 'web'), { recursive: true })
+
 const stampFile = join(dist, '.sources')
-if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
+const readStamps = () => {
   try {
-    await Promise.all([compile('tsconfig.build.json'), compile('tsconfig.types.json')])
-    nameBuiltFiles()
-    await bundleSdk()
-    for (const name of ASSETS) copyFileSync(join(root, 'src', name), join(next, name))
-    chmodSync(join(next, 'cli/main.js'), 0o755)
-    writeFileSync(join(next, '.sources'), stamp)
+    return JSON.parse(readFileSync(stampFile, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+const now = stamps()
+const before = readStamps()
+const [programIsNew, webIsNew] = [now.program !== before.program, now.web !== before.web]
+if (programIsNew || webIsNew) {
+  try {
+    mkdirSync(next, { recursive: true })
+    if (programIsNew) await buildProgram()
+    else keepProgram()
+    if (webIsNew) await buildWeb(join(next, 'web'))
+    else keepWeb()
+    writeFileSync(join(next, '.sources'), JSON.stringify(now))
     swap()
   } finally {
     rmSync(next, { recursive: true, force: true })

@@ -120,24 +120,6 @@ describe('the check of table ownership', () => {
     ])
   })
 
-  it('passes over known exceptions, and finds those that are no longer needed', () => {
-    const files = [{ path: LATER, text: 'sql`select 1 from devices`' }]
-    const used = { path: LATER, table: 'devices', reason: 'one statement' }
-    const unused = { path: LATER, table: 'device_counts', reason: 'one statement' }
-    expect(violations(files, OWNERS, TABLES, [used, unused])).toEqual([
-      `the exception for ${LATER} and device_counts is no longer needed: remove it`,
-    ])
-  })
-
-  it('lets an exception write only where it says so', () => {
-    const files = [{ path: LATER, text: 'sql`update devices set id = 1 from devices d`' }]
-    const reads = { path: LATER, table: 'devices', reason: 'one statement' }
-    expect(violations(files, OWNERS, TABLES, [{ ...reads, writes: true }])).toEqual([])
-    expect(violations(files, OWNERS, TABLES, [reads])).toEqual([
-      `${LATER} names the table devices, which belongs to fleet: call its module`,
-    ])
-  })
-
   it('reads the tables of migrations, also those dropped and renamed', () => {
     const first = "['create table devices (id uuid)', 'create unlogged table if not exists counts (n int)']"
     const second = "['drop table counts', 'alter table devices rename to machines']"

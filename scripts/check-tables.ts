@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { KNOWN, type KnownException } from './known-tables.ts'
 import { type Access, accessesIn, COMPUTED } from './table-names.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -70,27 +69,14 @@ export const violations = (
   files: readonly SourceFile[],
   owners: readonly Owner[],
   tables: readonly string[],
-  known: readonly KnownException[] = [],
 ): readonly string[] => {
-  const excused = new Set<KnownException>()
   const faults = files.flatMap(({ path, text }) =>
     accessesIn(path, text, tables).flatMap((access) => {
       const fault = faultOf(path, access, owners)
-      const exception = known.find(
-        (one) => one.path === path && one.table === access.table && (one.writes === true || !access.writes),
-      )
-      if (fault === null) return []
-      if (exception === undefined) return [`${path} ${fault}`]
-      excused.add(exception)
-      return []
+      return fault === null ? [] : [`${path} ${fault}`]
     }),
   )
-  const stale = known.filter((one) => !excused.has(one))
-  return [
-    ...ownershipFaults(owners, tables),
-    ...new Set(faults),
-    ...stale.map(({ path, table }) => `the exception for ${path} and ${table} is no longer needed: remove it`),
-  ]
+  return [...ownershipFaults(owners, tables), ...new Set(faults)]
 }
 
 const filesUnder = (folder: string): readonly SourceFile[] =>
@@ -137,7 +123,7 @@ export const checkProject = (): readonly string[] => {
   const tables = tablesOf(filesUnder(MIGRATIONS).map(({ text }) => text)).filter((table) => !UNOWNED.includes(table))
   const control = filesUnder('src/control')
   const platform = filesUnder('src/platform').filter(({ path }) => !path.startsWith('src/platform/db/'))
-  return violations([...control, ...platform], ownersIn(control), tables, KNOWN)
+  return violations([...control, ...platform], ownersIn(control), tables)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,3 +1,4 @@
+import { commandLinesOf } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { run } from '../src/cli/program.ts'
 
@@ -15,8 +16,7 @@ const section = async (title: string, words: readonly string[]): Promise<string>
 export const commandsPage = async (): Promise<string> => {
   const sections = [await section('svc', [])]
   for (const command of COMMANDS) {
-    const paths = 'commands' in command ? command.commands.map(({ name }) => [command.name, name]) : [[command.name]]
-    for (const path of paths) sections.push(await section(`svc ${path.join(' ')}`, path))
+    for (const path of commandLinesOf(command)) sections.push(await section(`svc ${path.join(' ')}`, path))
   }
   return `# All commands of svc\n\nWhat each says with \`--help\`; written by \`npm run gen\`.\n\n${sections.join('\n')}`
 }

@@ -149,6 +149,6 @@ const proxiesOf = (value: string | undefined): readonly string[] => {
   if (networks.every(isNetwork)) return networks
   throw new ConfigError(
     'SERVICE_TRUST_PROXY must be off, or list the addresses and networks of your proxies, such as 10.0.0.0/8,::1 ' +
-      `(${NAMED_NETWORKS.join(', ')} are known by name), got '${value}'.`,
+      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${value}'.`,
   )
 }

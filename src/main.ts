@@ -12,14 +12,14 @@ const stop = (message: string): never => {
 const start = async (): Promise<void> => {
   const config = readConfig(process.env)
   const service = await createControlPlane(config, {
-    onFatal: (error) => stop(`The service cannot go on: ${error.message}`),
+    onFatal: (error) => stop(`The service cannot continue: ${error.message}`),
   })
   const address = await service.app.listen({ host: config.host, port: config.port })
 
   console.log(`Tributary is listening on ${address} (API: /api/v1, documentation: /docs)`)
   console.log(`Data: ${config.dataDir}, database: ${config.databaseUrl === null ? 'embedded' : 'PostgreSQL'}`)
   if (config.enrollment === 'open') {
-    console.log('Enrollment is open: whoever reaches this address may register devices and use every part of the API.')
+    console.log('Enrollment is open: anyone who can reach this address can register devices and use the whole API.')
   }
   if (service.firstAdminKey !== null) {
     console.log(`Admin key, shown this once: ${service.firstAdminKey}`)
@@ -27,11 +27,11 @@ const start = async (): Promise<void> => {
 
   let stoppingSince: number | null = null
   const shutDown = (signal: string): void => {
-    // Ctrl-C reaches us twice when npm passes it on; only a later one means that somebody has lost patience.
+    // Ctrl-C reaches us twice when npm passes it on; only a later one means that somebody has lost stallLimits.
     if (stoppingSince !== null && Date.now() - stoppingSince < IMPATIENCE_MS) return
     if (stoppingSince !== null) stop(`${signal} again: stopping at once.`)
     stoppingSince = Date.now()
-    console.log(`${signal}: finishing what is in flight`)
+    console.log(`${signal}: finishing the running requests`)
     service.close().then(
       () => process.exit(0),
       (error: Error) => stop(`Stopping failed: ${error.message}`),
@@ -44,7 +44,7 @@ const start = async (): Promise<void> => {
 start().catch((error: unknown) => {
   if (error instanceof ConfigError || error instanceof StartError) stop(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    stop(`The address is in use already: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
+    stop(`The address is already in use: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
   }
   if (error instanceof Error && 'syscall' in error && ['listen', 'getaddrinfo', 'bind'].includes(`${error.syscall}`)) {
     stop(

@@ -1,15 +1,12 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { readPaths } from './api-document.ts'
 import { createNumberFuzz, holdsNumbers, type Known, type Schema } from './number-fuzz.fixture.ts'
 import { type Answer, formOf, startWorld, type World } from './world.ts'
 
 interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
 }
-const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-}
-const operations = Object.entries(paths).flatMap(([path, methods]) =>
+const operations = Object.entries(readPaths<Operation>()).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { requestBody }]) => ({
     method: method.toUpperCase(),
     path,

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { expect, it, vi } from 'vitest'
+import { readPaths } from './api-document.ts'
 import { formOf, startWorld } from './world.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -40,10 +40,7 @@ const EVERYBODYS = new Set(['/api/v1/status', '/api/v1/benchmarks'])
 /** What a name in a path, a query or a body stands for. */
 type References = Readonly<Record<string, string>>
 
-const document = JSON.parse(await readFile(new URL('../openapi.json', import.meta.url), 'utf8')) as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-}
-const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
+const OPERATIONS = Object.entries(readPaths<Operation>()).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 )
 
@@ -64,6 +61,8 @@ const NOWHERE: References = {
   round_id: NOBODY,
   job_id: NOBODY,
   key_id: NOBODY,
+  session_id: NOBODY,
+  alias: 'nowhere-alias',
   sha256: '0'.repeat(64),
 }
 /** Names in bodies and queries that refer to the same things. */
@@ -188,6 +187,14 @@ const openOrganizations = async () => {
   await world.advance(1)
   const job = await must(own, 'POST', '/training/jobs', { model: 'secret-model', name: 'secret-job' })
 
+  await fetch(`${world.baseUrl}/api/v1/session`, {
+    method: 'POST',
+    headers: { origin: world.baseUrl, 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key: own }),
+  })
+  const { sessions } = await must<{ sessions: { id: string }[] }>(own, 'GET', '/sessions')
+  await must(own, 'PUT', '/models/secret-model/aliases/secret-alias', { version: '1' })
+
   const beta = (await keyOf('beta', [...scopes, 'admin', 'metrics:read'])).api_key
   const foreign = {
     admin: beta,
@@ -210,6 +217,8 @@ const openOrganizations = async () => {
     round_id: round.id,
     job_id: job.id,
     key_id: acme.id,
+    session_id: sessions[0]!.id,
+    alias: 'secret-alias',
     sha256: '1'.repeat(64),
   }
   return { world, admin, own, foreign, references }

@@ -52,6 +52,8 @@ export interface WorldOptions {
   readonly durable?: boolean
   /** What the coins of private rounds come from; the operating system's chance when absent. */
   readonly drawSeed?: () => Uint8Array
+  /** The built dashboard; none when absent. */
+  readonly webFolder?: string
 }
 
 // Starting a thread from .ts files takes a second: all services of a process share these, which end with it.
@@ -77,6 +79,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       now,
       workers,
       accounting,
+      webFolder: options.webFolder ?? null,
       ...(database && { database }),
       ...(options.drawSeed && { drawSeed: options.drawSeed }),
     })

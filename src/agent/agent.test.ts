@@ -224,7 +224,7 @@ test('a round that ends without the device ends its training, and the agent wait
   await startRound(world, apiKey, 1)
   await begun
   await world.advance(301)
-  await eventually(async () => agent.said.find((line) => line.includes('The round is failed already')) ?? null)
+  await eventually(async () => agent.said.find((line) => line.includes('The round is already failed')) ?? null)
 })
 
 test('a round that ends without the device is a failed one for an agent that counts its rounds', async () => {
@@ -236,7 +236,7 @@ test('a round that ends without the device is a failed one for an agent that cou
   const { id } = await startRound(world, apiKey, 1)
   await begun
   await world.advance(301)
-  expect(await failure).toBe(`Round ${id} failed: The round is failed already; training was stopped.`)
+  expect(await failure).toBe(`Round ${id} failed: The round is already failed; training was stopped.`)
 })
 
 test('an agent keeps its device over restarts of itself and of the service', async () => {
@@ -263,7 +263,7 @@ test('a name that is taken ends the agent with what to do', async () => {
   await world.register('edge-1')
   const agent = await startAgent(world, { trainer: endlessTrainer().trainer, deviceId: 'edge-1' })
   await expect(agent.ended).rejects.toThrow(
-    `Device 'edge-1' is registered with ${world.baseUrl} already, and its key is not on this machine. ` +
+    `Device 'edge-1' is already registered with ${world.baseUrl}, and its key is not on this machine. ` +
       'Choose another device id, or give the key that this device was registered with.',
   )
 })

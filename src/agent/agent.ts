@@ -189,7 +189,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     try {
       return await serve({ device, trainer, deliveries })
     } finally {
-      over.abort(new Error('The agent stops.'))
+      over.abort(new Error('The agent is stopping.'))
       await deliveries.ended
     }
   }
@@ -215,7 +215,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     while ((await serveWithDeliveries(device)) === 'unknown') {
       // A service that was set up anew knows neither key nor device and lets us register; else the name is taken there.
       log(
-        `The service refuses the key of ${device.deviceId}: it was revoked, or the service is a new one. Registering.`,
+        `The service refuses the key of ${device.deviceId}: it was revoked, or the service was reinstalled. Registering again.`,
       )
       await state.forget()
       await keepWithoutPlans(modelsFolder)

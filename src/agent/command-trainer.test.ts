@@ -129,7 +129,7 @@ test('the end of the round ends the command', async () => {
   const pids: number[] = []
   const trainer = await program(family, (line) => pids.push(Number(line)))
   const run = trainer.train(task({ timeoutMs: 1500 }))
-  await expect(run).rejects.toThrow(/^The trainer was stopped after \d+ s: the round ends\./)
+  await expect(run).rejects.toThrow(/^The trainer was stopped after \d+ s, because the round is about to end\./)
   await untilGone(pids)
 })
 

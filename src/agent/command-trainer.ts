@@ -63,7 +63,7 @@ export class TrainerFailed extends ServiceError {
 
 /** Why the run is no success; null when it is one. */
 const faultOf = ({ stopped, signal, exitCode }: CommandRun, seconds: number): string | null => {
-  if (stopped === 'timeout') return `The trainer was stopped after ${seconds} s: the round ends.`
+  if (stopped === 'timeout') return `The trainer was stopped after ${seconds} s, because the round is about to end.`
   return exitCode === 0 ? null : `The trainer ended with ${signal ?? `exit code ${exitCode}`}.`
 }
 

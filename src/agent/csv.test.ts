@@ -61,12 +61,12 @@ test.each([
   ['1,2,0\n1,NaN,0\n', "line 2: column 2 is 'NaN', but features must be finite numbers."],
   ['1,Infinity,0\n', "line 1: column 2 is 'Infinity', but features must be finite numbers."],
   ['a,label\n1,\n', 'line 2: the label (label) is empty.'],
-  ['1,2,0\n\n1,0\n', ' is no CSV file: Invalid Record Length: expect 3, got 2 on line 3.'],
-  ['1,"2,0\n', ' is no CSV file: Quote Not Closed: the parsing is finished with an opening quote at line 1.'],
+  ['1,2,0\n\n1,0\n', ' is not a CSV file: Invalid Record Length: expect 3, got 2 on line 3.'],
+  ['1,"2,0\n', ' is not a CSV file: Quote Not Closed: the parsing is finished with an opening quote at line 1.'],
   ['a,label\n', ' has no rows.'],
   ['', ' has no rows.'],
-  ['1\n2\n', ' has one column; it needs features and a label, divided by commas.'],
-  ['1;2;0\n', ' has one column; it needs features and a label, divided by commas.'],
+  ['1\n2\n', ' has one column; it needs features and a label, separated by commas.'],
+  ['1;2;0\n', ' has one column; it needs features and a label, separated by commas.'],
   [
     '1,cat\n2,dog\n',
     "line 1: label 'cat' is not a class index (0, 1, 2, ...). Name the classes, in one order for all devices: " +

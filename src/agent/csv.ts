@@ -76,7 +76,7 @@ export const readCsv = async (path: string, label?: string): Promise<CsvTable> =
     for await (const { record, info } of rows as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
       if (labelColumn < 0) {
         if (record.length < 2)
-          throw badRequest(`${path} has one column; it needs features and a label, divided by commas.`)
+          throw badRequest(`${path} has one column; it needs features and a label, separated by commas.`)
         const head = readHead(record, label, path)
         labelColumn = head.labelColumn
         const columns = record.map((name, column) => (head.isHeader ? name : `column ${column + 1}`))
@@ -103,7 +103,7 @@ export const readCsv = async (path: string, label?: string): Promise<CsvTable> =
       labels.push(known)
     }
   } catch (error) {
-    if (error instanceof CsvError) throw badRequest(`${path} is no CSV file: ${error.message}.`)
+    if (error instanceof CsvError) throw badRequest(`${path} is not a CSV file: ${error.message}.`)
     if ((error as { code?: unknown }).code === 'ENOENT') throw badRequest(`${path} does not exist.`)
     throw error
   }

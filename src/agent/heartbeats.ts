@@ -29,7 +29,7 @@ export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal)
       deliveries.take(answer)
       if (answer.pendingRoundId === roundId) continue
       const status = await device.roundStatus(roundId, { signal: quiet })
-      if (status !== 'active') over.abort(new Error(`The round is ${status} already; training was stopped.`))
+      if (status !== 'active') over.abort(new Error(`The round is already ${status}; training was stopped.`))
     }
   }
   const keepBeating = async (): Promise<void> => {
@@ -43,7 +43,7 @@ export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal)
   try {
     return await work(AbortSignal.any([beating.signal, over.signal]))
   } finally {
-    finished.abort(new NetworkError('The work is done.'))
+    finished.abort(new NetworkError('The round is finished.'))
     await beats
   }
 }

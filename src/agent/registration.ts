@@ -39,7 +39,7 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
       // A name of our own making may be taken because the answer to an earlier try was lost; its key went with it.
       if (deviceId === undefined && names < INVENTED_NAMES) continue
       throw conflict(
-        `Device '${device.deviceId}' is registered with ${baseUrl} already, and its key is not on this machine. ` +
+        `Device '${device.deviceId}' is already registered with ${baseUrl}, and its key is not on this machine. ` +
           'Choose another device id, or give the key that this device was registered with.',
       )
     }

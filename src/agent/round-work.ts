@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
+import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
 import { isPassing } from '../sdk/retry.ts'
@@ -10,7 +11,6 @@ import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import { platformExpandMask } from '../secure-aggregation/platform-mask.ts'
 import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
-import { openFileSink } from './file-sink.ts'
 import { openJobMemory } from './job-memory.ts'
 import { openSecureMemory } from './secure-memory.ts'
 import { endingByContent } from './weights-ending.ts'
@@ -18,7 +18,7 @@ import { endingByContent } from './weights-ending.ts'
 export interface RoundContext {
   readonly device: Device
   readonly trainer: AgentTrainer
-  /** Holds one folder per round that was begun. */
+  /** Holds one folder per round that was started. */
   readonly roundsFolder: string
   readonly signal: AbortSignal
   readonly now: () => number
@@ -150,7 +150,8 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
 export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
   const { device, roundsFolder } = context
   // It becomes the name of a folder.
-  if (!/^[\w-]{1,64}$/.test(roundId)) throw new NetworkError(`The service named a round '${roundId}', which is no id.`)
+  if (!/^[\w-]{1,64}$/.test(roundId))
+    throw new NetworkError(`The service sent the round id '${roundId}', which is not a UUID.`)
   const folder = join(roundsFolder, roundId)
   await removeOthers(roundsFolder, roundId)
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -26,16 +26,16 @@ export interface CommandOptions {
 const KEPT_LINES = 20
 /** Between asking the command to stop and ending it. */
 const GRACE_MS = 5000
-const LONGEST_OUTPUT = 64 * 1024
-const LONGEST_LINE = 500
+const MAX_OUTPUT_LENGTH = 64 * 1024
+const MAX_LINE_LENGTH = 500
 /** Node fires timers longer than this at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Reads lines as they come and remembers the last of them. */
 const collect = (stream: Readable, onLine: (line: string) => void): string[] => {
   const kept: string[] = []
   createInterface({ input: stream }).on('line', (line) => {
-    kept.push(line.slice(0, LONGEST_LINE))
+    kept.push(line.slice(0, MAX_LINE_LENGTH))
     if (kept.length > KEPT_LINES) kept.shift()
     onLine(line)
   })
@@ -70,7 +70,7 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
     })
     let lastOutput: string | null = null
     const output = collect(child.stdout, (line) => {
-      if (line.trim() !== '') lastOutput = line.length > LONGEST_OUTPUT ? null : line.trim()
+      if (line.trim() !== '') lastOutput = line.length > MAX_OUTPUT_LENGTH ? null : line.trim()
       options.onLine(line)
     })
     const errors = collect(child.stderr, options.onLine)
@@ -83,7 +83,7 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
       killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS)
     }
     const onAbort = (): void => stop('aborted')
-    const timer = setTimeout(() => stop('timeout'), Math.min(options.timeoutMs, LONGEST_TIMER_MS))
+    const timer = setTimeout(() => stop('timeout'), Math.min(options.timeoutMs, MAX_TIMER_MS))
     options.signal.addEventListener('abort', onAbort, { once: true })
     if (options.signal.aborted) onAbort()
     const finish = (): void => {

@@ -7,7 +7,7 @@ const readAt = (descriptor: number, offset: number, length: number): Uint8Array 
   const bytes = new Uint8Array(length)
   for (let done = 0; done < length; ) {
     const count = readSync(descriptor, bytes, done, length - done, offset + done)
-    if (count === 0) throw badRequest('The file ends before its announced length.')
+    if (count === 0) throw badRequest('The file is shorter than its announced length.')
     done += count
   }
   return bytes

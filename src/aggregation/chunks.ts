@@ -30,7 +30,7 @@ export function* chunksOf(
   for (let start = 0; start < count; start += columns) {
     const length = Math.min(columns, count - start)
     const loadFrom = (rows: RoundFiles['updates'] | null, row: number, address: number): void => {
-      if (rows === null) throw new Error('The strategy reads files that it did not ask for.')
+      if (rows === null) throw new Error('The strategy reads files that it did not declare in `needs`.')
       rows.read(row, tensor, start * itemBytes, kernel.bytes(address, length * itemBytes))
       padRow(kernel, dtype, address, length)
     }

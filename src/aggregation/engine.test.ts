@@ -279,7 +279,7 @@ describe('what cannot be combined', () => {
     const path = files.raw('a', [1])
     await expect(aggregate([])).rejects.toMatchObject(refusal('There are no updates to aggregate.'))
     await expect(aggregate([{ id: 'a', path, numSamples: 0 }])).rejects.toMatchObject(
-      refusal('None of the updates counts any samples, so they cannot be weighed. Send num_samples.'),
+      refusal('All updates report 0 samples, so they cannot be weighted. Send num_samples.'),
     )
     await expect(aggregate([{ id: 'a', path, numSamples: 1.5 }])).rejects.toMatchObject(
       refusal("The update of device 'a' counts 1.5 samples; a whole number of at least 0 is needed."),

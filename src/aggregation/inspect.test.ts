@@ -99,7 +99,7 @@ describe('inspecting an upload', () => {
       await expect(inspectFile(path, { expected: layout, rawVectors: 'none' })).rejects.toMatchObject(
         refusal(
           `The update is ${title}, but the round's model has 2 named tensors. ` +
-            'Send them as .safetensors, .pt or .pth, .npz or .npy.',
+            'Send them as .pt, .pth, .npz, .npy, .safetensors.',
         ),
       )
     }
@@ -187,7 +187,7 @@ describe('a bare vector', () => {
       refusal(/NaN or infinity at element 0/),
     )
     await expect(inspect(files.write('odd', Uint8Array.of(1, 2, 3)), 'declared')).rejects.toMatchObject(
-      refusal(/its 3 bytes are no float32 vector either/),
+      refusal(/its 3 bytes are not a float32 vector/),
     )
     await expect(
       inspectFile(values(0, 0), { expected: [{ ...vector[0]!, dtype: 'f32', shape: [3] }], rawVectors: 'declared' }),

@@ -1,8 +1,15 @@
 import { badRequest } from '../domain/errors.ts'
 import { detectFormat } from '../tensors/detect.ts'
-import { adviceFor, type DetectedFormat, formatOf, titleOf } from '../tensors/formats.ts'
+import {
+  adviceFor,
+  type DetectedFormat,
+  isWeightFormat,
+  mayBeDeclaredVector,
+  READABLE_EXTENSIONS,
+  titleOf,
+} from '../tensors/formats.ts'
 import { type Layout, layoutOf, requireSameLayout } from '../tensors/layout.ts'
-import { createPlausibility, mayBeDeclaredVector, readRaw } from '../tensors/raw.ts'
+import { createPlausibility, readRaw } from '../tensors/raw.ts'
 import { readWeights, requireSound } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
@@ -24,7 +31,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   try {
     const format = detectFormat(file)
     const isDeclared = rawVectors === 'declared'
-    if (format === null || !formatOf(format).readable) {
+    if (!isWeightFormat(format)) {
       if (!isDeclared) return expected === null ? inspectOpaque(file, format, rawVectors) : refuse(format, expected)
       if (!mayBeDeclaredVector(format, file.size))
         throw badRequest(
@@ -44,7 +51,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
 const refuse = (format: DetectedFormat | null, expected: Layout): never => {
   throw badRequest(
     `The update is ${titleOf(format)}, but the round's model has ${expected.length} named tensors. ` +
-      'Send them as .safetensors, .pt or .pth, .npz or .npy.',
+      `Send them as ${READABLE_EXTENSIONS}.`,
   )
 }
 
@@ -74,7 +81,7 @@ const inspectOpaque = (file: OpenFile, format: DetectedFormat | null, rawVectors
 /** Why bytes that are not recognized are no float32 vector; null: they can be taken for one. */
 const doubtAbout = (file: OpenFile): string | null => {
   if (file.size === 0) return 'it is empty'
-  if (file.size % 4 !== 0) return `its ${file.size} bytes are no whole number of float32 values`
+  if (file.size % 4 !== 0) return `its ${file.size} bytes are not a multiple of 4`
   const plausibility = createPlausibility()
   const chunk = new Float32Array(Math.min(COLUMNS, file.size / 4))
   for (let at = 0; at < file.size; at += chunk.byteLength) {

@@ -1,7 +1,6 @@
 import type { StrategySettings } from '../domain/strategy-settings.ts'
-import type { DetectedFormat } from '../tensors/formats.ts'
+import type { DetectedFormat, WeightFormat } from '../tensors/formats.ts'
 import type { Layout } from '../tensors/layout.ts'
-import type { WeightFormat } from '../tensors/weight-file.ts'
 
 export interface Update {
   /** The user-chosen device id: updates are added up in the order of these, by UTF-16 code units. */

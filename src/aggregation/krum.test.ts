@@ -114,7 +114,7 @@ describe('Krum', () => {
     await expect(run([[1], [2], [3], [4]], { byzantine: 1 })).rejects.toMatchObject({
       code: 'conflict',
       message:
-        'Krum needs at least 2f + 3 = 5 updates to withstand f = 1 liars, and this round has 4. ' +
+        'Krum needs at least 2f + 3 = 5 updates to withstand f = 1 Byzantine updates, and this round has 4. ' +
         'Wait for more devices, or set strategy_options.byzantine lower.',
     })
     expect(await chosenBy([[1], [2], [4]], { byzantine: 0 })).toEqual([0])

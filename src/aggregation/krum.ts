@@ -5,9 +5,9 @@ import { columnsFor } from './rank-mean.ts'
 import { finishFloats, type Mean, sampleMean } from './sample-mean.ts'
 import { type Chunk, numberOption, type Round, type Strategy, type StrategyFactory } from './strategy.ts'
 
-const MOST_COLUMNS = 16_384
+const MAX_COLUMNS = 16_384
 /** Distances of all pairs take 8 n^2 bytes: 128 MB then. */
-const MOST_ROWS = 4096
+const MAX_ROWS = 4096
 
 /**
  * Krum: the update whose n - f - 2 nearest others are nearest, in squared distance over all float tensors, is taken as
@@ -48,16 +48,16 @@ const nearestUpdates = (kernel: Kernel, round: Round, wanted: (honest: number) =
   const liars = numberOption(round.options, 'byzantine')
   if (rows < 2 * liars + 3)
     throw conflict(
-      `Krum needs at least 2f + 3 = ${2 * liars + 3} updates to withstand f = ${liars} liars, and this round has ${rows}. ` +
+      `Krum needs at least 2f + 3 = ${2 * liars + 3} updates to withstand f = ${liars} Byzantine updates, and this round has ${rows}. ` +
         'Wait for more devices, or set strategy_options.byzantine lower.',
     )
-  if (rows > MOST_ROWS)
+  if (rows > MAX_ROWS)
     throw conflict(
-      `Krum compares every update with every other, and this round has ${rows}, more than ${MOST_ROWS}. ` +
+      `Krum compares every update with every other, and this round has ${rows}, more than ${MAX_ROWS}. ` +
         'Use fedmedian or fedtrimmedavg, or select fewer devices.',
     )
   const keep = Math.min(wanted(rows - liars), rows - liars)
-  const columns = columnsFor(rows, MOST_COLUMNS)
+  const columns = columnsFor(rows, MAX_COLUMNS)
   const distances = pairDistances(kernel, rows, columns)
   const row = kernel.allocate(padded(columns) * 8)
   let chosen: readonly number[] = []

@@ -7,9 +7,9 @@ import { rankNetwork } from './sorting-network.ts'
 import type { Chunk } from './strategy.ts'
 
 /** Beyond so many rows straight-line code no longer fits the instruction cache. */
-const MOST_STRAIGHT_ROWS = 28
+const MAX_STRAIGHT_ROWS = 28
 /** 32 KiB of float32 per row: twenty rows stay in a second-level cache. */
-const MOST_COLUMNS = 8192
+const MAX_COLUMNS = 8192
 /** All rows of a chunk are held at once, as f64 at worst. */
 const ROW_BYTES = 16 * 1024 * 1024
 
@@ -55,13 +55,13 @@ export interface RankMean {
  * nearest, ties to even. Memory is bounded for any number of rows, up to some 30,000 of them.
  */
 export const rankMean = (kernel: Kernel, rows: number, from: number, to: number): RankMean => {
-  const columns = columnsFor(rows, MOST_COLUMNS)
+  const columns = columnsFor(rows, MAX_COLUMNS)
   const stride = (lanes: Lanes): number => columns * (lanes === 'f32' ? 4 : 8)
   const base = kernel.allocate(rows * stride('f64'))
   const scratch = kernel.allocate(columns * 8)
   const out = kernel.allocate(columns * 8)
   const plan = { rows, from, to, stride, base, out }
-  const order = rows <= MOST_STRAIGHT_ROWS ? straightOrder(kernel, plan) : tableOrder(kernel, plan)
+  const order = rows <= MAX_STRAIGHT_ROWS ? straightOrder(kernel, plan) : tableOrder(kernel, plan)
   return {
     columns,
     combine: (chunk) => {
@@ -100,7 +100,7 @@ type Order = (
 
 /** The last networks of this thread: a job asks for the same one round after round. */
 const modules = new Map<string, WebAssembly.Module>()
-const MOST_MODULES = 16
+const MAX_MODULES = 16
 
 const moduleFor = (plan: Plan, lanes: Lanes, out: Lanes): WebAssembly.Module => {
   const { rows, from, to } = plan
@@ -110,7 +110,7 @@ const moduleFor = (plan: Plan, lanes: Lanes, out: Lanes): WebAssembly.Module => 
   if (known !== undefined) return known
   const comparators = rankNetwork(rows, from, to)
   const module = new WebAssembly.Module(networkModule({ rows, stride, lanes, out, from, to, comparators }))
-  if (modules.size === MOST_MODULES) modules.delete(modules.keys().next().value!)
+  if (modules.size === MAX_MODULES) modules.delete(modules.keys().next().value!)
   modules.set(key, module)
   return module
 }

@@ -42,5 +42,5 @@ it('refuses an update that the aggregation knows nothing of', () => {
     weights: [],
     outputSha256: '',
   }
-  expect(() => buildReceipt(parts)).toThrow("The aggregation gave device 'a' no weight.")
+  expect(() => buildReceipt(parts)).toThrow("The aggregation returned no weight for device 'a'.")
 })

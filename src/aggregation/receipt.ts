@@ -86,7 +86,7 @@ export const buildReceipt = (parts: ReceiptParts): Receipt => {
     .sort((a, b) => compareIds(a.deviceId, b.deviceId))
     .map((update) => {
       const weight = weightOf.get(update.deviceId)
-      if (weight === undefined) throw new Error(`The aggregation gave device '${update.deviceId}' no weight.`)
+      if (weight === undefined) throw new Error(`The aggregation returned no weight for device '${update.deviceId}'.`)
       return {
         device_id: update.namesake?.deviceId ?? update.deviceId,
         ...(update.namesake === undefined ? {} : { org_id: update.namesake.orgId }),

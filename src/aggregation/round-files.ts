@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
+import type { WeightFile } from '../tensors/formats.ts'
 import { readWeights } from '../tensors/read-weights.ts'
-import type { WeightFile } from '../tensors/weight-file.ts'
 import { openFile } from './files.ts'
 import type { AggregationJob, Update } from './job.ts'
 import { OutputFile } from './output.ts'

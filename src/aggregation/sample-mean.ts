@@ -27,8 +27,7 @@ export interface Mean {
  */
 export const sampleMean = (kernel: Kernel, samples: Round['samples'], columns: number, row: number): Mean => {
   const total = samples.reduce((sum, count) => sum + count, 0)
-  if (total === 0)
-    throw conflict('None of the updates counts any samples, so they cannot be weighed. Send num_samples.')
+  if (total === 0) throw conflict('All updates report 0 samples, so they cannot be weighted. Send num_samples.')
   const sums = kernel.allocate(padded(columns) * 8)
   const add = (chunk: Chunk): number => {
     kernel.clear(sums, chunk.length)

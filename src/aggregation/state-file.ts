@@ -1,6 +1,7 @@
 import { ftruncateSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
-import { elementCount, type WeightFile } from '../tensors/weight-file.ts'
+import type { WeightFile } from '../tensors/formats.ts'
+import { elementCount } from '../tensors/weight-file.ts'
 import { type OpenFile, openFile, readFully } from './files.ts'
 
 const HEADER_BYTES = 8

@@ -1,7 +1,7 @@
 import { constants, copyFileSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
 import { detectFormat } from '../tensors/detect.ts'
-import { adviceFor, type DetectedFormat, formatOf, titleOf } from '../tensors/formats.ts'
+import { adviceFor, type DetectedFormat, isWeightFormat, titleOf } from '../tensors/formats.ts'
 import { type OpenFile, openFile } from './files.ts'
 import type { AggregationJob, AggregationResult, Update } from './job.ts'
 import { nameOfUpdate } from './round-files.ts'
@@ -19,7 +19,7 @@ export const firstOpaque = (updates: readonly Update[]): Opaque | null => {
   for (const update of updates) {
     if (update.rawVector) continue
     const format = withFile(update.path, detectFormat)
-    if (format === null || !formatOf(format).readable) return { update, format }
+    if (!isWeightFormat(format)) return { update, format }
   }
   return null
 }

@@ -1,7 +1,8 @@
 import { conflict, ServiceError } from '../domain/errors.ts'
+import type { WeightFile } from '../tensors/formats.ts'
 import { layoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { readWeights } from '../tensors/read-weights.ts'
-import { isDirect, type WeightFile } from '../tensors/weight-file.ts'
+import { isDirect } from '../tensors/weight-file.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
 import { FilePool, openFile } from './files.ts'
 

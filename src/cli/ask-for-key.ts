@@ -6,7 +6,8 @@ import { Interrupted, type Io } from './io.ts'
 /** Reads the key without leaving it in the shell's history: hidden from a terminal, one line from a pipe. */
 export const askForKey = async (io: Io): Promise<string> => {
   const { stdin } = io
-  if (stdin === undefined) throw wrongUsage('There is nobody to ask for the key.', 'Give it on the command line.')
+  if (stdin === undefined)
+    throw wrongUsage('There is no terminal to ask for the key on.', 'Give it on the command line.')
   if (stdin.isTTY) {
     const { isCancel, password } = await import('@clack/prompts')
     const answer = await password({ message: 'API key', ...(io.signal && { signal: io.signal }) })
@@ -21,8 +22,8 @@ export const askForKey = async (io: Io): Promise<string> => {
 /** Finds typing errors without asking anybody: a key carries its own check characters. */
 export const requireKeyShape = (key: string): void => {
   if (isWellFormedKey(key)) return
-  const fault = key.startsWith('sk_live_') ? 'its check characters do not fit' : 'it does not begin with sk_live_'
-  throw new Failure(`This is no API key: ${fault}.`, {
+  const fault = key.startsWith('sk_live_') ? 'its checksum is wrong' : 'it does not start with sk_live_'
+  throw new Failure(`Not an API key: ${fault}.`, {
     advice: 'Copy the whole key: sk_live_ and 32 letters or digits.',
   })
 }

@@ -13,9 +13,16 @@ export interface CommandEntry {
   readonly load: () => Promise<CommandFile>
 }
 
-/** Commands under one word, such as `svc keys list`. */
+/** Commands under one word, such as `svc keys list`. The word alone may be a command too, such as `svc models`. */
 export interface CommandGroup {
   readonly name: string
   readonly summary: string
+  readonly load?: CommandEntry['load']
   readonly commands: readonly CommandEntry[]
 }
+
+/** The command lines that an entry stands for, as words: `svc keys list`; `svc models` and `svc models promote`. */
+export const commandLinesOf = (entry: CommandEntry | CommandGroup): readonly (readonly string[])[] => [
+  ...(entry.load === undefined ? [] : [[entry.name]]),
+  ...('commands' in entry ? entry.commands.map(({ name }) => [entry.name, name]) : []),
+]

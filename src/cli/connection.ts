@@ -1,4 +1,5 @@
 import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
+import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { Failure } from './failure.ts'
 
 const TIMEOUT_MS = 30_000
@@ -9,20 +10,10 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'connection cut off',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'its name cannot be looked up',
-  EHOSTUNREACH: 'no route to it',
+  EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'no network',
   ETIMEDOUT: 'no answer',
   UND_ERR_CONNECT_TIMEOUT: 'no answer',
-}
-
-/** fetch says only "fetch failed"; the reason is one or two causes down. */
-const reasonOf = (error: unknown): string => {
-  let reason = String(error)
-  for (let current = error; current instanceof Error; current = current.cause) {
-    const code = (current as NodeJS.ErrnoException).code
-    reason = (typeof code === 'string' && (REASONS[code] ?? code)) || current.message || reason
-  }
-  return reason
 }
 
 export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Failure =>
@@ -39,8 +30,8 @@ const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   conflict: undefined,
   expectation_failed: undefined,
   rate_limited: undefined,
-  internal_error: "The service's log says more.",
-  insufficient_storage: "Make room on the service's disk.",
+  internal_error: "See the service's log for details.",
+  insufficient_storage: "Free disk space on the service's machine.",
 }
 
 export interface ConnectionSettings {
@@ -53,6 +44,8 @@ export interface ConnectionSettings {
   readonly timeoutMs?: number | undefined
   /** Told what the service says of a request that it accepted all the same. */
   readonly warn?: ((warning: string) => void) | undefined
+  /** Told of every request, with its status and how long it took; never of keys or bodies. */
+  readonly trace?: ((line: string) => void) | undefined
 }
 
 type Answer<Data> = Parameters<typeof unwrap<Data>>[0]
@@ -75,10 +68,11 @@ export const toFailure = (
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn } = settings
+  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, trace } = settings
 
   /** Waits for the whole answer, so that a connection that breaks half-way is told here too. */
   const fetchWhole = async (request: Request): Promise<Response> => {
+    const began = performance.now()
     const stop = new AbortController()
     const giveUp = (): void => stop.abort(signal?.reason)
     signal?.addEventListener('abort', giveUp)
@@ -91,10 +85,12 @@ export const connect = (settings: ConnectionSettings): Connection => {
       const warning = headers.get('x-service-warning')
       if (warning !== null) warn?.(warning)
       const body = await response.arrayBuffer()
+      const took = Math.round(performance.now() - began)
+      trace?.(`${request.method} ${request.url} ${status}, ${body.byteLength} bytes, ${took} ms`)
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()
-      throw unreachable(baseUrl, reasonOf(error), error)
+      throw unreachable(baseUrl, reasonOf(error, REASONS), error)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)

@@ -18,10 +18,10 @@ const isForPeople = (error: Error): boolean =>
 /** What a person is told about an error: what failed, why, and what to do. A stack only for what nobody foresaw. */
 export const explain = (error: unknown): string => {
   if (error instanceof Failure) return error.advice === undefined ? error.message : `${error.message}\n${error.advice}`
-  if (!(error instanceof Error)) return `Something unforeseen happened: ${String(error)}`
+  if (!(error instanceof Error)) return `Unexpected error: ${String(error)}`
   if (isForPeople(error)) return error.message
   const { code, path } = error as NodeJS.ErrnoException
   const reason = FILE_REASONS[code ?? '']
   if (path !== undefined && reason !== undefined) return `Cannot use ${path}: ${reason}.`
-  return `Something unforeseen happened, which is a fault of svc. Please report it with these lines:\n${error.stack}`
+  return `Unexpected error in svc. Please report it with these lines:\n${error.stack}`
 }

@@ -44,7 +44,7 @@ const fieldReader = (path: string, object: Readonly<Record<string, unknown>>, ad
   const optional = (name: string): string | null => {
     const value = object[name] ?? null
     if (value === null || (typeof value === 'string' && value !== '')) return value
-    throw new Failure(`${path} is damaged: ${name} is not a text.`, { advice })
+    throw new Failure(`${path} is damaged: ${name} is not a string.`, { advice })
   }
   const required = (name: string): string => {
     const value = optional(name)
@@ -118,7 +118,7 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     },
 
     async config() {
-      const advice = 'Mend it, or remove it and run: svc init <org_name>'
+      const advice = 'Fix it, or delete it and run: svc init <org_name>'
       const object = await readObject(configPath, advice)
       if (object === null) return null
       const { optional, required } = fieldReader(configPath, object, advice)

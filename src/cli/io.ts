@@ -1,6 +1,9 @@
 /** Where text goes. Process streams fit, and so does whatever a test collects in. */
 export interface TextSink {
   readonly isTTY?: boolean
+  /** Of a terminal: its width and height in characters. */
+  readonly columns?: number
+  readonly rows?: number
   write(text: string): unknown
 }
 
@@ -14,6 +17,10 @@ export interface Io {
   readonly cwd: string
   /** Shows an address to the person in front of the machine. The system's browser when absent. */
   readonly openBrowser?: (address: string) => void
+  /** Shows a long text page by page; false where there is no such program. */
+  readonly pager?: (text: string) => Promise<boolean>
+  /** Requests and their times are told on stderr. */
+  readonly verbose?: boolean
   /** Aborted, with an `Interrupted`, by Ctrl-C and by SIGTERM. */
   readonly signal?: AbortSignal
   readonly now?: () => Date

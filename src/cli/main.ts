@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { Interrupted, type StopSignal } from './io.ts'
+import { pagerOf } from './pager.ts'
 import { run } from './program.ts'
 
 const stop = new AbortController()
 const interrupt = (signal: StopSignal): void => {
   const interrupted = new Interrupted(signal)
-  // The first asks to stop cleanly; the second means that somebody has lost patience.
+  // The first asks to stop cleanly; the second means that somebody does not want to wait.
   if (stop.signal.aborted) process.exit(interrupted.exitCode)
   stop.abort(interrupted)
 }
@@ -20,5 +21,6 @@ process.exitCode = await run(process.argv.slice(2), {
   stdin: process.stdin,
   env: process.env,
   cwd: process.cwd(),
+  pager: pagerOf(process.env),
   signal: stop.signal,
 })

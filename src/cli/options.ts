@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander'
 
 /** Options that several commands share, with the same words everywhere. */
 export const apiBaseOption = (): Option =>
-  new Option('--api-base <url>', 'address of the service (default: SERVICE_API_BASE, else as signed in)')
+  new Option('--api-base <url>', 'address of the service (default: SERVICE_API_BASE, or the one of svc login)')
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')
 
@@ -18,4 +18,21 @@ export interface ServiceOptions {
 
 export interface DataOptions extends ServiceOptions {
   readonly json?: true
+}
+
+/** `key=value`, the value as JSON where it is JSON (numbers, lists), else as text. Repeated ones are gathered. */
+export const keyValue = (
+  text: string,
+  before: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It must be key=value, such as learning_rate=0.05.')
+  const value = text.slice(at + 1)
+  let parsed: unknown = value
+  try {
+    parsed = JSON.parse(value)
+  } catch {
+    // A word.
+  }
+  return { ...before, [text.slice(0, at)]: parsed }
 }

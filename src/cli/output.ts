@@ -1,4 +1,7 @@
 import type { Io, TextSink } from './io.ts'
+import { layOut, type TableLayout } from './table.ts'
+
+export type Cells = readonly (readonly (string | null)[])[]
 
 /** Prints data to stdout and everything about it to stderr, so that stdout can be piped. */
 export interface Output {
@@ -8,7 +11,10 @@ export interface Output {
   json(value: unknown): void
   /** Names before values, aligned; null values are shown as a dash. */
   fields(rows: readonly (readonly [name: string, value: string | null])[]): void
-  table(header: readonly string[], rows: readonly (readonly (string | null)[])[]): void
+  /** On a terminal it is as wide as that. */
+  table(header: readonly string[], rows: Cells, layout?: Omit<TableLayout, 'width'>): void
+  /** A table that goes through the pager where it is longer than the terminal. */
+  list(header: readonly string[], rows: Cells, layout?: Omit<TableLayout, 'width'>): Promise<void>
   /** A line about what is going on. */
   note(text: string): void
   /** What the service says of a request that it accepted all the same. */
@@ -23,33 +29,32 @@ export const harmless = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu
 
 const cell = (value: string | null): string => harmless(value ?? '-').replace(/\s+/g, ' ')
 
-const aligned = (rows: readonly (readonly string[])[]): string[] => {
-  const widths: number[] = []
-  for (const row of rows)
-    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, [...text].length)
-  return rows.map((row) =>
-    row
-      .map((text, column) => text + ' '.repeat(widths[column]! - [...text].length))
-      .join('  ')
-      .trimEnd(),
-  )
-}
-
 const usesColour = (sink: TextSink, env: Io['env']): boolean =>
   sink.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 
-export const createOutput = ({ stdout, stderr, env }: Io): Output => {
+export const createOutput = ({ stdout, stderr, env, pager }: Io): Output => {
   const bold = (text: string): string => (usesColour(stdout, env) ? `\u001b[1m${text}\u001b[22m` : text)
   const line = (text: string): void => void stdout.write(`${text}\n`)
+  const tableOf = (header: readonly string[], rows: Cells, layout?: Omit<TableLayout, 'width'>): string[] => {
+    const width = stdout.isTTY === true ? (stdout.columns ?? null) : null
+    const [head, ...body] = layOut([header, ...rows.map((row) => row.map(cell))], { ...layout, width })
+    return [bold(head!), ...body]
+  }
   const note = (text: string): void => void stderr.write(`${withoutKeys(harmless(text))}\n`)
   return {
     line: (text) => line(harmless(text)),
     json: (value) => line(JSON.stringify(value, null, 2)),
-    fields: (rows) => aligned(rows.map(([name, value]) => [`${name}:`, cell(value)])).forEach(line),
-    table: (header, rows) => {
-      const [head, ...body] = aligned([header, ...rows.map((row) => row.map(cell))])
-      line(bold(head!))
-      body.forEach(line)
+    fields: (rows) =>
+      layOut(
+        rows.map(([name, value]) => [`${name}:`, cell(value)]),
+        { width: null },
+      ).forEach(line),
+    table: (header, rows, layout) => tableOf(header, rows, layout).forEach(line),
+    async list(header, rows, layout) {
+      const lines = tableOf(header, rows, layout)
+      const isLong = stdout.isTTY === true && lines.length >= (stdout.rows ?? Number.POSITIVE_INFINITY)
+      if (isLong && pager !== undefined && (await pager(`${lines.join('\n')}\n`))) return
+      lines.forEach(line)
     },
     note,
     warn: (text) => note(`Warning: ${text}`),

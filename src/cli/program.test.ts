@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
+import { commandLinesOf } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { runInProcess } from './in-process.fixture.ts'
 
@@ -26,10 +27,7 @@ it('lists its commands in the order of the interface, and its own after them', a
 })
 
 it('every command that is listed has help of its own', async () => {
-  const paths = COMMANDS.flatMap((command) =>
-    'commands' in command ? command.commands.map(({ name }) => `${command.name} ${name}`) : [command.name],
-  )
-  for (const path of paths) {
+  for (const path of COMMANDS.flatMap(commandLinesOf).map((words) => words.join(' '))) {
     const { exitCode, stdout, stderr } = await svc(`${path} --help`)
     expect({ path, exitCode, stderr, usage: stdout.split('\n')[0]!.startsWith(`Usage: svc ${path}`) }).toEqual({
       path,
@@ -47,23 +45,23 @@ it('prints the version of its package', async () => {
 })
 
 it.each([
-  ['kyes', "svc: unknown command 'kyes'\n(Did you mean keys?)\nWhat there is: svc --help\n"],
-  ['kyes --help', "svc: unknown command 'kyes'\n(Did you mean keys?)\nWhat there is: svc --help\n"],
-  ['help nothing', "svc: unknown command 'nothing'\nWhat there is: svc --help\n"],
-  ['keys lst', "svc: unknown command 'lst'\n(Did you mean list?)\nWhat it takes: svc keys --help\n"],
-  ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nWhat it takes: svc keys list --help\n"],
-  ['keys create', "svc: missing required argument 'name'\nWhat it takes: svc keys create --help\n"],
+  ['kyes', "svc: unknown command 'kyes'\n(Did you mean keys?)\nList commands with: svc --help\n"],
+  ['kyes --help', "svc: unknown command 'kyes'\n(Did you mean keys?)\nList commands with: svc --help\n"],
+  ['help nothing', "svc: unknown command 'nothing'\nList commands with: svc --help\n"],
+  ['keys lst', "svc: unknown command 'lst'\n(Did you mean list?)\nUsage: svc keys --help\n"],
+  ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nUsage: svc keys list --help\n"],
+  ['keys create', "svc: missing required argument 'name'\nUsage: svc keys create --help\n"],
   [
     'init Acme --region mars',
-    "svc: option '--region <region>' argument 'mars' is invalid. Allowed choices are us, eu, ap.\nWhat it takes: svc init --help\n",
+    "svc: option '--region <region>' argument 'mars' is invalid. Allowed choices are us, eu, ap.\nUsage: svc init --help\n",
   ],
   [
     'keys create ci --expires 0d',
-    "svc: option '--expires <days>' argument '0d' is invalid. It must be a number of days from 1d to 3650d, such as 30d.\nWhat it takes: svc keys create --help\n",
+    "svc: option '--expires <days>' argument '0d' is invalid. It must be a number of days from 1d to 3650d, such as 30d.\nUsage: svc keys create --help\n",
   ],
   [
     'keys create ci --scope fly',
-    "svc: option '--scope <scope>' argument 'fly' is invalid. Scopes are devices:read, devices:write, models:read, models:write, training:read, training:write, metrics:read, admin.\nWhat it takes: svc keys create --help\n",
+    "svc: option '--scope <scope>' argument 'fly' is invalid. Scopes are devices:read, devices:write, models:read, models:write, training:read, training:write, metrics:read, admin.\nUsage: svc keys create --help\n",
   ],
   [
     'keys list --api-base nowhere',

@@ -10,24 +10,25 @@ import { createSession } from './session.ts'
 
 const NOTES = `
 Environment:
-  SERVICE_API_KEY        key to use instead of the one from svc login
+  SERVICE_API_KEY        API key that takes precedence over svc login
   SERVICE_API_BASE       address of the service (default: http://127.0.0.1:8000)
-  SERVICE_DASHBOARD_URL  address that svc dashboard, login and deploy --phone open (default: the service's)
-  SERVICE_MODEL          model that svc run and svc serve use when none is named
+  SERVICE_DASHBOARD_URL  dashboard address for svc dashboard, login and deploy --phone (default: the service's)
+  SERVICE_MODEL          default model of svc run and svc serve
   SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
 
-Exit codes: 0 done, 1 it failed, 2 wrong usage.`
+Exit codes: 0 success, 1 failure, 2 usage error.`
 
 interface Chosen {
-  readonly entry: CommandEntry
+  readonly load: CommandEntry['load']
   readonly file: CommandFile
 }
 
 /** Loads the file of the command that `words` begin with; null when they begin with none. */
 const chosenBy = async ([first, second]: readonly string[]): Promise<Chosen | null> => {
   const top = COMMANDS.find(({ name }) => name === first)
-  const entry = top !== undefined && 'commands' in top ? top.commands.find(({ name }) => name === second) : top
-  return entry === undefined ? null : { entry, file: await entry.load() }
+  const below = top !== undefined && 'commands' in top ? top.commands.find(({ name }) => name === second) : undefined
+  const load = (below ?? top)?.load
+  return load === undefined ? null : { load, file: await load() }
 }
 
 const isHelp = (word: string): boolean => word === '--help' || word === '-h'
@@ -49,20 +50,33 @@ const normalized = (argv: readonly string[]): readonly string[] => {
   return words
 }
 
+/** `-v` before the command, `--verbose` anywhere: behind a command, -v is often its --version. */
+const withoutVerbose = (argv: readonly string[]): readonly [words: readonly string[], verbose: boolean] => {
+  const words = argv.filter((word, at) => word !== '--verbose' && !(at === 0 && word === '-v'))
+  return [words, words.length < argv.length]
+}
+
 /**
  * Runs one command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 or 143 interrupted. Never ends the
  * process, and touches nothing of the world but what `io` holds and what the command is for.
  */
 export const run = async (argv: readonly string[], io: Io): Promise<number> => {
+  if (argv[0] === '__complete') {
+    const { complete } = await import('./completion/complete.ts')
+    await complete(argv.slice(argv[1] === '--' ? 2 : 1), COMMANDS, io)
+    return 0
+  }
+  const [asked, verbose] = withoutVerbose(argv)
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
-  const words = normalized(argv)
+  const words = normalized(asked)
   try {
     const chosen = await chosenBy(words)
-    const session = createSession(io)
+    const session = createSession({ ...io, verbose })
     const program = new Command('svc')
       .description('Device orchestration, model delivery and federated training.')
       .usage('<command> [options]')
       .version(packageVersion(), '--version', 'print the version')
+      .option('-v, --verbose', 'tell requests and times on stderr')
       .helpOption('-h, --help', 'show help')
       .helpCommand(false)
       // Behind a command, --version is that command's: `svc push m.onnx --version 1.0.0`.
@@ -80,13 +94,13 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       })
     const add = (parent: Command, { name, summary, ...rest }: CommandEntry | CommandGroup): void => {
       const command = parent.command(name).summary(summary).description(sentence(summary)).helpCommand(false)
-      command.showHelpAfterError(`What it takes: svc ${pathOf(command)} --help`)
-      if ('commands' in rest) for (const entry of rest.commands) add(command.usage('<command> [options]'), entry)
-      else if (rest.load === chosen?.entry.load) chosen.file.define(command, session)
+      command.showHelpAfterError(`Usage: svc ${pathOf(command)} --help`)
+      if (rest.load !== undefined && rest.load === chosen?.load) chosen.file.define(command, session)
       // Never reached, but a command without an action is taken for a group.
-      else command.action(() => undefined)
+      else if (rest.load !== undefined) command.action(() => undefined)
+      if ('commands' in rest) for (const entry of rest.commands) add(command.usage(usageOf(rest.load)), entry)
     }
-    program.showHelpAfterError('What there is: svc --help')
+    program.showHelpAfterError('List commands with: svc --help')
     for (const entry of COMMANDS) add(program, entry)
     await program.parseAsync(words, { from: 'user' })
     return io.signal?.aborted ? interruption(io.signal).exitCode : 0
@@ -102,6 +116,9 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 
 const interruption = ({ reason }: AbortSignal): Interrupted =>
   reason instanceof Interrupted ? reason : new Interrupted('SIGINT')
+
+const usageOf = (own: CommandEntry['load'] | undefined): string =>
+  own === undefined ? '<command> [options]' : '[command] [options]'
 
 const sentence = (summary: string): string => `${summary[0]!.toUpperCase()}${summary.slice(1)}.`
 

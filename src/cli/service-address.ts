@@ -12,7 +12,7 @@ export const parseApiBase = (text: string, source: string): string => {
   return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-const isLoopback = (url: URL): boolean =>
+export const isLoopback = (url: URL): boolean =>
   url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname)
 
 /** Whether a key made by one address may be sent to the other. Another port is another program, on this machine too. */

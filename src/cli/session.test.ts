@@ -81,7 +81,7 @@ it.each(['sk_live_a\nb', 'a b', 'schlüssel', 'a\tb', 'a…'])(
     const session = await open({ SERVICE_API_KEY: key })
     const failure = await session.apiKey('http://a').catch((error: Error) => error)
     expect(failure).toMatchObject({
-      message: 'The key in SERVICE_API_KEY holds characters that no key has, such as a line break or a space.',
+      message: 'The key in SERVICE_API_KEY contains characters that no key has, such as a line break or a space.',
     })
     expect(String(failure)).not.toContain(key)
   },
@@ -116,7 +116,7 @@ it.each([
   ['not JSON', 'it does not hold a JSON object.'],
   ['[]', 'it does not hold a JSON object.'],
   ['{"org_id":null}', 'api_key is missing.'],
-  ['{"api_key":7}', 'api_key is not a text.'],
+  ['{"api_key":7}', 'api_key is not a string.'],
 ])('says that credentials.json is damaged when it holds %s', async (text, why) => {
   const folder = await emptyFolder()
   const { home } = await open({}, folder)

@@ -28,7 +28,7 @@ export interface ConnectOptions {
 const requireHeaderText = (key: string, source: string): string => {
   if (/^[\x21-\x7e]+$/.test(key)) return key
   throw wrongUsage(
-    `The key in ${source} holds characters that no key has, such as a line break or a space.`,
+    `The key in ${source} contains characters that no key has, such as a line break or a space.`,
     'Copy the whole key and nothing else: sk_live_ and 32 letters or digits.',
   )
 }
@@ -77,6 +77,7 @@ export const createSession = (io: Io): Session => {
         signal: io.signal,
         timeoutMs: options.timeoutMs,
         warn: out.warn,
+        ...(io.verbose === true && { trace: out.note }),
       })
     },
   }

@@ -2,637 +2,377 @@
 export interface paths {
     "/api/v1/keys": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List keys
          * @description List keys, newest first.
          */
         get: operations["listKeys"];
-        put?: never;
         /**
          * Create an API key
          * @description Make an API key; it is in this answer and nowhere else.
          */
         post: operations["createKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/keys/self": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get the key of this request
          * @description What the key of this request is and may do.
          */
         get: operations["getOwnKey"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/keys/{key_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
-        post?: never;
         /** Revoke a key and the keys it approved */
         delete: operations["revokeKey"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/orgs": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Create an organization
          * @description Create an organization, to which keys and devices can then be bound.
          */
         post: operations["createOrg"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/orgs/{org_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get an organization */
         get: operations["getOrg"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+        };
+        /**
+         * Get the session of this browser
+         * @description Who is signed in, and what the dashboard must know before it shows anything.
+         */
+        get: operations["getSession"];
+        /**
+         * Sign in a browser
+         * @description Answers with an HttpOnly cookie that counts only for pages of this service.
+         */
+        post: operations["openSession"];
+        /** Sign out this browser */
+        delete: operations["closeSession"];
+    };
+    "/api/v1/sessions": {
+        parameters: {
+        };
+        /**
+         * List sessions of browsers
+         * @description Those that have not ended, newest first.
+         */
+        get: operations["listSessions"];
+    };
+    "/api/v1/sessions/{session_id}": {
+        parameters: {
+        };
+        /** End a session of a browser */
+        delete: operations["revokeSession"];
     };
     "/api/v1/login/authorize": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Approve a command-line sign-in
          * @description Approve a browser login of the command line.
          */
         post: operations["authorizeLogin"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/login/token": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Exchange a sign-in code for a key */
         post: operations["exchangeLoginCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/benchmarks": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** List shared benchmark results */
         get: operations["listBenchmarks"];
-        put?: never;
         /**
          * Share an anonymous benchmark result
          * @description Share what a model reached on some machine; kept without saying whose it was.
          */
         post: operations["shareBenchmark"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/models/{model_id}/aliases": {
+        parameters: {
+        };
+        /**
+         * List a model's aliases
+         * @description The aliases of a model with the versions that they name.
+         */
+        get: operations["listAliases"];
+    };
+    "/api/v1/models/{model_id}/aliases/{alias}": {
+        parameters: {
+        };
+        /**
+         * Move an alias to a version
+         * @description Make an alias name a version, from the next request on. What was resolved before stays as it is: a rollout of `production` goes on with the version that it was made for.
+         */
+        put: operations["setAlias"];
+        /**
+         * Delete an alias
+         * @description The version that it names stays, and so does its history.
+         */
+        delete: operations["deleteAlias"];
+    };
+    "/api/v1/models/{model_id}/alias-history": {
+        parameters: {
+        };
+        /**
+         * List the moves of aliases
+         * @description Who moved a model's aliases, when, and from which version to which; newest first.
+         */
+        get: operations["listAliasMoves"];
     };
     "/api/v1/uploads/{sha256}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
         /**
          * Get the number of bytes received of an upload
          * @description How much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece.
          */
-        head: operations["getUploadOffset-head"];
+        head: operations["getUploadOffset"];
         /**
          * Append to an upload
          * @description Send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256.
          */
         patch: operations["appendToUpload"];
-        trace?: never;
     };
     "/api/v1/models": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List models
          * @description List the catalog, newest first.
          */
         get: operations["listModels"];
-        put?: never;
         /**
          * Create a model
          * @description Add a model to the catalog; its weights are uploaded as versions.
          */
         post: operations["createModel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get a model with its versions */
         get: operations["getModel"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/versions/upload": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Upload the next version of a model
          * @description Upload weights as the next version of a model. Or make one of a finished upload.
          */
         post: operations["uploadVersion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/versions/{version}/download": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Download a version's file
          * @description The weights of a version; supports Range, If-None-Match and HEAD.
          */
         get: operations["downloadVersion"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List federations
          * @description List federations, newest first.
          */
         get: operations["listFederations"];
-        put?: never;
         /**
          * Create a federation
          * @description Found a federation; the organization named owns it.
          */
         post: operations["createFederation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a federation
          * @description One federation; its members and those invited may see it.
          */
         get: operations["getFederation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/invite": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Invite organizations to a federation
          * @description Invite organizations; inviting twice is harmless.
          */
         post: operations["inviteToFederation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/join": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Join a federation
          * @description Take up an invitation; a key that is bound to no organization needs none.
          */
         post: operations["joinFederation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/members": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List members with their contributions
          * @description Members, with what their devices contributed to completed rounds.
          */
         get: operations["listFederationMembers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/members/{org_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
-        post?: never;
         /**
          * Leave a federation or remove a member
          * @description Leave, or remove a member; also declines or withdraws an invitation.
          */
         delete: operations["removeFederationMember"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/models": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List models shared with a federation
          * @description Models that members may read, the latest shared first.
          */
         get: operations["listSharedModels"];
-        put?: never;
         /**
          * Share a model with a federation
          * @description Let all active members read a model; only the owner may share.
          */
         post: operations["shareModel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/models/{model_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
-        post?: never;
         /**
          * Stop sharing a model
          * @description Share a model no longer, by its id.
          */
         delete: operations["unshareModel"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/privacy": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get the privacy budget
          * @description The privacy budget, and what of it is spent.
          */
         get: operations["getPrivacyBudget"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/privacy/budget": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
         /**
          * Set the privacy budget
          * @description Set the budget; only the owner may.
          */
         put: operations["setPrivacyBudget"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/privacy/estimate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Estimate the privacy cost of a round */
-        get: operations["estimatePrivacyCost"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/privacy/history": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the privacy spent per round
          * @description Every private round, in the order in which it was spent; rounds in progress last.
          */
         get: operations["listPrivacyHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/privacy/estimate": {
+        parameters: {
+        };
+        /** Estimate the privacy cost of a round */
+        get: operations["estimatePrivacyCost"];
     };
     "/api/v1/federations/{federation_id}/privacy/noise-for-epsilon": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get the least noise that fits an epsilon
          * @description The least noise with which so many steps still fit an epsilon.
          */
         get: operations["noiseForEpsilon"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/privacy/rounds-left": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get the number of private rounds left */
         get: operations["privateRoundsLeft"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/devices/register": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Register a device
          * @description Register a device; its API key is in this answer and nowhere else.
          */
         post: operations["registerDevice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/devices": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List devices
          * @description List the devices of an organization, oldest first.
          */
         get: operations["listDevices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/devices/{device_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a device
          * @description One device, by its user-chosen id.
          */
         get: operations["getDevice"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/fleet/devices": {
+        parameters: {
+        };
+        /**
+         * Search and sort devices
+         * @description Devices that the key may see, page by page; each page costs the same.
+         */
+        get: operations["searchDevices"];
+    };
+    "/api/v1/fleet/summary": {
+        parameters: {
+        };
+        /** Count devices by status and platform */
+        get: operations["getFleetSummary"];
     };
     "/api/v1/device-groups": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List device groups
          * @description List the device groups of an organization, oldest first.
          */
         get: operations["listGroups"];
-        put?: never;
         /**
          * Create a device group
          * @description Create a device group, without devices.
          */
         post: operations["createGroup"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/device-groups/{group_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get a device group */
         get: operations["getGroup"];
@@ -641,48 +381,28 @@ export interface paths {
          * @description Change the name, description or tags; what is left out stays as it is.
          */
         put: operations["updateGroup"];
-        post?: never;
         /**
          * Delete a device group
          * @description Delete a device group; its devices stay registered.
          */
         delete: operations["deleteGroup"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/device-groups/{group_id}/devices": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the devices of a group
          * @description The devices of a group, in the order in which they were added.
          */
         get: operations["listGroupDevices"];
-        put?: never;
         /** Add devices to a group */
         post: operations["addGroupDevices"];
         /** Remove devices from a group */
         delete: operations["removeGroupDevices"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/device-groups/{group_id}/devices/{device_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Add a device to a group
          * @description Add one device; one that is in the group already is skipped.
@@ -693,710 +413,318 @@ export interface paths {
          * @description Remove one device; one that is not in the group is skipped.
          */
         delete: operations["removeGroupDevice"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/devices/{device_id}/heartbeat": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
         /**
          * Send a heartbeat
          * @description A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run.
          */
         put: operations["sendHeartbeat"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/devices/{device_id}/assignments": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List a device's assignments
          * @description What a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304.
          */
         get: operations["listAssignments"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/devices/{device_id}/assignments/{plan_id}/report": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Report the state of an assignment
          * @description How far a device has come with what a plan gave it. Saying it twice is saying it once.
          */
         post: operations["reportAssignment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/rollouts/active": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List active rollouts
          * @description The rollouts under way, newest first.
          */
         get: operations["listActiveRollouts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/rollouts": {
+        parameters: {
+        };
+        /**
+         * List the rollouts of all models
+         * @description Rollouts in every state, newest first.
+         */
+        get: operations["listAllRollouts"];
     };
     "/api/v1/models/{model_id}/rollouts": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List a model's rollouts
          * @description A model's rollouts in every state, newest first.
          */
         get: operations["listRollouts"];
-        put?: never;
         /**
          * Create a rollout
          * @description Bring a version to a growing part of the fleet, for as long as health holds.
          */
         post: operations["createRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/models/{model_id}/rollouts/dry-run": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Preview a rollout's schedule
-         * @description How a rollout would go if health held; creates nothing.
-         */
-        post: operations["previewRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a rollout
          * @description One rollout, with what its devices reported.
          */
         get: operations["getRollout"];
-        put?: never;
-        post?: never;
         /**
          * Cancel and delete a rollout
          * @description Cancel and delete a rollout: its devices get what they got before.
          */
         delete: operations["deleteRollout"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/models/{model_id}/rollouts/dry-run": {
+        parameters: {
+        };
+        /**
+         * Preview a rollout's schedule
+         * @description How a rollout would go if health held; creates nothing.
+         */
+        post: operations["previewRollout"];
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/history": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the events of a rollout
          * @description Everything that happened to a rollout, oldest first.
          */
         get: operations["getRolloutHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/devices": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the devices of a rollout
          * @description The devices that a rollout reaches or has reached, with what they reported.
          */
         get: operations["listRolloutDevices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/start": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Start a pending rollout */
         post: operations["startRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/pause": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Pause a rollout */
         post: operations["pauseRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/resume": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Resume a rollout */
         post: operations["resumeRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/advance": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Advance a rollout by one step */
         post: operations["advanceRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/rollback": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Roll back a rollout */
         post: operations["rollbackRollout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/percentage": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
         /**
          * Set the percentage of a rollout
          * @description Set how much of the fleet it reaches; lowering it takes devices out again.
          */
         put: operations["setRolloutPercentage"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deploy/prepare": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Validate a deployment without executing it */
         post: operations["prepareDeployment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deploy/execute": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Deploy a version
          * @description Bring a version to devices, a group or the whole active fleet.
          */
         post: operations["executeDeployment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deployments": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List deployments
          * @description Deployments in every state, newest first.
          */
         get: operations["listDeployments"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deployments/{deployment_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a deployment
          * @description One deployment, with how many devices are in each state.
          */
         get: operations["getDeployment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deployments/{deployment_id}/devices": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the devices of a deployment
          * @description Its targets in the order of their names, with what each reported.
          */
         get: operations["listDeploymentDevices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deployments/{deployment_id}/history": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the events of a deployment
          * @description Everything that happened to a deployment, oldest first.
          */
         get: operations["getDeploymentHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deployments/{deployment_id}/rollback": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Roll back a deployment
          * @description Give every device what it got before.
          */
         post: operations["rollbackDeployment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/deployments/{deployment_id}/promote": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Activate more targets of a deployment */
         post: operations["promoteDeployment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List experiments
          * @description List experiments, newest first.
          */
         get: operations["listExperiments"];
-        put?: never;
         /** Create an experiment */
         post: operations["createExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get an experiment */
         get: operations["getExperiment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/start": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Start an experiment
          * @description Give the devices of the target groups their variants.
          */
         post: operations["startExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/pause": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Pause an experiment */
         post: operations["pauseExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/resume": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Resume an experiment */
         post: operations["resumeExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/complete": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Complete an experiment */
         post: operations["completeExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/cancel": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /** Cancel an experiment */
         post: operations["cancelExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/assignment": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a device's variant
          * @description A device's variant, the same for as long as the experiment exists.
          */
         get: operations["getExperimentAssignment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/observations": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Add observations to an experiment
          * @description What devices measured with their variants; one observation, or up to 1,000.
          */
         post: operations["addObservations"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/analytics": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Compare the variants of an experiment
          * @description What the variants measured, and whether they differ.
          */
         get: operations["getExperimentAnalytics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/pairings": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Create a pairing code
          * @description A code that pairs one device within five minutes, and what the device then gets.
          */
         post: operations["createPairing"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/pairings/{pairing_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a pairing
          * @description A pairing, from waiting for its device to the model being active there.
          */
         get: operations["getPairing"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/pairings/claim": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Claim a pairing code
          * @description A device takes a code; with the device's own key, or it is registered and gets one.
          */
         post: operations["claimPairing"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/models/{model_id}/policy": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get a model's policy */
         get: operations["getPolicy"];
@@ -1405,636 +733,5470 @@ export interface paths {
          * @description What a finished round learned is tried on a canary, and promoted or rolled back by itself.
          */
         put: operations["setPolicy"];
-        post?: never;
         /**
          * Delete a model's policy
          * @description Delete it with its decisions; a canary under way stays as it is.
          */
         delete: operations["deletePolicy"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/policies": {
+        parameters: {
+        };
+        /**
+         * List the policies of all models
+         * @description Every policy with its model, newest first.
+         */
+        get: operations["listPolicies"];
     };
     "/api/v1/models/{model_id}/policy/decisions": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the decisions of a policy
          * @description What the policy decided and why, newest first.
          */
         get: operations["listDecisions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/start": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Start a training round
          * @description Start a training round: devices are drawn, and the global model is theirs to fetch.
          */
         post: operations["startRound"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/current": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get the latest round
          * @description The round with the highest number, whatever its status.
          */
         get: operations["getCurrentRound"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List rounds
          * @description All rounds, newest first.
          */
         get: operations["listRounds"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/status": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get a round */
         get: operations["getRoundStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/cancel": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Cancel a round
          * @description Ends the round at once, as failed. Its job, where it has one, goes on with another round.
          */
         post: operations["cancelRound"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/plan": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a round's training plan
          * @description What a device needs to know to take part.
          */
         get: operations["getRoundPlan"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/model": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Download a round's global model */
         get: operations["downloadRoundModel"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/control": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Download SCAFFOLD's global control variate */
         get: operations["downloadRoundControl"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/selection": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Explain whether a device was selected
          * @description Whether a device was selected, and why or why not.
          */
         get: operations["explainSelection"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/participants": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** List the participants of a round */
         get: operations["listRoundParticipants"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/receipt": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get the receipt of a completed round */
         get: operations["getReceipt"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/receipt/replay": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Replay a receipt and compare the bytes
          * @description Add the kept updates up once more and compare the bytes with the receipt.
          */
         post: operations["replayReceipt"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/secure": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get the state of a secure round
          * @description Where a secure round stands, and what the calling device needs for its next step.
          */
         get: operations["getSecureRound"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/secure/keys": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Submit a device's public keys
          * @description Step 1 of a secure round, a device makes its public keys known.
          */
         post: operations["advertiseSecureKeys"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/secure/shares": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Submit encrypted shares
-         * @description Step 2 of a secure round, a device deals encrypted shares of its secrets to the others.
+         * @description Step 2 of a secure round, a device sends encrypted shares of its secrets to the others.
          */
         post: operations["dealSecureShares"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/secure/unmask": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Submit shares for unmasking
          * @description Step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked.
          */
         post: operations["revealSecureShares"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/jobs": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** List training jobs */
         get: operations["listTrainingJobs"];
-        put?: never;
         /**
          * Start a training job
          * @description Train a model for a number of rounds, one after another.
          */
         post: operations["startTrainingJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/jobs/{job_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get a training job
          * @description A training job, with loss and accuracy by round.
          */
         get: operations["getTrainingJob"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/jobs/{job_id}/rounds": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** List the rounds of a training job */
         get: operations["listTrainingJobRounds"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/jobs/{job_id}/stop": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Stop a training job
          * @description End a job at once, and its round with it.
          */
         post: operations["stopTrainingJob"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/updates": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List the updates of a round
          * @description What was delivered, in the order of device ids, and how each update looked beside the others.
          */
         get: operations["listUpdates"];
-        put?: never;
         /**
          * Submit a model update
          * @description Submit locally trained weights; counts for the device that owns the key.
          */
         post: operations["submitUpdate"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/training/rounds/{round_id}/failures": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Report a failed participation
          * @description A participant gives up, with a reason; the round stops waiting for it.
          */
         post: operations["reportFailure"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/analytics/descriptive": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
          * Describe a variable by group
          * @description Mean, spread and percentiles of a variable, group by group.
          */
         post: operations["describeVariable"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/t-test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Compare two groups by Welch's t-test */
-        post: operations["compareTwoGroups"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/anova": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Compare groups by analysis of variance
-         * @description One-way analysis of variance, with Tukey's test of the pairs.
-         */
-        post: operations["compareGroups"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/federations/{federation_id}/analytics/chi-square": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Test two variables for independence
-         * @description Pearson's chi-square test of whether two variables are independent.
-         */
-        post: operations["testIndependence"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/analytics/queries": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * List analytics queries
          * @description Queries that were made, newest first.
          */
         get: operations["listAnalyticsQueries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/federations/{federation_id}/analytics/queries/{query_id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /** Get an analytics query */
         get: operations["getAnalyticsQuery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/federations/{federation_id}/analytics/t-test": {
+        parameters: {
+        };
+        /** Compare two groups by Welch's t-test */
+        post: operations["compareTwoGroups"];
+    };
+    "/api/v1/federations/{federation_id}/analytics/anova": {
+        parameters: {
+        };
+        /**
+         * Compare groups by analysis of variance
+         * @description One-way analysis of variance, with Tukey's test of the pairs.
+         */
+        post: operations["compareGroups"];
+    };
+    "/api/v1/federations/{federation_id}/analytics/chi-square": {
+        parameters: {
+        };
+        /**
+         * Test two variables for independence
+         * @description Pearson's chi-square test of whether two variables are independent.
+         */
+        post: operations["testIndependence"];
     };
     "/api/v1/health": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Check health
          * @description Whether the service answers.
          */
         get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/api/v1/status": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         /**
          * Get the status of the service
          * @description Devices, models and the latest round in figures.
          */
         get: operations["getStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+        };
+        /**
+         * Follow what changes
+         * @description Server-sent events of the key's organization, until the client closes, or for at most 15 minutes. Open it again with Last-Event-ID, at any process. 204: the key has too many streams open; ask from time to time instead.
+         */
+        get: operations["streamEvents"];
     };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description Which observations were accepted
+         * @example {
+         *       "experiment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *       "accepted": 1,
+         *       "skipped": []
+         *     }
+         */
+        AcceptedObservations: {
+            /** Format: uuid */
+            experiment_id: string;
+            accepted: number;
+            skipped: {
+                device_id: string;
+                reason: string;
+            }[];
+        };
+        /**
+         * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
+         * @enum {string}
+         */
+        AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "fedyogi" | "fedadagrad" | "fedavgm";
+        /**
+         * @description Which bound is the tighter one
+         * @enum {string}
+         */
+        Accountant: "rdp" | "pld";
+        /**
+         * @description The active rollouts
+         * @example {
+         *       "rollouts": [
+         *         {
+         *           "rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "org_id": "acme",
+         *           "version": "2.0.0",
+         *           "status": "active",
+         *           "percentage": 10,
+         *           "initial_percentage": 10,
+         *           "target_percentage": 100,
+         *           "increment_step": 30,
+         *           "step_interval_minutes": 60,
+         *           "group_id": null,
+         *           "auto_rollback": true,
+         *           "reason": null,
+         *           "next_step_at": "2026-03-02T10:05:00.000Z",
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "started_at": "2026-03-02T09:05:00.000Z",
+         *           "ended_at": null,
+         *           "updated_at": "2026-03-02T09:05:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        ActiveRolloutList: { rollouts: components["schemas"]["RolloutSummary"][]; };
+        /**
+         * @description Which devices were added to a group
+         * @example {
+         *       "group_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *       "added": [
+         *         "pixel-8-0042"
+         *       ],
+         *       "skipped": [
+         *         "pixel-8-0043"
+         *       ]
+         *     }
+         */
+        AddedDevices: {
+            /** Format: uuid */
+            group_id: string;
+            added: string[];
+            /** @description In the group already, or no device of its organization */
+            skipped: string[];
+        };
+        /**
+         * @description A name for a version, until it is moved
+         * @example {
+         *       "model_id": "0190c5a1-1d2c-4c4c-8c8c-222222222222",
+         *       "alias": "production",
+         *       "version": 4,
+         *       "version_label": "1.3.0",
+         *       "moved_at": "2026-01-01T00:00:00.000Z",
+         *       "moved_by": "0190c5a1-1d2c-4c4c-8c8c-111111111111",
+         *       "moved_by_name": "ci"
+         *     }
+         */
+        Alias: {
+            /** Format: uuid */
+            model_id: string;
+            alias: string;
+            version: number;
+            version_label: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            moved_at: string;
+            moved_by: string | null;
+            moved_by_name: string | null;
+        };
+        /**
+         * @description Moves of aliases, newest first
+         * @example {
+         *       "moves": [
+         *         {
+         *           "alias": "production",
+         *           "from_version": 3,
+         *           "from_version_label": "1.2.0",
+         *           "to_version": 4,
+         *           "to_version_label": "1.3.0",
+         *           "moved_at": "2026-01-01T00:00:00.000Z",
+         *           "moved_by": "0190c5a1-1d2c-4c4c-8c8c-111111111111",
+         *           "moved_by_name": "ci"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 20,
+         *       "offset": 0
+         *     }
+         */
+        AliasHistory: {
+            moves: components["schemas"]["AliasMove"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description The aliases of a model, in alphabetical order
+         * @example {
+         *       "aliases": [
+         *         {
+         *           "model_id": "0190c5a1-1d2c-4c4c-8c8c-222222222222",
+         *           "alias": "production",
+         *           "version": 4,
+         *           "version_label": "1.3.0",
+         *           "moved_at": "2026-01-01T00:00:00.000Z",
+         *           "moved_by": "0190c5a1-1d2c-4c4c-8c8c-111111111111",
+         *           "moved_by_name": "ci"
+         *         }
+         *       ]
+         *     }
+         */
+        AliasList: { aliases: components["schemas"]["Alias"][]; };
+        /** @description One move; a version is null before the first and after a deletion */
+        AliasMove: {
+            alias: string;
+            from_version: number | null;
+            from_version_label: string | null;
+            to_version: number | null;
+            to_version_label: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            moved_at: string;
+            moved_by: string | null;
+            moved_by_name: string | null;
+        };
+        /**
+         * @description A page of the rollouts of all models
+         * @example {
+         *       "rollouts": [
+         *         {
+         *           "rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "org_id": "acme",
+         *           "version": "2.0.0",
+         *           "status": "active",
+         *           "percentage": 10,
+         *           "initial_percentage": 10,
+         *           "target_percentage": 100,
+         *           "increment_step": 30,
+         *           "step_interval_minutes": 60,
+         *           "group_id": null,
+         *           "auto_rollback": true,
+         *           "reason": null,
+         *           "next_step_at": "2026-03-02T10:05:00.000Z",
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "started_at": "2026-03-02T09:05:00.000Z",
+         *           "ended_at": null,
+         *           "updated_at": "2026-03-02T09:05:00.000Z",
+         *           "model_name": "next-word"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        AllRollouts: {
+            rollouts: components["schemas"]["ListedRollout"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+        AnalyticsFilters: {
+            /** Format: date-time */
+            start_time?: string;
+            /** Format: date-time */
+            end_time?: string;
+            /** @description The same as start_time and end_time */
+            time_range?: {
+                /** Format: date-time */
+                start?: string;
+                /** Format: date-time */
+                end?: string;
+            };
+            platform?: components["schemas"]["Platform"] | components["schemas"]["Platform"][];
+            /** @description Withholds groups of fewer devices; 5 at least */
+            min_sample_count?: number;
+        };
+        /**
+         * @description A query and its result
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "org_id": "acme",
+         *       "query_type": "descriptive",
+         *       "variable": "local_accuracy",
+         *       "request": {
+         *         "variable": "local_accuracy",
+         *         "group_by": "federation_member",
+         *         "include_percentiles": true
+         *       },
+         *       "status": "completed",
+         *       "result": {
+         *         "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *         "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *         "query_type": "descriptive",
+         *         "variable": "local_accuracy",
+         *         "status": "completed",
+         *         "created_at": "2026-03-02T09:12:30.000Z",
+         *         "groups": [
+         *           {
+         *             "group_id": "acme",
+         *             "count": 118,
+         *             "mean": 0.34,
+         *             "std_dev": 0.06,
+         *             "median": 0.35,
+         *             "min": 0.18,
+         *             "max": 0.47,
+         *             "percentiles": {
+         *               "p25": 0.3,
+         *               "p50": 0.35,
+         *               "p75": 0.39
+         *             }
+         *           }
+         *         ],
+         *         "warnings": []
+         *       },
+         *       "reason": null,
+         *       "created_at": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        AnalyticsQuery: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            federation_id: string;
+            org_id: string | null;
+            /** @enum {string} */
+            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+            variable: string;
+            request: { [key: string]: unknown; };
+            /** @enum {string} */
+            status: "completed" | "failed";
+            result: { [key: string]: unknown; } | null;
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description A page of queries
+         * @example {
+         *       "queries": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *           "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *           "org_id": "acme",
+         *           "query_type": "descriptive",
+         *           "variable": "local_accuracy",
+         *           "request": {
+         *             "variable": "local_accuracy",
+         *             "group_by": "federation_member",
+         *             "include_percentiles": true
+         *           },
+         *           "status": "completed",
+         *           "result": {
+         *             "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *             "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *             "query_type": "descriptive",
+         *             "variable": "local_accuracy",
+         *             "status": "completed",
+         *             "created_at": "2026-03-02T09:12:30.000Z",
+         *             "groups": [
+         *               {
+         *                 "group_id": "acme",
+         *                 "count": 118,
+         *                 "mean": 0.34,
+         *                 "std_dev": 0.06,
+         *                 "median": 0.35,
+         *                 "min": 0.18,
+         *                 "max": 0.47,
+         *                 "percentiles": {
+         *                   "p25": 0.3,
+         *                   "p50": 0.35,
+         *                   "p75": 0.39
+         *                 }
+         *               }
+         *             ],
+         *             "warnings": []
+         *           },
+         *           "reason": null,
+         *           "created_at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 20,
+         *       "offset": 0
+         *     }
+         */
+        AnalyticsQueryList: {
+            queries: components["schemas"]["AnalyticsQuery"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description The result of an analysis of variance
+         * @example {
+         *       "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "query_type": "anova",
+         *       "variable": "local_accuracy",
+         *       "status": "completed",
+         *       "created_at": "2026-03-02T09:12:30.000Z",
+         *       "f_statistic": 11.2,
+         *       "p_value": 0.001,
+         *       "degrees_of_freedom_between": 1,
+         *       "degrees_of_freedom_within": 213,
+         *       "significant": true,
+         *       "effect_size": 0.05,
+         *       "post_hoc_pairs": [
+         *         {
+         *           "group_a": "acme",
+         *           "group_b": "globex",
+         *           "mean_difference": 0.03,
+         *           "p_value": 0.001,
+         *           "significant": true
+         *         }
+         *       ],
+         *       "groups": [
+         *         {
+         *           "group_id": "acme",
+         *           "count": 118,
+         *           "mean": 0.34,
+         *           "std_dev": 0.06
+         *         },
+         *         {
+         *           "group_id": "globex",
+         *           "count": 97,
+         *           "mean": 0.31,
+         *           "std_dev": 0.07
+         *         }
+         *       ],
+         *       "warnings": []
+         *     }
+         */
+        Anova: {
+            /** Format: uuid */
+            query_id: string;
+            /** Format: uuid */
+            federation_id: string;
+            /** @enum {string} */
+            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+            variable: string;
+            /** @enum {string} */
+            status: "completed" | "failed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            f_statistic: number | null;
+            p_value: number | null;
+            degrees_of_freedom_between: number | null;
+            degrees_of_freedom_within: number | null;
+            significant: boolean;
+            effect_size: number | null;
+            post_hoc_pairs: components["schemas"]["ComparedPair"][];
+            groups: components["schemas"]["GroupSummary"][];
+            warnings: string[];
+        };
+        /** @description A version that a device is to run */
+        Assignment: {
+            /** Format: uuid */
+            plan_id: string;
+            /** @enum {string} */
+            kind: "rollout" | "deployment" | "experiment";
+            model_id: string | null;
+            model_name: string | null;
+            /** @description To be named in reports */
+            version: string;
+            version_number: number | null;
+            format: string | null;
+            model_size_bytes: number | null;
+            model_hash: string | null;
+            download_path: string | null;
+            /** @description False: fetch and verify it, report ready, and go on with what runs now */
+            activate: boolean;
+            /** @description The experiment's variant */
+            variant?: string;
+        };
+        /**
+         * @description What a device is to run
+         * @example {
+         *       "device_id": "pixel-8-0042",
+         *       "assignments": [
+         *         {
+         *           "plan_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "kind": "rollout",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "model_name": "next-word",
+         *           "version": "2.0.0",
+         *           "version_number": 2,
+         *           "format": "pytorch",
+         *           "model_size_bytes": 4812800,
+         *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *           "download_path": "/api/v1/models/0d9f1c2e-5b7a-4c3d-8e6f-000000000201/versions/2/download",
+         *           "activate": true
+         *         }
+         *       ]
+         *     }
+         */
+        AssignmentList: {
+            device_id: string;
+            assignments: components["schemas"]["Assignment"][];
+        };
+        /**
+         * @description A shared benchmark result
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000801",
+         *       "svc_version": "1.1.0",
+         *       "os": "linux",
+         *       "arch": "arm64",
+         *       "cpu_model": "Neoverse-N1",
+         *       "cpu_cores": 4,
+         *       "memory_gb": 16,
+         *       "engine": "llama.cpp",
+         *       "model_architecture": "llama",
+         *       "model_parameters": 1235814432,
+         *       "model_quantization": "q4_0",
+         *       "model_megabytes": 738,
+         *       "iterations": 20,
+         *       "max_tokens": 128,
+         *       "first_token_ms_p50": 182,
+         *       "first_token_ms_p90": 201,
+         *       "first_token_ms_p99": 240,
+         *       "tokens_per_second_p50": 24.1,
+         *       "tokens_per_second_p90": 22.8,
+         *       "tokens_per_second_p99": 19.5,
+         *       "total_ms_p50": 5490,
+         *       "total_ms_p90": 5815,
+         *       "total_ms_p99": 6804,
+         *       "memory_megabytes": 1012,
+         *       "reported_on": "2026-03-02"
+         *     }
+         */
+        Benchmark: {
+            /** Format: uuid */
+            id: string;
+            /** @description of the program that measured */
+            svc_version: string;
+            /** @description such as linux */
+            os: string;
+            /** @description such as arm64 */
+            arch: string;
+            /** @description as the processor calls itself */
+            cpu_model: string;
+            cpu_cores: number;
+            /** @description of the machine */
+            memory_gb: number;
+            engine: components["schemas"]["Engine"];
+            model_architecture: string | null;
+            model_parameters: number | null;
+            model_quantization: string | null;
+            model_megabytes: number;
+            iterations: number;
+            max_tokens: number;
+            first_token_ms_p50: number;
+            first_token_ms_p90: number;
+            first_token_ms_p99: number;
+            tokens_per_second_p50: number;
+            /** @description reached by 90 % of the runs */
+            tokens_per_second_p90: number;
+            tokens_per_second_p99: number;
+            total_ms_p50: number;
+            total_ms_p90: number;
+            total_ms_p99: number;
+            /** @description that the loaded model takes */
+            memory_megabytes: number;
+            /**
+             * Format: date
+             * @description the day, in UTC
+             */
+            reported_on: string;
+        };
+        /**
+         * @description A page of benchmark results
+         * @example {
+         *       "benchmarks": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000801",
+         *           "svc_version": "1.1.0",
+         *           "os": "linux",
+         *           "arch": "arm64",
+         *           "cpu_model": "Neoverse-N1",
+         *           "cpu_cores": 4,
+         *           "memory_gb": 16,
+         *           "engine": "llama.cpp",
+         *           "model_architecture": "llama",
+         *           "model_parameters": 1235814432,
+         *           "model_quantization": "q4_0",
+         *           "model_megabytes": 738,
+         *           "iterations": 20,
+         *           "max_tokens": 128,
+         *           "first_token_ms_p50": 182,
+         *           "first_token_ms_p90": 201,
+         *           "first_token_ms_p99": 240,
+         *           "tokens_per_second_p50": 24.1,
+         *           "tokens_per_second_p90": 22.8,
+         *           "tokens_per_second_p99": 19.5,
+         *           "total_ms_p50": 5490,
+         *           "total_ms_p90": 5815,
+         *           "total_ms_p99": 6804,
+         *           "memory_megabytes": 1012,
+         *           "reported_on": "2026-03-02"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 20,
+         *       "offset": 0
+         *     }
+         */
+        BenchmarkList: {
+            benchmarks: components["schemas"]["Benchmark"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description Why a round is canceled
+         * @example {
+         *       "reason": "Started with the wrong model"
+         *     }
+         */
+        Cancellation: { reason?: string; };
+        /**
+         * @description The result of Pearson's chi-square test
+         * @example {
+         *       "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "query_type": "chi-square",
+         *       "variable": "platform",
+         *       "status": "completed",
+         *       "created_at": "2026-03-02T09:12:30.000Z",
+         *       "chi_square_statistic": 2.1,
+         *       "p_value": 0.55,
+         *       "degrees_of_freedom": 3,
+         *       "cramers_v": 0.1,
+         *       "significant": false,
+         *       "sample_size": 215,
+         *       "warnings": []
+         *     }
+         */
+        ChiSquare: {
+            /** Format: uuid */
+            query_id: string;
+            /** Format: uuid */
+            federation_id: string;
+            /** @enum {string} */
+            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+            variable: string;
+            /** @enum {string} */
+            status: "completed" | "failed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            chi_square_statistic: number | null;
+            p_value: number | null;
+            degrees_of_freedom: number | null;
+            cramers_v: number | null;
+            significant: boolean;
+            sample_size: number | null;
+            warnings: string[];
+        };
+        /**
+         * @description A claimed pairing
+         * @example {
+         *       "pairing_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000304",
+         *       "org_id": "acme",
+         *       "status": "paired",
+         *       "reason": null,
+         *       "model_name": "next-word",
+         *       "model_version": "2.0.0",
+         *       "device_id": "pixel-8-0042",
+         *       "platform": "android",
+         *       "device_state": null,
+         *       "deployment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000302",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-03-02T09:05:00.000Z",
+         *       "api_key": "sk_live_c2JfK7dHs9BgUa1EXq3vR8mTzL0pW5nY"
+         *     }
+         */
+        ClaimedPairing: {
+            /** Format: uuid */
+            pairing_id: string;
+            org_id: string | null;
+            /** @enum {string} */
+            status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
+            reason: string | null;
+            model_name: string | null;
+            model_version: string | null;
+            device_id: string | null;
+            platform: components["schemas"]["Platform"] | null;
+            device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
+            deployment_id: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            api_key: string | null;
+        };
+        /** @description Two groups compared */
+        ComparedPair: {
+            group_a: string;
+            group_b: string;
+            /** @description group_a's mean minus group_b's */
+            mean_difference: number;
+            /** @description Of Tukey and Kramer: adjusted for the number of pairs */
+            p_value: number;
+            significant: boolean;
+        };
+        /**
+         * @description A compliance regime
+         * @enum {string}
+         */
+        Compliance: "hipaa" | "gdpr" | "pci" | "soc2";
+        /** @description A confidence interval of a difference */
+        ConfidenceInterval: {
+            lower: number;
+            upper: number;
+            level: number;
+        };
+        /**
+         * @description A new API key with its secret, which is shown only here
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *       "name": "ml-team",
+         *       "prefix": "sk_live_Xq3v",
+         *       "scopes": [
+         *         "devices:read",
+         *         "models:write",
+         *         "training:write"
+         *       ],
+         *       "org_id": "acme",
+         *       "device_id": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-05-31T09:00:00.000Z",
+         *       "revoked_at": null,
+         *       "last_used_at": null,
+         *       "approved_by": null,
+         *       "api_key": "sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E"
+         *     }
+         */
+        CreatedKey: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description The first characters, to recognize the key by */
+            prefix: string;
+            scopes: string[];
+            org_id: string | null;
+            device_id: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            expires_at: string | null;
+            revoked_at: string | null;
+            last_used_at: string | null;
+            approved_by: string | null;
+            /** @description Shown this once; cannot be retrieved later */
+            api_key: string;
+        };
+        /**
+         * @description A pairing with its code, which is shown only here
+         * @example {
+         *       "pairing_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000304",
+         *       "org_id": "acme",
+         *       "status": "waiting",
+         *       "reason": null,
+         *       "model_name": "next-word",
+         *       "model_version": "2.0.0",
+         *       "device_id": null,
+         *       "platform": "android",
+         *       "device_state": null,
+         *       "deployment_id": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-03-02T09:05:00.000Z",
+         *       "code": "482-915"
+         *     }
+         */
+        CreatedPairing: {
+            /** Format: uuid */
+            pairing_id: string;
+            org_id: string | null;
+            /** @enum {string} */
+            status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
+            reason: string | null;
+            model_name: string | null;
+            model_version: string | null;
+            device_id: string | null;
+            platform: components["schemas"]["Platform"] | null;
+            device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
+            deployment_id: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            /** @description Told here and nowhere else; pairs one device, within 5 minutes */
+            code: string;
+        };
+        /** @description What a policy decided about one round */
+        Decision: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+            /** Format: uuid */
+            aggregate_model_id: string;
+            /** @description The aggregate's number among the versions of the policy's model */
+            version: string;
+            /** @enum {string} */
+            status: "observing" | "promoted" | "rolled_back";
+            reason: string | null;
+            canary_rollout_id: string | null;
+            promotion_rollout_id: string | null;
+            comparisons: components["schemas"]["PolicyComparison"][];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            decided_at: string | null;
+        };
+        /**
+         * @description A page of a policy's decisions
+         * @example {
+         *       "decisions": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000305",
+         *           "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *           "round_number": 7,
+         *           "aggregate_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *           "version": "3",
+         *           "status": "promoted",
+         *           "reason": "The canary is no worse.",
+         *           "canary_rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "promotion_rollout_id": null,
+         *           "comparisons": [
+         *             {
+         *               "metric": "accuracy",
+         *               "canary": {
+         *                 "devices": 24,
+         *                 "mean": 0.34
+         *               },
+         *               "current": {
+         *                 "devices": 96,
+         *                 "mean": 0.33
+         *               },
+         *               "interval": {
+         *                 "lower": -0.006,
+         *                 "upper": 0.026
+         *               },
+         *               "margin": 0.02,
+         *               "finding": "no_worse"
+         *             }
+         *           ],
+         *           "created_at": "2026-03-02T09:05:00.000Z",
+         *           "decided_at": "2026-03-02T10:05:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        DecisionList: {
+            decisions: components["schemas"]["Decision"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A deleted device group
+         * @example {
+         *       "group_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *       "deleted": true
+         *     }
+         */
+        DeletedGroup: {
+            /** Format: uuid */
+            group_id: string;
+            deleted: boolean;
+        };
+        /**
+         * @description A deleted rollout
+         * @example {
+         *       "rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *       "deleted": true
+         *     }
+         */
+        DeletedRollout: {
+            /** Format: uuid */
+            rollout_id: string;
+            deleted: boolean;
+        };
+        /** @description Something that happened to a delivery */
+        DeliveryEvent: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            event: string;
+            /** @description After the event */
+            status: string;
+            percentage: number | null;
+            reason: string | null;
+            actor: string | null;
+        };
+        /**
+         * @description A deployment with the states of its devices
+         * @example {
+         *       "deployment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000302",
+         *       "org_id": "acme",
+         *       "model_name": "next-word",
+         *       "model_version": "2.0.0",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "status": "started",
+         *       "strategy": "canary",
+         *       "rollout_percentage": 50,
+         *       "target_count": 2,
+         *       "activated_count": 1,
+         *       "reason": null,
+         *       "switched_at": null,
+         *       "deadline_at": "2026-03-09T09:00:00.000Z",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "ended_at": null,
+         *       "devices": {
+         *         "active": 1
+         *       }
+         *     }
+         */
+        Deployment: {
+            /** Format: uuid */
+            deployment_id: string;
+            org_id: string | null;
+            model_name: string;
+            model_version: string;
+            model_id: string | null;
+            status: components["schemas"]["DeploymentStatus"];
+            /** @enum {string} */
+            strategy: "canary" | "immediate" | "blue_green";
+            rollout_percentage: number;
+            target_count: number;
+            activated_count: number;
+            reason: string | null;
+            switched_at: string | null;
+            deadline_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            ended_at: string | null;
+            /** @description How many activated devices are in each state */
+            devices: { [key: string]: number; };
+        };
+        /** @description A target and what it reported */
+        DeploymentDevice: {
+            device_id: string;
+            activated: boolean;
+            /**
+             * @description waiting: not activated yet; assigned: activated, and it has not said anything yet
+             * @enum {string}
+             */
+            state: "waiting" | "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
+            version: string | null;
+            reason: string | null;
+            reported_at: string | null;
+        };
+        /**
+         * @description A page of a deployment's targets
+         * @example {
+         *       "devices": [
+         *         {
+         *           "device_id": "pixel-8-0042",
+         *           "activated": true,
+         *           "state": "active",
+         *           "version": "2.0.0",
+         *           "reason": null,
+         *           "reported_at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        DeploymentDeviceList: {
+            devices: components["schemas"]["DeploymentDevice"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A page of what happened to a deployment
+         * @example {
+         *       "events": [
+         *         {
+         *           "at": "2026-03-02T09:05:00.000Z",
+         *           "event": "execute",
+         *           "status": "started",
+         *           "percentage": 50,
+         *           "reason": null,
+         *           "actor": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        DeploymentHistory: {
+            events: components["schemas"]["DeliveryEvent"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A page of deployments
+         * @example {
+         *       "deployments": [
+         *         {
+         *           "deployment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000302",
+         *           "org_id": "acme",
+         *           "model_name": "next-word",
+         *           "model_version": "2.0.0",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "status": "started",
+         *           "strategy": "canary",
+         *           "rollout_percentage": 50,
+         *           "target_count": 2,
+         *           "activated_count": 1,
+         *           "reason": null,
+         *           "switched_at": null,
+         *           "deadline_at": "2026-03-09T09:00:00.000Z",
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "ended_at": null
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        DeploymentList: {
+            deployments: components["schemas"]["DeploymentSummary"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description The state of a deployment
+         * @enum {string}
+         */
+        DeploymentStatus: "started" | "completed" | "failed" | "rolled_back";
+        /** @description A deployment in a list */
+        DeploymentSummary: {
+            /** Format: uuid */
+            deployment_id: string;
+            org_id: string | null;
+            model_name: string;
+            model_version: string;
+            model_id: string | null;
+            status: components["schemas"]["DeploymentStatus"];
+            /** @enum {string} */
+            strategy: "canary" | "immediate" | "blue_green";
+            rollout_percentage: number;
+            target_count: number;
+            activated_count: number;
+            reason: string | null;
+            switched_at: string | null;
+            deadline_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            ended_at: string | null;
+        };
+        /**
+         * @description A deployment to validate
+         * @example {
+         *       "model_name": "next-word",
+         *       "model_version": "2.0.0",
+         *       "group": "beta-testers"
+         *     }
+         */
+        DeploymentToPrepare: {
+            /** @description Name or id of a model of the catalog, or name@version */
+            model_name: string;
+            /** @description A version of it, an alias, or latest */
+            model_version: string;
+            devices?: string[];
+            /** @description Id or name of a device group */
+            group?: string;
+            /**
+             * @description Only those of the devices that run this
+             * @enum {string}
+             */
+            platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+        };
+        /** @description A variable in one group */
+        DescribedGroup: {
+            group_id: string;
+            count: number;
+            mean: number;
+            std_dev: number | null;
+            median: number | null;
+            min: number;
+            max: number;
+            percentiles: {
+                p25: number | null;
+                p50: number | null;
+                p75: number | null;
+            } | null;
+        };
+        /**
+         * @description A variable described group by group
+         * @example {
+         *       "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "query_type": "descriptive",
+         *       "variable": "local_accuracy",
+         *       "status": "completed",
+         *       "created_at": "2026-03-02T09:12:30.000Z",
+         *       "groups": [
+         *         {
+         *           "group_id": "acme",
+         *           "count": 118,
+         *           "mean": 0.34,
+         *           "std_dev": 0.06,
+         *           "median": 0.35,
+         *           "min": 0.18,
+         *           "max": 0.47,
+         *           "percentiles": {
+         *             "p25": 0.3,
+         *             "p50": 0.35,
+         *             "p75": 0.39
+         *           }
+         *         }
+         *       ],
+         *       "warnings": []
+         *     }
+         */
+        Description: {
+            /** Format: uuid */
+            query_id: string;
+            /** Format: uuid */
+            federation_id: string;
+            /** @enum {string} */
+            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+            variable: string;
+            /** @enum {string} */
+            status: "completed" | "failed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            groups: components["schemas"]["DescribedGroup"][];
+            warnings: string[];
+        };
+        /**
+         * @description A device and what it last reported
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *       "device_id": "pixel-8-0042",
+         *       "platform": "android",
+         *       "capabilities": {
+         *         "memory_gb": 8,
+         *         "cpu_cores": 9
+         *       },
+         *       "org_id": "acme",
+         *       "trains": true,
+         *       "status": "active",
+         *       "metrics": {
+         *         "battery_level": 87,
+         *         "charging": true
+         *       },
+         *       "last_heartbeat": "2026-03-02T09:12:30.000Z",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "updated_at": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        Device: {
+            /** Format: uuid */
+            id: string;
+            device_id: string;
+            org_id: string | null;
+            platform: components["schemas"]["Platform"];
+            capabilities: { [key: string]: unknown; };
+            /** @description False: the device runs models and takes no part in rounds */
+            trains: boolean;
+            status: components["schemas"]["DeviceStatus"];
+            metrics: { [key: string]: unknown; } | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            last_heartbeat: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+        };
+        /**
+         * @description A page of devices
+         * @example {
+         *       "devices": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *           "device_identifier": "pixel-8-0042",
+         *           "org_id": "acme",
+         *           "platform": "android",
+         *           "status": "active",
+         *           "last_seen_at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        DeviceList: {
+            devices: components["schemas"]["DeviceSummary"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description inactive: no heartbeat lately, or the device said so
+         * @enum {string}
+         */
+        DeviceStatus: "active" | "inactive";
+        /** @description A device in a list */
+        DeviceSummary: {
+            /** Format: uuid */
+            id: string;
+            device_identifier: string;
+            org_id: string;
+            platform: components["schemas"]["Platform"];
+            status: components["schemas"]["DeviceStatus"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            last_seen_at: string;
+        };
+        /**
+         * @description Devices to add to a group
+         * @example {
+         *       "device_ids": [
+         *         "pixel-8-0042",
+         *         "pixel-8-0043"
+         *       ],
+         *       "added_by": "ml-team"
+         *     }
+         */
+        DevicesToAdd: {
+            /** @description User-chosen ids */
+            device_ids: string[];
+            /** @description A label for audits */
+            added_by?: string;
+        };
+        /**
+         * @description Devices to remove from a group
+         * @example {
+         *       "device_ids": [
+         *         "pixel-8-0043"
+         *       ]
+         *     }
+         */
+        DevicesToRemove: {
+            /** @description User-chosen ids */
+            device_ids: string[];
+        };
+        /** @description Every device also keeps a model of its own near the global one; the server averages (Li et al. 2021). */
+        DittoOptions: {
+            /**
+             * @description Weight of the proximal term of the personal model.
+             * @default 0.1
+             */
+            lambda?: number;
+        };
+        /**
+         * @description An inference engine
+         * @enum {string}
+         */
+        Engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn" | "vllm" | "openai";
+        /**
+         * @description What went wrong, and what to do about it
+         * @example {
+         *       "error": "not_found",
+         *       "message": "There is no device 'pixel-8-0043'.",
+         *       "status_code": 404
+         *     }
+         */
         Error: {
             /**
-             * @description Machine code
+             * @description Machine-readable code
              * @enum {string}
              */
             error: "bad_request" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "insufficient_storage";
-            /** @description Human-readable text */
+            /** @description Text for people */
             message: string;
-            /** @description HTTP status */
+            /** @description The HTTP status */
             status_code: number;
         };
+        /**
+         * @description An experiment
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *       "org_id": "acme",
+         *       "name": "next-word-2",
+         *       "status": "running",
+         *       "variants": [
+         *         {
+         *           "name": "current",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "version": "1.0.0",
+         *           "allocation": 0.5
+         *         },
+         *         {
+         *           "name": "candidate",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "version": "2.0.0",
+         *           "allocation": 0.5
+         *         }
+         *       ],
+         *       "target_groups": [
+         *         "0d9f1c2e-5b7a-4c3d-8e6f-000000000101"
+         *       ],
+         *       "primary_metric": "accuracy",
+         *       "confidence_level": 0.95,
+         *       "reason": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "started_at": "2026-03-02T09:05:00.000Z",
+         *       "ended_at": null,
+         *       "warnings": []
+         *     }
+         */
+        Experiment: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            name: string;
+            status: components["schemas"]["ExperimentStatus"];
+            variants: components["schemas"]["Variant"][];
+            target_groups: string[];
+            primary_metric: string;
+            confidence_level: number;
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+            warnings: string[];
+        };
+        /**
+         * @description How the variants of an experiment compare
+         * @example {
+         *       "experiment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *       "status": "running",
+         *       "variants": [
+         *         {
+         *           "name": "current",
+         *           "sample_size": 120,
+         *           "accuracy": 0.31,
+         *           "loss": null,
+         *           "allocation": 0.5,
+         *           "metrics": {
+         *             "accuracy": {
+         *               "devices": 120,
+         *               "observations": 840,
+         *               "mean": 0.31,
+         *               "std_dev": 0.06
+         *             }
+         *           }
+         *         },
+         *         {
+         *           "name": "candidate",
+         *           "sample_size": 120,
+         *           "accuracy": 0.33,
+         *           "loss": null,
+         *           "allocation": 0.5,
+         *           "metrics": {
+         *             "accuracy": {
+         *               "devices": 120,
+         *               "observations": 840,
+         *               "mean": 0.33,
+         *               "std_dev": 0.06
+         *             }
+         *           }
+         *         }
+         *       ],
+         *       "p_value": 0.011,
+         *       "significant": true,
+         *       "confidence_level": 0.95,
+         *       "primary_metric": "accuracy",
+         *       "comparisons": [
+         *         {
+         *           "variant": "candidate",
+         *           "baseline": "current",
+         *           "difference": 0.02,
+         *           "t_statistic": 2.58,
+         *           "degrees_of_freedom": 238,
+         *           "p_value": 0.011,
+         *           "adjusted_p_value": 0.011,
+         *           "effect_size": 0.33,
+         *           "confidence_interval": {
+         *             "lower": 0.004,
+         *             "upper": 0.036,
+         *             "level": 0.95
+         *           },
+         *           "always_valid_interval": {
+         *             "lower": -0.006,
+         *             "upper": 0.046,
+         *             "level": 0.95
+         *           },
+         *           "decided": false
+         *         }
+         *       ],
+         *       "sample_ratio": {
+         *         "chi_square_statistic": 0,
+         *         "degrees_of_freedom": 1,
+         *         "p_value": 1,
+         *         "mismatch": false
+         *       },
+         *       "warnings": []
+         *     }
+         */
+        ExperimentAnalytics: {
+            /** Format: uuid */
+            experiment_id: string;
+            status: components["schemas"]["ExperimentStatus"];
+            variants: components["schemas"]["MeasuredVariant"][];
+            p_value: number | null;
+            significant: boolean;
+            confidence_level: number;
+            primary_metric: string;
+            comparisons: components["schemas"]["VariantComparison"][];
+            sample_ratio: {
+                chi_square_statistic: number;
+                degrees_of_freedom: number;
+                p_value: number;
+                /** @description p below 0.001: the comparisons are not to be trusted */
+                mismatch: boolean;
+            } | null;
+            warnings: string[];
+        };
+        /**
+         * @description A page of experiments
+         * @example {
+         *       "experiments": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *           "org_id": "acme",
+         *           "name": "next-word-2",
+         *           "status": "running",
+         *           "variants": [
+         *             {
+         *               "name": "current",
+         *               "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *               "version": "1.0.0",
+         *               "allocation": 0.5
+         *             },
+         *             {
+         *               "name": "candidate",
+         *               "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *               "version": "2.0.0",
+         *               "allocation": 0.5
+         *             }
+         *           ],
+         *           "target_groups": [
+         *             "0d9f1c2e-5b7a-4c3d-8e6f-000000000101"
+         *           ],
+         *           "primary_metric": "accuracy",
+         *           "confidence_level": 0.95,
+         *           "reason": null,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "started_at": "2026-03-02T09:05:00.000Z",
+         *           "ended_at": null
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        ExperimentList: {
+            experiments: components["schemas"]["ExperimentSummary"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description The state of an experiment
+         * @enum {string}
+         */
+        ExperimentStatus: "draft" | "running" | "paused" | "completed" | "cancelled";
+        /** @description An experiment in a list */
+        ExperimentSummary: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            name: string;
+            status: components["schemas"]["ExperimentStatus"];
+            variants: components["schemas"]["Variant"][];
+            target_groups: string[];
+            primary_metric: string;
+            confidence_level: number;
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+        };
+        /**
+         * @description Why a device gives up
+         * @example {
+         *       "reason": "The battery is too low to train"
+         *     }
+         */
+        Failure: { reason: string; };
+        /** @description Why devices failed */
+        FailureReason: {
+            reason: string | null;
+            devices: number;
+        };
+        /** @description The mean change drives Adam on the server (Reddi et al. 2021). */
+        FedadamOptions: {
+            /**
+             * @description The paper's form, or Flower's with bias correction and v starting at 0.
+             * @default paper
+             * @enum {string}
+             */
+            form?: "paper" | "flower";
+            /**
+             * @description Server learning rate.
+             * @default 0.1
+             */
+            server_learning_rate?: number;
+            /** @description Decay rate of the first moment (momentum). */
+            beta1?: number;
+            /**
+             * @description Decay rate of the second moment; unused by momentum and adagrad.
+             * @default 0.99
+             */
+            beta2?: number;
+            /**
+             * @description Degree of adaptivity: smaller is more adaptive. v starts at tau squared.
+             * @default 0.001
+             */
+            tau?: number;
+        };
+        /** @description The mean of all updates, weighted by their samples (McMahan et al. 2017). */
+        FedavgOptions: Record<string, never>;
+        /** @description Asynchronous: every K updates change the model, weighted by staleness (Nguyen et al. 2022). */
+        FedbuffOptions: {
+            /**
+             * @description K, the number of updates per aggregation.
+             * @default 10
+             */
+            buffer?: number;
+            /**
+             * @description Server learning rate.
+             * @default 1
+             */
+            server_learning_rate?: number;
+            /**
+             * @description a in (1 + staleness)^-a, the weight of a late update.
+             * @default 0.5
+             */
+            staleness_exponent?: number;
+            /**
+             * @description Updates of greater staleness are refused.
+             * @default 50
+             */
+            max_staleness?: number;
+        };
+        /**
+         * @description Organizations that train together
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "name": "keyboard-alliance",
+         *       "org_id": "acme",
+         *       "description": "Two makers of keyboards train one next-word model",
+         *       "status": "active",
+         *       "member_count": 2,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "membership": {
+         *         "role": "owner",
+         *         "status": "active"
+         *       }
+         *     }
+         */
+        Federation: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            description: string;
+            /** @description The owner */
+            org_id: string;
+            /** @enum {string} */
+            status: "active";
+            /** @description Active members, the owner among them */
+            member_count: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            membership: {
+                role: components["schemas"]["MemberRole"];
+                status: components["schemas"]["MemberStatus"];
+            } | null;
+        };
+        /**
+         * @description A page of federations
+         * @example {
+         *       "federations": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *           "name": "keyboard-alliance",
+         *           "org_id": "acme",
+         *           "description": "Two makers of keyboards train one next-word model",
+         *           "status": "active",
+         *           "member_count": 2,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "membership": {
+         *             "role": "owner",
+         *             "status": "active"
+         *           }
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        FederationList: {
+            federations: components["schemas"]["Federation"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description The median of every coordinate (Yin et al. 2018). */
+        FedmedianOptions: Record<string, never>;
+        /** @description The mean change drives an optimizer on the server (Reddi et al. 2021; momentum: Hsu et al. 2019). */
+        FedoptOptions: {
+            /**
+             * @description Which optimizer.
+             * @default yogi
+             * @enum {string}
+             */
+            variant?: "momentum" | "adagrad" | "yogi" | "adam";
+            /** @description Server learning rate; default 1 for momentum, 0.1 for the others. */
+            server_learning_rate?: number;
+            /** @description Decay rate of the first moment (momentum). */
+            beta1?: number;
+            /**
+             * @description Decay rate of the second moment; unused by momentum and adagrad.
+             * @default 0.99
+             */
+            beta2?: number;
+            /**
+             * @description Degree of adaptivity: smaller is more adaptive. v starts at tau squared.
+             * @default 0.001
+             */
+            tau?: number;
+        };
+        /** @description Devices stay near the global model and may submit partial work; the server averages (Li et al. 2020). */
+        FedproxOptions: {
+            /**
+             * @description Weight of the proximal term.
+             * @default 0.01
+             */
+            mu?: number;
+        };
+        /** @description The mean of every coordinate without its lowest and highest values (Yin et al. 2018). */
+        FedtrimmedavgOptions: {
+            /**
+             * @description Share dropped at each end: floor(trim * n) updates.
+             * @default 0.2
+             */
+            trim?: number;
+        };
+        /**
+         * @description A page of devices
+         * @example {
+         *       "devices": [
+         *         {
+         *           "id": "0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11",
+         *           "device_id": "pixel-8-0043",
+         *           "org_id": "acme",
+         *           "platform": "android",
+         *           "capabilities": {
+         *             "memory_mb": 8192
+         *           },
+         *           "trains": true,
+         *           "status": "active",
+         *           "metrics": {
+         *             "battery": 0.83
+         *           },
+         *           "last_heartbeat": "2026-01-31T12:00:00Z",
+         *           "created_at": "2026-01-12T09:00:00Z",
+         *           "updated_at": "2026-01-31T12:00:00Z"
+         *         }
+         *       ],
+         *       "next": "WyJwaXhlbC04LTAwNDMiLCIwYjZjNGYwZSJd",
+         *       "total": 31200
+         *     }
+         */
+        FleetDevices: {
+            devices: components["schemas"]["Device"][];
+            next: string | null;
+            total: number | null;
+        };
+        /**
+         * @description The fleet in figures
+         * @example {
+         *       "total": 31200,
+         *       "active": 28040,
+         *       "platforms": [
+         *         {
+         *           "platform": "android",
+         *           "total": 31200,
+         *           "active": 28040
+         *         }
+         *       ],
+         *       "last_heard": [
+         *         14020,
+         *         14020,
+         *         0
+         *       ]
+         *     }
+         */
+        FleetSummary: {
+            total: number;
+            active: number;
+            platforms: components["schemas"]["PlatformCount"][];
+            /** @description Devices by the minute of their last heartbeat, the latest of 60 minutes first */
+            last_heard: number[];
+        };
+        /**
+         * @description The framework that a model is made with
+         * @enum {string}
+         */
+        Framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+        /**
+         * @description A device group
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *       "org_id": "acme",
+         *       "name": "beta-testers",
+         *       "description": "Employees who test new versions",
+         *       "tags": [
+         *         "beta"
+         *       ],
+         *       "group_type": "static",
+         *       "device_count": 2,
+         *       "created_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        Group: {
+            /** Format: uuid */
+            id: string;
+            org_id: string;
+            name: string;
+            description: string;
+            group_type: string;
+            tags: string[];
+            device_count: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description Changes to a device group; omitted fields stay as they are
+         * @example {
+         *       "description": "Employees and volunteers who test new versions",
+         *       "tags": [
+         *         "beta",
+         *         "volunteers"
+         *       ]
+         *     }
+         */
+        GroupChanges: {
+            /** @description Unique in the organization */
+            name?: string;
+            description?: string;
+            tags?: string[];
+        };
+        /** @description A device in a group */
+        GroupDevice: {
+            /** Format: uuid */
+            id: string;
+            device_identifier: string;
+            org_id: string;
+            platform: components["schemas"]["Platform"];
+            status: components["schemas"]["DeviceStatus"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            last_seen_at: string;
+            added_by: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            added_at: string;
+        };
+        /**
+         * @description A page of the devices in a group
+         * @example {
+         *       "devices": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *           "device_identifier": "pixel-8-0042",
+         *           "org_id": "acme",
+         *           "platform": "android",
+         *           "status": "active",
+         *           "last_seen_at": "2026-03-02T09:12:30.000Z",
+         *           "added_by": "ml-team",
+         *           "added_at": "2026-03-02T09:05:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        GroupDeviceList: {
+            devices: components["schemas"]["GroupDevice"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A page of device groups
+         * @example {
+         *       "groups": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *           "org_id": "acme",
+         *           "name": "beta-testers",
+         *           "description": "Employees who test new versions",
+         *           "tags": [
+         *             "beta"
+         *           ],
+         *           "group_type": "static",
+         *           "device_count": 2,
+         *           "created_at": "2026-03-02T09:00:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        GroupList: {
+            groups: components["schemas"]["Group"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description A variable in one group */
+        GroupSummary: {
+            group_id: string;
+            count: number;
+            mean: number;
+            std_dev: number | null;
+        };
+        /**
+         * @description Whether the service answers
+         * @example {
+         *       "status": "healthy",
+         *       "version": "1.1.0",
+         *       "timestamp": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        Health: {
+            status: string;
+            version: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            timestamp: string;
+        };
+        /**
+         * @description What a device reports of itself
+         * @example {
+         *       "status": "active",
+         *       "metrics": {
+         *         "battery_level": 87,
+         *         "charging": true
+         *       }
+         *     }
+         */
+        Heartbeat: {
+            status?: components["schemas"]["DeviceStatus"];
+            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            metrics?: { [key: string]: unknown; };
+            /** @description False: the device runs models and takes no part in rounds */
+            trains?: boolean;
+        };
+        /**
+         * @description What the service has for the device
+         * @example {
+         *       "status": "active",
+         *       "last_heartbeat": "2026-03-02T09:12:30.000Z",
+         *       "pending_round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "assignments": [
+         *         {
+         *           "plan_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "kind": "rollout",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "model_name": "next-word",
+         *           "version": "2.0.0",
+         *           "version_number": 2,
+         *           "format": "pytorch",
+         *           "model_size_bytes": 4812800,
+         *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *           "download_path": "/api/v1/models/0d9f1c2e-5b7a-4c3d-8e6f-000000000201/versions/2/download",
+         *           "activate": true
+         *         }
+         *       ],
+         *       "assignments_tag": "8c1f5e0a",
+         *       "next_heartbeat_seconds": 60,
+         *       "message": "A training round is waiting for this device."
+         *     }
+         */
+        HeartbeatAnswer: {
+            status: components["schemas"]["DeviceStatus"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            last_heartbeat: string;
+            /** Format: uuid */
+            pending_round_id?: string;
+            /** @description What the device is to run; absent when nothing, or as it knows */
+            assignments?: components["schemas"]["Assignment"][];
+            /** @description Equal while the assignments are; 'none' of no assignments */
+            assignments_tag?: string;
+            /** @description Come again after so long; spread so that a large fleet does not come all at once */
+            next_heartbeat_seconds?: number;
+            message: string;
+        };
+        /**
+         * @description Organizations to invite
+         * @example {
+         *       "org_ids": [
+         *         "globex"
+         *       ]
+         *     }
+         */
+        Invitation: { org_ids: string[]; };
+        /**
+         * @description Which organizations were invited
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "invited": [
+         *         "globex"
+         *       ],
+         *       "skipped": []
+         *     }
+         */
+        InvitedOrgs: {
+            /** Format: uuid */
+            federation_id: string;
+            invited: string[];
+            /** @description Members or invited already */
+            skipped: string[];
+        };
+        /**
+         * @description A training job
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *       "org_id": "acme",
+         *       "name": "next-word-march",
+         *       "status": "running",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "publish": "last",
+         *       "model_version": 1,
+         *       "latest_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *       "strategy": "fedavg",
+         *       "strategy_options": {},
+         *       "rounds": 20,
+         *       "rounds_completed": 6,
+         *       "rounds_failed_in_a_row": 0,
+         *       "min_devices": 10,
+         *       "target_devices": 10,
+         *       "over_selection": 1.3,
+         *       "timeout_seconds": 600,
+         *       "report_window_seconds": null,
+         *       "wait_for_devices_seconds": 3600,
+         *       "group_id": null,
+         *       "federation_id": null,
+         *       "hyperparameters": {
+         *         "local_epochs": 1,
+         *         "batch_size": 32,
+         *         "learning_rate": 0.05
+         *       },
+         *       "privacy": null,
+         *       "secure_aggregation": null,
+         *       "stop_when": null,
+         *       "ended_by": null,
+         *       "reason": null,
+         *       "waiting_until": null,
+         *       "waiting_for": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "started_at": "2026-03-02T09:00:00.000Z",
+         *       "ended_at": null
+         *     }
+         */
+        Job: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            name: string | null;
+            status: components["schemas"]["JobStatus"];
+            model_id: string | null;
+            /** @enum {string} */
+            publish: "last" | "every" | "best" | "none";
+            model_version: number | null;
+            latest_model_id: string | null;
+            strategy: components["schemas"]["Strategy"];
+            strategy_options: { [key: string]: unknown; };
+            rounds: number;
+            rounds_completed: number;
+            rounds_failed_in_a_row: number;
+            min_devices: number;
+            target_devices: number;
+            over_selection: number;
+            timeout_seconds: number;
+            report_window_seconds: number | null;
+            wait_for_devices_seconds: number;
+            group_id: string | null;
+            federation_id: string | null;
+            hyperparameters: { [key: string]: unknown; };
+            privacy: components["schemas"]["JobPrivacy"] | null;
+            secure_aggregation: components["schemas"]["SecureAggregation"] | null;
+            stop_when: components["schemas"]["StopCondition"] | null;
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+            ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
+            reason: string | null;
+            waiting_until: string | null;
+            waiting_for: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+        };
+        /**
+         * @description A training job with its latest rounds
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *       "org_id": "acme",
+         *       "name": "next-word-march",
+         *       "status": "running",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "publish": "last",
+         *       "model_version": 1,
+         *       "latest_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *       "strategy": "fedavg",
+         *       "strategy_options": {},
+         *       "rounds": 20,
+         *       "rounds_completed": 6,
+         *       "rounds_failed_in_a_row": 0,
+         *       "min_devices": 10,
+         *       "target_devices": 10,
+         *       "over_selection": 1.3,
+         *       "timeout_seconds": 600,
+         *       "report_window_seconds": null,
+         *       "wait_for_devices_seconds": 3600,
+         *       "group_id": null,
+         *       "federation_id": null,
+         *       "hyperparameters": {
+         *         "local_epochs": 1,
+         *         "batch_size": 32,
+         *         "learning_rate": 0.05
+         *       },
+         *       "privacy": null,
+         *       "secure_aggregation": null,
+         *       "stop_when": null,
+         *       "ended_by": null,
+         *       "reason": null,
+         *       "waiting_until": null,
+         *       "waiting_for": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "started_at": "2026-03-02T09:00:00.000Z",
+         *       "ended_at": null,
+         *       "published": [],
+         *       "history": [
+         *         {
+         *           "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *           "round_number": 7,
+         *           "status": "completed",
+         *           "loss": 3.21,
+         *           "accuracy": 0.33,
+         *           "completed_devices": 10,
+         *           "failed_devices": 0,
+         *           "aggregated_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *           "failure_reason": null,
+         *           "started_at": "2026-03-02T09:05:00.000Z",
+         *           "ended_at": "2026-03-02T09:15:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        JobDetail: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            name: string | null;
+            status: components["schemas"]["JobStatus"];
+            model_id: string | null;
+            /** @enum {string} */
+            publish: "last" | "every" | "best" | "none";
+            model_version: number | null;
+            latest_model_id: string | null;
+            strategy: components["schemas"]["Strategy"];
+            strategy_options: { [key: string]: unknown; };
+            rounds: number;
+            rounds_completed: number;
+            rounds_failed_in_a_row: number;
+            min_devices: number;
+            target_devices: number;
+            over_selection: number;
+            timeout_seconds: number;
+            report_window_seconds: number | null;
+            wait_for_devices_seconds: number;
+            group_id: string | null;
+            federation_id: string | null;
+            hyperparameters: { [key: string]: unknown; };
+            privacy: components["schemas"]["JobPrivacy"] | null;
+            secure_aggregation: components["schemas"]["SecureAggregation"] | null;
+            stop_when: components["schemas"]["StopCondition"] | null;
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+            ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
+            reason: string | null;
+            waiting_until: string | null;
+            waiting_for: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+            /** @description What the noisy rounds started so far cost together, however they ended; absent without noise */
+            privacy_spent?: {
+                epsilon: number;
+                target_delta: number;
+                accountant: components["schemas"]["Accountant"];
+                rounds: number;
+            };
+            /** @description The versions that the job has added to its model, oldest first */
+            published: components["schemas"]["PublishedVersion"][];
+            /** @description The latest 100 rounds, oldest first */
+            history: components["schemas"]["JobRound"][];
+        };
+        /**
+         * @description A page of training jobs
+         * @example {
+         *       "jobs": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *           "org_id": "acme",
+         *           "name": "next-word-march",
+         *           "status": "running",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "publish": "last",
+         *           "model_version": 1,
+         *           "latest_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *           "strategy": "fedavg",
+         *           "strategy_options": {},
+         *           "rounds": 20,
+         *           "rounds_completed": 6,
+         *           "rounds_failed_in_a_row": 0,
+         *           "min_devices": 10,
+         *           "target_devices": 10,
+         *           "over_selection": 1.3,
+         *           "timeout_seconds": 600,
+         *           "report_window_seconds": null,
+         *           "wait_for_devices_seconds": 3600,
+         *           "group_id": null,
+         *           "federation_id": null,
+         *           "hyperparameters": {
+         *             "local_epochs": 1,
+         *             "batch_size": 32,
+         *             "learning_rate": 0.05
+         *           },
+         *           "privacy": null,
+         *           "secure_aggregation": null,
+         *           "stop_when": null,
+         *           "ended_by": null,
+         *           "reason": null,
+         *           "waiting_until": null,
+         *           "waiting_for": null,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "started_at": "2026-03-02T09:00:00.000Z",
+         *           "ended_at": null
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        JobList: {
+            jobs: components["schemas"]["Job"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description Clipping and noise as they are now */
+        JobPrivacy: {
+            noise_multiplier: number;
+            /** @description As adaptive clipping has it now */
+            clip_norm: number;
+            adaptive_clip: boolean;
+        };
+        /** @description A round in a job's history */
+        JobRound: {
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+            status: components["schemas"]["RoundStatus"];
+            loss: number | null;
+            accuracy: number | null;
+            completed_devices: number;
+            failed_devices: number;
+            aggregated_model_id: string | null;
+            failure_reason: string | null;
+            started_at: string | null;
+            ended_at: string | null;
+        };
+        /**
+         * @description The state of a training job
+         * @enum {string}
+         */
+        JobStatus: "pending" | "running" | "completed" | "failed" | "stopped";
+        /**
+         * @description The organization that joins
+         * @example {
+         *       "org_id": "globex"
+         *     }
+         */
+        JoinRequest: { org_id: string; };
+        /**
+         * @description An API key without its secret
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *       "name": "ml-team",
+         *       "prefix": "sk_live_Xq3v",
+         *       "scopes": [
+         *         "devices:read",
+         *         "models:write",
+         *         "training:write"
+         *       ],
+         *       "org_id": "acme",
+         *       "device_id": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-05-31T09:00:00.000Z",
+         *       "revoked_at": null,
+         *       "last_used_at": "2026-03-02T09:12:30.000Z",
+         *       "approved_by": null
+         *     }
+         */
+        Key: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description The first characters, to recognize the key by */
+            prefix: string;
+            scopes: string[];
+            org_id: string | null;
+            device_id: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            expires_at: string | null;
+            revoked_at: string | null;
+            last_used_at: string | null;
+            approved_by: string | null;
+        };
+        /**
+         * @description API keys
+         * @example {
+         *       "keys": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *           "name": "ml-team",
+         *           "prefix": "sk_live_Xq3v",
+         *           "scopes": [
+         *             "devices:read",
+         *             "models:write",
+         *             "training:write"
+         *           ],
+         *           "org_id": "acme",
+         *           "device_id": null,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "expires_at": "2026-05-31T09:00:00.000Z",
+         *           "revoked_at": null,
+         *           "last_used_at": "2026-03-02T09:12:30.000Z",
+         *           "approved_by": null
+         *         }
+         *       ]
+         *     }
+         */
+        KeyList: { keys: components["schemas"]["Key"][]; };
+        /** @description Takes the update that is nearest to its neighbors (Blanchard et al. 2017). */
+        KrumOptions: {
+            /**
+             * @description f, the number of Byzantine (arbitrarily wrong) updates to withstand; a round needs at least 2f + 3 updates.
+             * @default 1
+             */
+            byzantine?: number;
+            /**
+             * @description Number of updates that are averaged.
+             * @default 1
+             */
+            keep?: number;
+        };
+        /**
+         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
+         * @enum {string}
+         */
+        LedgerAccountant: "rdp" | "pld";
+        /** @description A policy in a list */
+        ListedPolicy: {
+            /** Format: uuid */
+            model_id: string;
+            org_id: string | null;
+            enabled: boolean;
+            canary_percentage: number;
+            canary_group_id: string | null;
+            observe_minutes: number;
+            min_reports: number;
+            max_accuracy_drop: number;
+            max_loss_increase: number;
+            confidence_level: number;
+            increment_step: number;
+            step_interval_minutes: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            model_name: string | null;
+        };
+        /** @description A rollout with the name of its model */
+        ListedRollout: {
+            /** Format: uuid */
+            rollout_id: string;
+            /** Format: uuid */
+            model_id: string;
+            org_id: string | null;
+            version: string;
+            status: components["schemas"]["RolloutStatus"];
+            percentage: number;
+            initial_percentage: number;
+            target_percentage: number;
+            increment_step: number;
+            step_interval_minutes: number;
+            group_id: string | null;
+            auto_rollback: boolean;
+            reason: string | null;
+            next_step_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            model_name: string | null;
+        };
+        /** @description A session of a browser */
+        ListedSession: {
+            /** Format: uuid */
+            id: string;
+            key_id: string | null;
+            /** @description What the browser says it is */
+            browser: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            last_used_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            /** @description Whether this request came with it */
+            current: boolean;
+        };
+        /** @description A version of a model in a list */
+        ListedVersion: {
+            version: number;
+            version_label: string;
+            format: components["schemas"]["VersionFormat"];
+            model_size_bytes: number;
+            model_hash: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            uploaded_at: string;
+            trained_by: components["schemas"]["VersionOrigin"] | null;
+            /** @description Names that mean this version now */
+            aliases: string[];
+        };
+        /**
+         * @description Where the browser goes next
+         * @example {
+         *       "redirect_to": "http://127.0.0.1:53682/callback?code=4fT9sZ2kQmC7&state=Yk3nQ0aVx8JrT5mW"
+         *     }
+         */
+        LoginApproval: { redirect_to: string; };
+        /**
+         * @description The code of an approved sign-in
+         * @example {
+         *       "code": "4fT9sZ2kQmC7",
+         *       "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+         *     }
+         */
+        LoginCode: {
+            code: string;
+            code_verifier: string;
+        };
+        /**
+         * @description A command-line sign-in that waits for approval
+         * @example {
+         *       "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+         *       "redirect_uri": "http://127.0.0.1:53682/callback",
+         *       "state": "Yk3nQ0aVx8JrT5mW"
+         *     }
+         */
+        LoginRequest: {
+            code_challenge: string;
+            redirect_uri: string;
+            state: string;
+        };
+        /**
+         * @description The API key of a sign-in
+         * @example {
+         *       "api_key": "sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E",
+         *       "org_id": "acme"
+         *     }
+         */
+        LoginToken: {
+            api_key: string;
+            org_id: string | null;
+        };
+        /** @description What the devices of a variant measured */
+        MeasuredVariant: {
+            name: string;
+            /** @description Devices that reported anything */
+            sample_size: number;
+            accuracy: number | null;
+            loss: number | null;
+            /** @description The share of devices; all of them sum to 1 */
+            allocation: number;
+            metrics: {
+                [key: string]: {
+                    devices: number;
+                    observations: number;
+                    /** @description Of the devices' means */
+                    mean: number;
+                    std_dev: number | null;
+                };
+            };
+        };
+        /** @description A member and what its devices contributed */
+        Member: {
+            org_id: string;
+            role: components["schemas"]["MemberRole"];
+            status: components["schemas"]["MemberStatus"];
+            invited_at: string | null;
+            joined_at: string | null;
+            /** @description Completed rounds with an update of its devices */
+            rounds_contributed: number;
+            total_samples: number;
+            avg_accuracy: number | null;
+            avg_loss: number | null;
+            last_contribution_at: string | null;
+        };
+        /**
+         * @description A page of members
+         * @example {
+         *       "members": [
+         *         {
+         *           "org_id": "globex",
+         *           "role": "member",
+         *           "status": "active",
+         *           "invited_at": "2026-03-02T09:00:00.000Z",
+         *           "joined_at": "2026-03-02T09:05:00.000Z",
+         *           "rounds_contributed": 3,
+         *           "total_samples": 18240,
+         *           "avg_accuracy": 0.33,
+         *           "avg_loss": 3.21,
+         *           "last_contribution_at": "2026-03-02T09:15:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        MemberList: {
+            members: components["schemas"]["Member"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description owner: created the federation
+         * @enum {string}
+         */
+        MemberRole: "owner" | "member";
+        /**
+         * @description invited: has not joined yet
+         * @enum {string}
+         */
+        MemberStatus: "invited" | "active";
+        /**
+         * @description An organization's membership
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "org_id": "globex",
+         *       "role": "member",
+         *       "status": "active"
+         *     }
+         */
+        Membership: {
+            /** Format: uuid */
+            federation_id: string;
+            org_id: string;
+            role: components["schemas"]["MemberRole"];
+            status: components["schemas"]["MemberStatus"];
+        };
+        /**
+         * @description A model of the catalog
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "org_id": "acme",
+         *       "name": "next-word",
+         *       "framework": "pytorch",
+         *       "framework_version": "2.6",
+         *       "description": "Suggests the next word on the keyboard",
+         *       "is_baseline": true,
+         *       "round_id": null,
+         *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "model_size_bytes": 4812800,
+         *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *       "accuracy": 0.31,
+         *       "loss": 3.42,
+         *       "created_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        Model: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            name: string | null;
+            round_id: string | null;
+            model_path: string | null;
+            model_size_bytes: number | null;
+            model_hash: string | null;
+            framework: components["schemas"]["Framework"];
+            framework_version: string;
+            accuracy: number | null;
+            loss: number | null;
+            is_baseline: boolean;
+            description: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description A model with its versions
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "org_id": "acme",
+         *       "name": "next-word",
+         *       "framework": "pytorch",
+         *       "framework_version": "2.6",
+         *       "description": "Suggests the next word on the keyboard",
+         *       "is_baseline": true,
+         *       "round_id": null,
+         *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "model_size_bytes": 4812800,
+         *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *       "accuracy": 0.31,
+         *       "loss": 3.42,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "versions": [
+         *         {
+         *           "version": 2,
+         *           "version_label": "2.0.0",
+         *           "format": "pytorch",
+         *           "model_size_bytes": 4812800,
+         *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *           "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *           "aliases": [
+         *             "production"
+         *           ],
+         *           "trained_by": null
+         *         }
+         *       ]
+         *     }
+         */
+        ModelDetail: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            name: string | null;
+            round_id: string | null;
+            model_path: string | null;
+            model_size_bytes: number | null;
+            model_hash: string | null;
+            framework: components["schemas"]["Framework"];
+            framework_version: string;
+            accuracy: number | null;
+            loss: number | null;
+            is_baseline: boolean;
+            description: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            versions: components["schemas"]["ListedVersion"][];
+        };
+        /**
+         * @description A page of models
+         * @example {
+         *       "models": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "org_id": "acme",
+         *           "name": "next-word",
+         *           "framework": "pytorch",
+         *           "framework_version": "2.6",
+         *           "description": "Suggests the next word on the keyboard",
+         *           "is_baseline": true,
+         *           "round_id": null,
+         *           "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *           "model_size_bytes": 4812800,
+         *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *           "accuracy": 0.31,
+         *           "loss": 3.42,
+         *           "created_at": "2026-03-02T09:00:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 20,
+         *       "offset": 0
+         *     }
+         */
+        ModelList: {
+            models: components["schemas"]["Model"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A model to share
+         * @example {
+         *       "model_id": "next-word"
+         *     }
+         */
+        ModelToShare: {
+            /** @description Id or name of a model */
+            model_id: string;
+        };
+        /**
+         * @description A device's update
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000403",
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "device_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *       "model_path": "blobs/5f/5f4dcc3b5aa765d61d8327deb882cf99",
+         *       "model_size_bytes": 4812800,
+         *       "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
+         *       "num_samples": 512,
+         *       "local_loss": 3.18,
+         *       "local_accuracy": 0.34,
+         *       "training_time_seconds": 41,
+         *       "created_at": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        ModelUpdate: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            round_id: string;
+            /** Format: uuid */
+            device_id: string;
+            model_path: string;
+            model_size_bytes: number;
+            model_hash: string;
+            num_samples: number;
+            local_loss: number | null;
+            local_accuracy: number | null;
+            training_time_seconds: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description A page of a round's updates
+         * @example {
+         *       "updates": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000403",
+         *           "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *           "device_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *           "model_path": "blobs/5f/5f4dcc3b5aa765d61d8327deb882cf99",
+         *           "model_size_bytes": 4812800,
+         *           "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
+         *           "num_samples": 512,
+         *           "local_loss": 3.18,
+         *           "local_accuracy": 0.34,
+         *           "training_time_seconds": 41,
+         *           "created_at": "2026-03-02T09:12:30.000Z",
+         *           "device_identifier": "pixel-8-0042",
+         *           "norm": 0.84,
+         *           "cosine": 0.91,
+         *           "non_finite": 0,
+         *           "weight": 0.052,
+         *           "staleness": null,
+         *           "base_round_id": null
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        ModelUpdateList: {
+            updates: components["schemas"]["ReviewedUpdate"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description An uploaded version of a model
+         * @example {
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "version": 2,
+         *       "version_label": "2.0.0",
+         *       "format": "pytorch",
+         *       "model_size_bytes": 4812800,
+         *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *       "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "description": "Trained on three more months of text",
+         *       "warnings": []
+         *     }
+         */
+        ModelVersion: {
+            /** Format: uuid */
+            model_id: string;
+            version: number;
+            version_label: string;
+            format: components["schemas"]["VersionFormat"];
+            model_path: string;
+            model_size_bytes: number;
+            model_hash: string;
+            description: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            uploaded_at: string;
+            warnings: string[];
+        };
+        /** @description Averages the updates that are nearest to their neighbors (Blanchard et al. 2017). */
+        MultikrumOptions: {
+            /**
+             * @description f, the number of Byzantine (arbitrarily wrong) updates to withstand; a round needs at least 2f + 3 updates.
+             * @default 1
+             */
+            byzantine?: number;
+            /**
+             * @description Number of updates that are averaged; 0: all but f.
+             * @default 0
+             */
+            keep?: number;
+        };
+        /**
+         * @description Groups to compare
+         * @example {
+         *       "variable": "local_accuracy",
+         *       "group_by": "federation_member",
+         *       "post_hoc": true
+         *     }
+         */
+        NewAnova: {
+            /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+            variable: string;
+            /** @enum {string} */
+            group_by?: "device_group" | "federation_member";
+            /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
+            group_ids?: string[];
+            /** @description 0.95 when absent */
+            confidence_level?: number;
+            /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
+            post_hoc?: boolean;
+            filters?: components["schemas"]["AnalyticsFilters"];
+        };
+        /**
+         * @description A benchmark result to share
+         * @example {
+         *       "svc_version": "1.1.0",
+         *       "os": "linux",
+         *       "arch": "arm64",
+         *       "cpu_model": "Neoverse-N1",
+         *       "cpu_cores": 4,
+         *       "memory_gb": 16,
+         *       "engine": "llama.cpp",
+         *       "model_architecture": "llama",
+         *       "model_parameters": 1235814432,
+         *       "model_quantization": "q4_0",
+         *       "model_megabytes": 738,
+         *       "iterations": 20,
+         *       "max_tokens": 128,
+         *       "first_token_ms_p50": 182,
+         *       "first_token_ms_p90": 201,
+         *       "first_token_ms_p99": 240,
+         *       "tokens_per_second_p50": 24.1,
+         *       "tokens_per_second_p90": 22.8,
+         *       "tokens_per_second_p99": 19.5,
+         *       "total_ms_p50": 5490,
+         *       "total_ms_p90": 5815,
+         *       "total_ms_p99": 6804,
+         *       "memory_megabytes": 1012
+         *     }
+         */
+        NewBenchmark: {
+            /** @description of the program that measured */
+            svc_version: string;
+            /** @description such as linux */
+            os: string;
+            /** @description such as arm64 */
+            arch: string;
+            /** @description as the processor calls itself */
+            cpu_model: string;
+            cpu_cores: number;
+            /** @description of the machine */
+            memory_gb: number;
+            engine: components["schemas"]["Engine"];
+            model_architecture: string | null;
+            model_parameters: number | null;
+            model_quantization: string | null;
+            model_megabytes: number;
+            iterations: number;
+            max_tokens: number;
+            first_token_ms_p50: number;
+            first_token_ms_p90: number;
+            first_token_ms_p99: number;
+            tokens_per_second_p50: number;
+            /** @description reached by 90 % of the runs */
+            tokens_per_second_p90: number;
+            tokens_per_second_p99: number;
+            total_ms_p50: number;
+            total_ms_p90: number;
+            total_ms_p99: number;
+            /** @description that the loaded model takes */
+            memory_megabytes: number;
+        };
+        /**
+         * @description A privacy budget to set
+         * @example {
+         *       "total_epsilon_budget": 8,
+         *       "total_delta_budget": 0.00001
+         *     }
+         */
+        NewBudget: {
+            total_epsilon_budget: number;
+            /** @default 0.00001 */
+            total_delta_budget?: number;
+        };
+        /**
+         * @description Two variables to test
+         * @example {
+         *       "variable_1": "platform",
+         *       "variable_2": "status"
+         *     }
+         */
+        NewChiSquare: {
+            /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+            variable_1: string;
+            /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+            variable_2: string;
+            /** @description 0.95 when absent */
+            confidence_level?: number;
+            filters?: components["schemas"]["AnalyticsFilters"];
+        };
+        /**
+         * @description A deployment to execute
+         * @example {
+         *       "model_name": "next-word",
+         *       "model_version": "2.0.0",
+         *       "group": "beta-testers",
+         *       "rollout_percentage": 50,
+         *       "strategy": "canary"
+         *     }
+         */
+        NewDeployment: {
+            /** @description Name or id of a model of the catalog, or name@version */
+            model_name: string;
+            /** @description A version of it, an alias, or latest */
+            model_version: string;
+            devices?: string[];
+            /** @description Id or name of a device group */
+            group?: string;
+            /**
+             * @description Only those of the devices that run this
+             * @enum {string}
+             */
+            platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+            /** @description Percentage of targets to activate; 100 when absent */
+            rollout_percentage?: number;
+            /**
+             * @description Canary when absent
+             * @enum {string}
+             */
+            strategy?: "canary" | "immediate" | "blue_green";
+            /** @description A week when absent */
+            deadline_minutes?: number;
+        };
+        /**
+         * @description A variable to describe
+         * @example {
+         *       "variable": "local_accuracy",
+         *       "group_by": "federation_member",
+         *       "include_percentiles": true
+         *     }
+         */
+        NewDescription: {
+            /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+            variable: string;
+            /** @enum {string} */
+            group_by?: "device_group" | "federation_member";
+            /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
+            group_ids?: string[];
+            /** @description true when absent */
+            include_percentiles?: boolean;
+            filters?: components["schemas"]["AnalyticsFilters"];
+        };
+        /**
+         * @description A device to register
+         * @example {
+         *       "device_id": "pixel-8-0042",
+         *       "platform": "android",
+         *       "capabilities": {
+         *         "memory_gb": 8,
+         *         "cpu_cores": 9
+         *       },
+         *       "org_id": "acme"
+         *     }
+         */
+        NewDevice: {
+            /** @description Chosen by the user, unique in its organization */
+            device_id: string;
+            platform?: components["schemas"]["Platform"];
+            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            capabilities?: { [key: string]: unknown; };
+            /** @description Id of an organization */
+            org_id?: string;
+            /** @description False: the device runs models and takes no part in rounds */
+            trains?: boolean;
+        };
+        /**
+         * @description An experiment to create
+         * @example {
+         *       "name": "next-word-2",
+         *       "variants": [
+         *         {
+         *           "name": "current",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "version": "1.0.0",
+         *           "allocation": 0.5
+         *         },
+         *         {
+         *           "name": "candidate",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "version": "2.0.0",
+         *           "allocation": 0.5
+         *         }
+         *       ],
+         *       "target_groups": [
+         *         "0d9f1c2e-5b7a-4c3d-8e6f-000000000101"
+         *       ],
+         *       "primary_metric": "accuracy"
+         *     }
+         */
+        NewExperiment: {
+            /** @description Unique in the organization */
+            name: string;
+            /** @description All others are compared with the first */
+            variants: components["schemas"]["NewVariant"][];
+            /** @description Ids of device groups; all devices when empty */
+            target_groups?: string[];
+            /** @description What is compared; accuracy when absent */
+            primary_metric?: string;
+            /** @description Between 0 and 1; 0.95 when absent */
+            confidence_level?: number;
+        };
+        /**
+         * @description A federation to create
+         * @example {
+         *       "name": "keyboard-alliance",
+         *       "org_id": "acme",
+         *       "description": "Two makers of keyboards train one next-word model"
+         *     }
+         */
+        NewFederation: {
+            /** @description Unique among those of its owner */
+            name: string;
+            /** @description The owner */
+            org_id: string;
+            description?: string;
+        };
+        /**
+         * @description A device group to create
+         * @example {
+         *       "org_id": "acme",
+         *       "name": "beta-testers",
+         *       "description": "Employees who test new versions",
+         *       "tags": [
+         *         "beta"
+         *       ]
+         *     }
+         */
+        NewGroup: {
+            /** @description Id of an organization */
+            org_id: string;
+            /** @description Unique in the organization */
+            name: string;
+            description?: string;
+            /** @description static when absent */
+            group_type?: string;
+            tags?: string[];
+        };
+        /**
+         * @description A training job to start
+         * @example {
+         *       "model": "next-word",
+         *       "name": "next-word-march",
+         *       "rounds": 20,
+         *       "min_devices": 10,
+         *       "strategy": "fedavg",
+         *       "hyperparameters": {
+         *         "local_epochs": 1,
+         *         "batch_size": 32,
+         *         "learning_rate": 0.05
+         *       }
+         *     }
+         */
+        NewJob: {
+            /** @description Id or name of a model with an uploaded version; my-model@production begins from that one */
+            model: string;
+            name?: string;
+            /** @description For keys bound to no org */
+            org_id?: string;
+            strategy?: components["schemas"]["AcceptedStrategy"];
+            strategy_options?: components["schemas"]["StrategyOptions"];
+            /** @description Default 10 */
+            rounds?: number;
+            /** @description Updates that a round needs, default 2 */
+            min_devices?: number;
+            /** @description Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works */
+            target_devices?: number;
+            /** @description So many times target_devices are selected; the round closes with the first target_devices updates */
+            over_selection?: number;
+            timeout_seconds?: number;
+            /** @description How long the rest is waited for once min_devices updates are in */
+            report_window_seconds?: number;
+            /** @description How long a round waits for min_devices active devices, default 3600 */
+            wait_for_devices_seconds?: number;
+            /** @description Id or name of a device group; only its members take part */
+            group?: string;
+            /** @description The same as group */
+            group_id?: string;
+            /** @description Id of a federation; devices of all active members take part */
+            federation?: string;
+            /** @description The same as federation */
+            federation_id?: string;
+            /** @description Handed to the devices, e.g. local_epochs, batch_size, learning_rate */
+            hyperparameters?: { [key: string]: unknown; };
+            privacy?: components["schemas"]["NewJobPrivacy"];
+            secure_aggregation?: components["schemas"]["SecureAggregation"];
+            stop_when?: components["schemas"]["StopCondition"];
+            /**
+             * @description Which results become the next minor version of the model: the last (when absent), every round, each best by loss, or none
+             * @enum {string}
+             */
+            publish?: "last" | "every" | "best" | "none";
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+        };
+        /** @description Clipping and noise of every round */
+        NewJobPrivacy: {
+            noise_multiplier?: number;
+            /** @description Over all rounds of this job */
+            target_epsilon?: number;
+            /** @description What epsilon is told at; 1e-5 when absent */
+            target_delta?: number;
+            clip_norm: number;
+            adaptive_clip?: boolean;
+        };
+        /**
+         * @description An API key to create
+         * @example {
+         *       "name": "ml-team",
+         *       "scopes": [
+         *         "devices:read",
+         *         "models:write",
+         *         "training:write"
+         *       ],
+         *       "org_id": "acme",
+         *       "expires_in_days": 90
+         *     }
+         */
+        NewKey: {
+            name: string;
+            scopes?: components["schemas"]["Scope"][];
+            /** @description For keys bound to no org */
+            org_id?: string;
+            expires_in_days?: number;
+        };
+        /**
+         * @description A model to create
+         * @example {
+         *       "name": "next-word",
+         *       "framework": "pytorch",
+         *       "framework_version": "2.6",
+         *       "description": "Suggests the next word on the keyboard",
+         *       "is_baseline": true
+         *     }
+         */
+        NewModel: {
+            /** @description Unique in the organization, usable as model_id */
+            name?: string;
+            framework?: components["schemas"]["Framework"];
+            framework_version?: string;
+            description?: string;
+            is_baseline?: boolean;
+        };
+        /**
+         * @description A device's update to submit
+         * @example {
+         *       "file": "<the bytes of update.pt>",
+         *       "num_samples": 512,
+         *       "local_loss": 3.18,
+         *       "local_accuracy": 0.34
+         *     }
+         */
+        NewModelUpdate: {
+            /** Format: binary */
+            file: string;
+            /**
+             * Format: binary
+             * @description SCAFFOLD: the change of the device's control variate, laid out as the model; required there
+             */
+            control?: string;
+            num_samples: number;
+            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            local_loss?: number;
+            local_accuracy?: number;
+            /** @description Above 2147483647 it becomes null, with a warning */
+            training_time_seconds?: number;
+        };
+        /**
+         * @description What devices measured: one observation, or many
+         * @example {
+         *       "observations": [
+         *         {
+         *           "device_id": "pixel-8-0042",
+         *           "metrics": {
+         *             "accuracy": 0.34
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        NewObservations: {
+            device_id?: string;
+            /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            metrics?: { [key: string]: number | null; };
+            /** @description Many at once, instead of device_id and metrics */
+            observations?: {
+                device_id: string;
+                /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+                metrics: { [key: string]: number | null; };
+            }[];
+        };
+        /**
+         * @description An organization to create
+         * @example {
+         *       "name": "acme",
+         *       "compliance": "gdpr",
+         *       "region": "eu"
+         *     }
+         */
+        NewOrg: {
+            name: string;
+            compliance?: components["schemas"]["Compliance"];
+            region?: components["schemas"]["Region"];
+        };
+        /**
+         * @description A pairing code to create
+         * @example {
+         *       "model_name": "next-word",
+         *       "model_version": "latest",
+         *       "platform": "android",
+         *       "org_id": "acme"
+         *     }
+         */
+        NewPairing: {
+            /** @description What the device gets once it is paired */
+            model_name?: string;
+            /** @description Or an alias; latest when absent */
+            model_version?: string;
+            /** @description Only such a device may take the code */
+            platform?: components["schemas"]["Platform"];
+            /** @description Of the device; that of the key when absent */
+            org_id?: string;
+        };
+        /**
+         * @description A policy to set
+         * @example {
+         *       "enabled": true,
+         *       "canary_percentage": 10,
+         *       "observe_minutes": 60,
+         *       "min_reports": 20,
+         *       "max_accuracy_drop": 0.02,
+         *       "max_loss_increase": 0.05,
+         *       "confidence_level": 0.95,
+         *       "increment_step": 10,
+         *       "step_interval_minutes": 60
+         *     }
+         */
+        NewPolicy: {
+            /** @description false when absent: nothing happens by itself */
+            enabled?: boolean;
+            /** @description 10 when absent */
+            canary_percentage?: number;
+            /** @description Id or name of a device group; the fleet when absent */
+            canary_group?: string;
+            /** @description 60 when absent; then it goes back */
+            observe_minutes?: number;
+            /** @description Devices on either side that must have measured for a conclusion before the time; 20 when absent */
+            min_reports?: number;
+            /** @description How much lower the mean accuracy may be; 0.02 when absent */
+            max_accuracy_drop?: number;
+            /** @description How much higher the mean loss may be, as a share of the current version's; 0.05 when absent */
+            max_loss_increase?: number;
+            /** @description 0.95 when absent */
+            confidence_level?: number;
+            /** @description The promotion's, as in rollouts; 10 when absent */
+            increment_step?: number;
+            /** @description 60 when absent */
+            step_interval_minutes?: number;
+        };
+        /**
+         * @description A device's report on an assignment
+         * @example {
+         *       "state": "active",
+         *       "version": "2.0.0",
+         *       "metrics": {
+         *         "accuracy": 0.34,
+         *         "loss": 3.1
+         *       }
+         *     }
+         */
+        NewReport: {
+            state: components["schemas"]["ReportState"];
+            version: string;
+            reason?: string;
+            /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            metrics?: { [key: string]: number | null; };
+        };
+        /**
+         * @description A rollout to create
+         * @example {
+         *       "version": "2.0.0",
+         *       "rollout_percentage": 10,
+         *       "increment_step": 30,
+         *       "auto_rollback": true
+         *     }
+         */
+        NewRollout: {
+            /** @description A version of the model, latest, or an alias; one that is not uploaded yet is taken with a warning */
+            version: string;
+            /** @description The first step */
+            rollout_percentage: number;
+            /** @description 100 when absent */
+            target_percentage?: number;
+            /** @description 10 when absent */
+            increment_step?: number;
+            /** @description true when absent */
+            start_immediately?: boolean;
+            /** @description 60 when absent; fractions down to a second are fine */
+            step_interval_minutes?: number;
+            /** @description Only the devices of this group (id or name) */
+            group?: string;
+            /** @description Too many failures roll it back instead of pausing it; false when absent */
+            auto_rollback?: boolean;
+        };
+        /**
+         * @description A training round to start
+         * @example {
+         *       "target_devices": 20,
+         *       "min_devices": 10,
+         *       "timeout_seconds": 600,
+         *       "global_model_id": "next-word",
+         *       "strategy": "fedprox",
+         *       "strategy_options": {
+         *         "mu": 0.01
+         *       },
+         *       "hyperparameters": {
+         *         "local_epochs": 1,
+         *         "batch_size": 32,
+         *         "learning_rate": 0.05
+         *       }
+         *     }
+         */
+        NewRound: {
+            target_devices: number;
+            min_devices: number;
+            timeout_seconds?: number;
+            /** @description Id or name, or name@version; the latest aggregated model when absent */
+            global_model_id?: string;
+            /** @description For keys bound to no org */
+            org_id?: string;
+            /** @description Handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate */
+            hyperparameters?: { [key: string]: unknown; };
+            strategy?: components["schemas"]["AcceptedStrategy"];
+            strategy_options?: components["schemas"]["StrategyOptions"];
+            /** @description Id or name of a device group; only its members take part */
+            group?: string;
+            /** @description The same as group */
+            group_id?: string;
+            /** @description Id of a federation; devices of all active members take part */
+            federation?: string;
+            /** @description The same as federation */
+            federation_id?: string;
+            privacy?: components["schemas"]["NewRoundPrivacy"];
+            secure_aggregation?: components["schemas"]["SecureAggregation"];
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+        };
+        /** @description Every update is clipped to clip_norm, and their sum gets Gaussian noise */
+        NewRoundPrivacy: {
+            noise_multiplier: number;
+            clip_norm: number;
+            adaptive_clip?: boolean;
+            /** @description What epsilon is told at; 1e-5 when absent */
+            target_delta?: number;
+        };
+        /**
+         * @description Two groups to compare
+         * @example {
+         *       "variable": "local_accuracy",
+         *       "group_a": "acme",
+         *       "group_b": "globex",
+         *       "confidence_level": 0.95
+         *     }
+         */
+        NewTTest: {
+            /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
+            variable: string;
+            group_a: string;
+            group_b: string;
+            /**
+             * @description When absent: members if both groups are ids of members, else device groups
+             * @enum {string}
+             */
+            group_by?: "device_group" | "federation_member";
+            /** @description 0.95 when absent */
+            confidence_level?: number;
+            filters?: components["schemas"]["AnalyticsFilters"];
+        };
+        /** @description A version that some devices of an experiment get */
+        NewVariant: {
+            name: string;
+            /** @description Id or name of a model, or name@version */
+            model_id: string;
+            /** @description The share of devices; all of them sum to 1 */
+            allocation: number;
+            /** @description A version of the model, or an alias. When absent, its highest at this moment, else its first to come */
+            version?: string;
+        };
+        /**
+         * @description A version to upload: a file, or a finished upload
+         * @example {
+         *       "file": "<the bytes of next-word.pt>",
+         *       "format": "pytorch",
+         *       "version_label": "2.0.0"
+         *     }
+         */
+        NewVersion: {
+            /** Format: binary */
+            file?: string;
+            format?: components["schemas"]["VersionFormat"];
+            description?: string;
+            /** @description Semantic version; n.0.0 when absent */
+            version_label?: string;
+            /** @description Instead of file, sha256:<hex> of what was sent to /uploads */
+            upload?: string;
+            /** @description With upload, its Upload-Length */
+            upload_size?: number;
+            /** @description With upload, what the file is called */
+            file_name?: string;
+        };
+        /**
+         * @description The least noise that fits an epsilon
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "noise_multiplier": 0.82,
+         *       "target_epsilon": 8,
+         *       "target_delta": 0.00001,
+         *       "sample_rate": 0.01,
+         *       "num_steps": 100,
+         *       "current_epsilon": 1.9
+         *     }
+         */
+        NoiseForEpsilon: {
+            /** Format: uuid */
+            federation_id: string;
+            noise_multiplier: number | null;
+            target_epsilon: number;
+            target_delta: number;
+            sample_rate: number;
+            num_steps: number;
+            current_epsilon: number;
+        };
+        /**
+         * @description The key to sign in with
+         * @example {
+         *       "api_key": "sk_live_…"
+         *     }
+         */
+        OpenSession: {
+            /** @description Not needed under open enrollment */
+            api_key?: string;
+        };
+        /**
+         * @description An organization
+         * @example {
+         *       "id": "acme",
+         *       "name": "acme",
+         *       "compliance": "gdpr",
+         *       "region": "eu",
+         *       "created_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        Org: {
+            id: string;
+            name: string;
+            compliance: components["schemas"]["Compliance"] | null;
+            region: components["schemas"]["Region"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description A pairing without its code
+         * @example {
+         *       "pairing_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000304",
+         *       "org_id": "acme",
+         *       "status": "waiting",
+         *       "reason": null,
+         *       "model_name": "next-word",
+         *       "model_version": "2.0.0",
+         *       "device_id": null,
+         *       "platform": "android",
+         *       "device_state": null,
+         *       "deployment_id": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-03-02T09:05:00.000Z"
+         *     }
+         */
+        Pairing: {
+            /** Format: uuid */
+            pairing_id: string;
+            org_id: string | null;
+            /** @enum {string} */
+            status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
+            reason: string | null;
+            model_name: string | null;
+            model_version: string | null;
+            device_id: string | null;
+            platform: components["schemas"]["Platform"] | null;
+            device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
+            deployment_id: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+        };
+        /**
+         * @description A device that takes a pairing code
+         * @example {
+         *       "code": "482-915",
+         *       "device_id": "pixel-8-0042",
+         *       "platform": "android"
+         *     }
+         */
+        PairingClaim: {
+            code: string;
+            /** @description May be left out with the device's own key */
+            device_id?: string;
+            platform?: components["schemas"]["Platform"];
+            device_name?: string;
+        };
+        /** @description A device of a round */
+        Participant: {
+            /** Format: uuid */
+            device_id: string;
+            /** @description The id that the device chose for itself */
+            device_identifier: string;
+            org_id: string | null;
+            state: components["schemas"]["ParticipantState"];
+            /**
+             * @description How it came to take part
+             * @enum {string}
+             */
+            chosen: "drawn" | "starter" | "joined";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            selected_at: string;
+            acknowledged_at: string | null;
+            model_fetched_at: string | null;
+            reported_at: string | null;
+            reason: string | null;
+        };
+        /**
+         * @description A page of a round's devices
+         * @example {
+         *       "participants": [
+         *         {
+         *           "device_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *           "device_identifier": "pixel-8-0042",
+         *           "org_id": "acme",
+         *           "state": "delivered",
+         *           "chosen": "drawn",
+         *           "selected_at": "2026-03-02T09:05:00.000Z",
+         *           "acknowledged_at": "2026-03-02T09:05:00.000Z",
+         *           "model_fetched_at": "2026-03-02T09:05:00.000Z",
+         *           "reported_at": "2026-03-02T09:12:30.000Z",
+         *           "reason": null
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        ParticipantList: {
+            participants: components["schemas"]["Participant"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description absent: it did not fetch the plan in time; others may take its place, and its update is still accepted
+         * @enum {string}
+         */
+        ParticipantState: "selected" | "delivered" | "failed" | "absent";
+        /**
+         * @description Whether a device was selected, and why
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "device_id": "pixel-8-0042",
+         *       "selected": true,
+         *       "state": "delivered",
+         *       "reason": "The device was drawn."
+         *     }
+         */
+        Participation: {
+            /** Format: uuid */
+            round_id: string;
+            device_id: string;
+            selected: boolean;
+            state: components["schemas"]["ParticipantState"] | null;
+            reason: string;
+        };
+        /**
+         * @description What a device needs to take part in a round
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "round_number": 7,
+         *       "strategy": "fedprox",
+         *       "hyperparameters": {
+         *         "local_epochs": 1,
+         *         "batch_size": 32,
+         *         "learning_rate": 0.05
+         *       },
+         *       "timeout_at": "2026-03-02T09:15:00.000Z",
+         *       "strategy_options": {
+         *         "mu": 0.01
+         *       },
+         *       "model": {
+         *         "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *         "version": 2,
+         *         "format": "pytorch",
+         *         "model_size_bytes": 4812800,
+         *         "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de"
+         *       }
+         *     }
+         */
+        Plan: {
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+            strategy: components["schemas"]["Strategy"];
+            hyperparameters: { [key: string]: unknown; };
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            timeout_at: string;
+            strategy_options?: { [key: string]: unknown; };
+            /** Format: uuid */
+            job_id?: string;
+            /** @description Updates that come after the round count for a later one */
+            asynchronous?: boolean;
+            control?: {
+                control_size_bytes: number;
+                control_hash: string;
+            } | null;
+            secure_aggregation?: components["schemas"]["SecureSettings"];
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+            privacy?: components["schemas"]["PlanPrivacy"];
+            /** @description The norm that updates are clipped to when they are added up */
+            clip_norm?: number;
+            model: {
+                /** Format: uuid */
+                model_id: string;
+                version: number;
+                format: string;
+                model_size_bytes: number;
+                model_hash: string;
+            } | null;
+        };
+        /** @description How a device clips its update */
+        PlanPrivacy: {
+            noise_multiplier: number;
+            clip_norm: number;
+            denominator: number;
+            sample_rate: number;
+            /**
+             * @description Every eligible device is drawn independently with the same probability
+             * @enum {string}
+             */
+            sampling?: "poisson";
+            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+            population?: number;
+            /**
+             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+             * @enum {string}
+             */
+            adjacency?: "zero-out";
+        };
+        /**
+         * @description A device's operating system or runtime
+         * @enum {string}
+         */
+        Platform: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+        /** @description How many devices of a platform there are */
+        PlatformCount: {
+            /** @enum {string} */
+            platform: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+            total: number;
+            active: number;
+        };
+        /**
+         * @description What happens to the result of a round
+         * @example {
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "org_id": "acme",
+         *       "enabled": true,
+         *       "canary_percentage": 10,
+         *       "observe_minutes": 60,
+         *       "min_reports": 20,
+         *       "max_accuracy_drop": 0.02,
+         *       "max_loss_increase": 0.05,
+         *       "confidence_level": 0.95,
+         *       "increment_step": 10,
+         *       "step_interval_minutes": 60,
+         *       "canary_group_id": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "updated_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        Policy: {
+            /** Format: uuid */
+            model_id: string;
+            org_id: string | null;
+            enabled: boolean;
+            canary_percentage: number;
+            canary_group_id: string | null;
+            observe_minutes: number;
+            min_reports: number;
+            max_accuracy_drop: number;
+            max_loss_increase: number;
+            confidence_level: number;
+            increment_step: number;
+            step_interval_minutes: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+        };
+        /** @description The canary compared with the current version */
+        PolicyComparison: {
+            /** @enum {string} */
+            metric: "accuracy" | "loss";
+            canary: components["schemas"]["PolicySample"];
+            current: components["schemas"]["PolicySample"];
+            interval: {
+                lower: number;
+                upper: number;
+            } | null;
+            margin: number;
+            /** @enum {string} */
+            finding: "no_worse" | "worse" | "unclear";
+        };
+        /**
+         * @description The policies of all models
+         * @example {
+         *       "policies": [
+         *         {
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "org_id": "acme",
+         *           "enabled": true,
+         *           "canary_percentage": 10,
+         *           "observe_minutes": 60,
+         *           "min_reports": 20,
+         *           "max_accuracy_drop": 0.02,
+         *           "max_loss_increase": 0.05,
+         *           "confidence_level": 0.95,
+         *           "increment_step": 10,
+         *           "step_interval_minutes": 60,
+         *           "canary_group_id": null,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "updated_at": "2026-03-02T09:00:00.000Z",
+         *           "model_name": "next-word"
+         *         }
+         *       ]
+         *     }
+         */
+        PolicyList: { policies: components["schemas"]["ListedPolicy"][]; };
+        /** @description What devices with one version measured */
+        PolicySample: {
+            devices: number;
+            mean: number | null;
+        };
+        /**
+         * @description What a deployment would reach
+         * @example {
+         *       "ok": true,
+         *       "target_count": 2,
+         *       "resolved_targets": [
+         *         "pixel-8-0042",
+         *         "pixel-8-0043"
+         *       ],
+         *       "warnings": []
+         *     }
+         */
+        PreparedDeployment: {
+            /** @description At least one target was resolved */
+            ok: boolean;
+            target_count: number;
+            resolved_targets: string[];
+            warnings: string[];
+        };
+        /**
+         * @description A privacy budget and what of it is spent
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "total_epsilon_budget": 8,
+         *       "total_delta_budget": 0.00001,
+         *       "current_epsilon_spent": 1.9,
+         *       "epsilon_remaining": 6.1,
+         *       "is_exhausted": false,
+         *       "rounds_tracked": 3,
+         *       "is_set": true,
+         *       "epsilon_committed": 1.9,
+         *       "accountant": "pld"
+         *     }
+         */
+        PrivacyBudget: {
+            /** Format: uuid */
+            federation_id: string;
+            /** @description 0 until one is set */
+            total_epsilon_budget: number;
+            total_delta_budget: number;
+            current_epsilon_spent: number;
+            epsilon_remaining: number;
+            is_exhausted: boolean;
+            rounds_tracked: number;
+            /** @description Whether the owner has set a budget; private rounds need one */
+            is_set: boolean;
+            /** @description Spent, and reserved by rounds in progress */
+            epsilon_committed: number;
+            accountant: components["schemas"]["LedgerAccountant"];
+        };
+        /**
+         * @description What a private round would cost
+         * @example {
+         *       "current_epsilon": 1.9,
+         *       "projected_epsilon": 2.3,
+         *       "round_epsilon_cost": 0.4,
+         *       "would_exceed_budget": false,
+         *       "budget_epsilon": 8,
+         *       "target_delta": 0.00001,
+         *       "accountant": "pld",
+         *       "projected_epsilon_rdp": 2.6,
+         *       "projected_epsilon_pld": 2.3
+         *     }
+         */
+        PrivacyEstimate: {
+            /** @description Spent, and reserved by rounds in progress */
+            current_epsilon: number;
+            projected_epsilon: number;
+            /** @description What it adds: composed, less than it costs alone */
+            round_epsilon_cost: number;
+            would_exceed_budget: boolean;
+            budget_epsilon: number;
+            target_delta: number;
+            accountant: components["schemas"]["LedgerAccountant"];
+            projected_epsilon_rdp: number;
+            projected_epsilon_pld: number | null;
+        };
+        /**
+         * @description A page of the privacy that rounds spent
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "history": [
+         *         {
+         *           "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *           "job_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *           "status": "settled",
+         *           "noise_multiplier": 1.1,
+         *           "sample_rate": 0.01,
+         *           "num_steps": 1,
+         *           "clip_norm": 1,
+         *           "epsilon_cost": 0.4,
+         *           "cumulative_epsilon": 1.9,
+         *           "accountant": "pld",
+         *           "reserved_at": "2026-03-02T09:05:00.000Z",
+         *           "settled_at": "2026-03-02T09:15:00.000Z"
+         *         }
+         *       ],
+         *       "target_delta": 0.00001,
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        PrivacyHistory: {
+            /** Format: uuid */
+            federation_id: string;
+            history: components["schemas"]["PrivacySpending"][];
+            target_delta: number;
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description What one private round spent */
+        PrivacySpending: {
+            /** Format: uuid */
+            round_id: string;
+            job_id: string | null;
+            /** @enum {string} */
+            status: "reserved" | "settled";
+            noise_multiplier: number;
+            sample_rate: number;
+            num_steps: number;
+            clip_norm: number | null;
+            epsilon_cost: number | null;
+            cumulative_epsilon: number | null;
+            accountant: components["schemas"]["LedgerAccountant"] | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            reserved_at: string;
+            settled_at: string | null;
+        };
+        /**
+         * @description How many such rounds still fit the budget
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "rounds_left": 41,
+         *       "budget_epsilon": 8,
+         *       "target_delta": 0.00001,
+         *       "current_epsilon": 1.9
+         *     }
+         */
+        PrivateRoundsLeft: {
+            /** Format: uuid */
+            federation_id: string;
+            rounds_left: number;
+            budget_epsilon: number;
+            target_delta: number;
+            current_epsilon: number;
+        };
+        /**
+         * @description How many more targets to activate
+         * @example {
+         *       "rollout_percentage": 100
+         *     }
+         */
+        Promotion: {
+            /** @description More than it is at */
+            rollout_percentage: number;
+        };
+        /** @description A version that the job added to its model */
+        PublishedVersion: {
+            version: number;
+            version_label: string;
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+        };
+        /**
+         * @description Why; kept in the history
+         * @example {
+         *       "reason": "Battery use went up on the beta testers"
+         *     }
+         */
+        Reason: { reason?: string; };
+        /**
+         * @description What a round aggregated, and the result
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "strategy": "fedprox",
+         *       "kernel": {
+         *         "name": "float64-sum",
+         *         "version": "1"
+         *       },
+         *       "order": "device_id",
+         *       "global_model_sha256": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *       "updates": [
+         *         {
+         *           "device_id": "pixel-8-0042",
+         *           "update_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000403",
+         *           "sha256": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *           "num_samples": 512,
+         *           "weight": 0.052
+         *         }
+         *       ],
+         *       "output_sha256": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *       "strategy_options": {
+         *         "mu": 0.01
+         *       }
+         *     }
+         */
+        Receipt: {
+            /** Format: uuid */
+            round_id: string;
+            strategy: string;
+            kernel: {
+                name: string;
+                version: string;
+            };
+            order: string;
+            global_model_sha256: string | null;
+            updates: components["schemas"]["ReceiptUpdate"][];
+            output_sha256: string;
+            strategy_options?: { [key: string]: unknown; };
+            population?: number;
+            secure_aggregation?: components["schemas"]["SecureSettings"];
+            state_sha256?: string | null;
+            next_state_sha256?: string | null;
+            next_control_sha256?: string | null;
+            privacy?: components["schemas"]["ReceiptPrivacy"];
+        };
+        /** @description How a private round was aggregated */
+        ReceiptPrivacy: {
+            noise_multiplier: number;
+            clip_norm: number;
+            denominator: number;
+            adaptive_clip: boolean;
+            sample_rate?: number;
+            /**
+             * @description Every eligible device is drawn independently with the same probability
+             * @enum {string}
+             */
+            sampling?: "poisson";
+            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+            population?: number;
+            /**
+             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+             * @enum {string}
+             */
+            adjacency?: "zero-out";
+            target_delta?: number;
+            epsilon?: number;
+            accountant?: components["schemas"]["Accountant"];
+            noise_seed_sha256: string;
+        };
+        /** @description An update that a round aggregated */
+        ReceiptUpdate: {
+            device_id: string;
+            org_id?: string | null;
+            /** Format: uuid */
+            update_id: string;
+            sha256: string;
+            num_samples: number;
+            weight: number | null;
+            control_sha256?: string;
+            base_model_sha256?: string;
+            staleness?: number;
+        };
+        /**
+         * @description Where data is kept
+         * @enum {string}
+         */
+        Region: "us" | "eu" | "ap";
+        /**
+         * @description A registered device with its API key
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *       "device_id": "pixel-8-0042",
+         *       "api_key": "sk_live_c2JfK7dHs9BgUa1EXq3vR8mTzL0pW5nY",
+         *       "platform": "android",
+         *       "status": "active",
+         *       "created_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        Registration: {
+            /** Format: uuid */
+            id: string;
+            device_id: string;
+            /** @description Shown this once; cannot be retrieved later */
+            api_key: string;
+            platform: components["schemas"]["Platform"];
+            status: components["schemas"]["DeviceStatus"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description Which devices were removed from a group
+         * @example {
+         *       "group_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *       "removed": [
+         *         "pixel-8-0043"
+         *       ],
+         *       "skipped": []
+         *     }
+         */
+        RemovedDevices: {
+            /** Format: uuid */
+            group_id: string;
+            removed: string[];
+            /** @description Not in the group */
+            skipped: string[];
+        };
+        /**
+         * @description A member that left
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "org_id": "globex",
+         *       "message": "globex has left the federation."
+         *     }
+         */
+        RemovedMember: {
+            /** Format: uuid */
+            federation_id: string;
+            org_id: string;
+            message: string;
+        };
+        /**
+         * @description A receipt compared with a new aggregation
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "matches": true,
+         *       "expected_sha256": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *       "replayed_sha256": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f"
+         *     }
+         */
+        Replay: {
+            /** Format: uuid */
+            round_id: string;
+            matches: boolean;
+            expected_sha256: string;
+            replayed_sha256: string;
+        };
+        /**
+         * @description A recorded report
+         * @example {
+         *       "plan_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *       "device_id": "pixel-8-0042",
+         *       "state": "active",
+         *       "version": "2.0.0",
+         *       "reason": null,
+         *       "reported_at": "2026-03-02T09:12:30.000Z",
+         *       "current": true
+         *     }
+         */
+        Report: {
+            /** Format: uuid */
+            plan_id: string;
+            device_id: string;
+            state: components["schemas"]["ReportState"];
+            version: string;
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            reported_at: string;
+            /** @description Whether the plan still assigns this version to the device */
+            current: boolean;
+        };
+        /**
+         * @description How far a device is with a version
+         * @enum {string}
+         */
+        ReportState: "downloading" | "verifying" | "ready" | "active" | "failed";
+        /** @description An update and how it compares with the others */
+        ReviewedUpdate: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            round_id: string;
+            /** Format: uuid */
+            device_id: string;
+            model_path: string;
+            model_size_bytes: number;
+            model_hash: string;
+            num_samples: number;
+            local_loss: number | null;
+            local_accuracy: number | null;
+            training_time_seconds: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /** @description The id that the device chose for itself */
+            device_identifier: string;
+            norm: number | null;
+            cosine: number | null;
+            non_finite: number | null;
+            weight: number | null;
+            staleness: number | null;
+            base_round_id: string | null;
+        };
+        /**
+         * @description A rollout with what its devices reported
+         * @example {
+         *       "rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "org_id": "acme",
+         *       "version": "2.0.0",
+         *       "status": "active",
+         *       "percentage": 10,
+         *       "initial_percentage": 10,
+         *       "target_percentage": 100,
+         *       "increment_step": 30,
+         *       "step_interval_minutes": 60,
+         *       "group_id": null,
+         *       "auto_rollback": true,
+         *       "reason": null,
+         *       "next_step_at": "2026-03-02T10:05:00.000Z",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "started_at": "2026-03-02T09:05:00.000Z",
+         *       "ended_at": null,
+         *       "updated_at": "2026-03-02T09:05:00.000Z",
+         *       "model_name": "next-word",
+         *       "reports": {
+         *         "downloading": 3,
+         *         "verifying": 0,
+         *         "ready": 1,
+         *         "active": 8,
+         *         "failed": 1
+         *       },
+         *       "health": {
+         *         "since": "2026-03-02T09:05:00.000Z",
+         *         "reports": 9,
+         *         "failed": 1,
+         *         "max_failure_share": 0.05,
+         *         "min_reports": 3
+         *       },
+         *       "failures": [
+         *         {
+         *           "reason": "The model needs 400 MB of memory; 220 MB are free",
+         *           "devices": 1
+         *         }
+         *       ],
+         *       "warnings": []
+         *     }
+         */
+        Rollout: {
+            /** Format: uuid */
+            rollout_id: string;
+            /** Format: uuid */
+            model_id: string;
+            org_id: string | null;
+            version: string;
+            status: components["schemas"]["RolloutStatus"];
+            percentage: number;
+            initial_percentage: number;
+            target_percentage: number;
+            increment_step: number;
+            step_interval_minutes: number;
+            group_id: string | null;
+            auto_rollback: boolean;
+            reason: string | null;
+            next_step_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            model_name: string | null;
+            /** @description How many devices last reported each state */
+            reports: {
+                downloading: number;
+                verifying: number;
+                ready: number;
+                active: number;
+                failed: number;
+            };
+            health: components["schemas"]["RolloutHealth"];
+            /** @description The ten most frequent reasons of failed devices */
+            failures: components["schemas"]["FailureReason"][];
+            warnings: string[];
+        };
+        /** @description A device of a rollout and what it reported */
+        RolloutDevice: {
+            device_id: string;
+            /**
+             * @description assigned: it has not said anything yet
+             * @enum {string}
+             */
+            state: "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
+            version: string | null;
+            reason: string | null;
+            reported_at: string | null;
+            /** @description Whether the rollout gives the device its version now */
+            current: boolean;
+        };
+        /**
+         * @description A page of a rollout's devices
+         * @example {
+         *       "devices": [
+         *         {
+         *           "device_id": "pixel-8-0042",
+         *           "state": "active",
+         *           "version": "2.0.0",
+         *           "reason": null,
+         *           "reported_at": "2026-03-02T09:12:30.000Z",
+         *           "current": true
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        RolloutDeviceList: {
+            devices: components["schemas"]["RolloutDevice"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description What pauses a rollout, or rolls it back: too many failures */
+        RolloutHealth: {
+            since: string | null;
+            /** @description Devices that since then reported to run the version, or a failure */
+            reports: number;
+            failed: number;
+            /** @description The largest share of reports that may be failures */
+            max_failure_share: number;
+            /** @description So many reports are needed before the share counts */
+            min_reports: number;
+        };
+        /**
+         * @description A page of what happened to a rollout
+         * @example {
+         *       "events": [
+         *         {
+         *           "at": "2026-03-02T09:05:00.000Z",
+         *           "event": "start",
+         *           "status": "active",
+         *           "percentage": 10,
+         *           "reason": null,
+         *           "actor": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        RolloutHistory: {
+            events: components["schemas"]["DeliveryEvent"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A page of rollouts
+         * @example {
+         *       "rollouts": [
+         *         {
+         *           "rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "org_id": "acme",
+         *           "version": "2.0.0",
+         *           "status": "active",
+         *           "percentage": 10,
+         *           "initial_percentage": 10,
+         *           "target_percentage": 100,
+         *           "increment_step": 30,
+         *           "step_interval_minutes": 60,
+         *           "group_id": null,
+         *           "auto_rollback": true,
+         *           "reason": null,
+         *           "next_step_at": "2026-03-02T10:05:00.000Z",
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "started_at": "2026-03-02T09:05:00.000Z",
+         *           "ended_at": null,
+         *           "updated_at": "2026-03-02T09:05:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        RolloutList: {
+            rollouts: components["schemas"]["RolloutSummary"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description The percentage of devices to reach
+         * @example {
+         *       "percentage": 40
+         *     }
+         */
+        RolloutPercentage: {
+            /** @description Above the target, it becomes the target */
+            percentage: number;
+        };
+        /**
+         * @description How a rollout would go if health held
+         * @example {
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "version": "2.0.0",
+         *       "target_devices": 120,
+         *       "steps": [
+         *         {
+         *           "after_minutes": 0,
+         *           "percentage": 10,
+         *           "devices": 12
+         *         },
+         *         {
+         *           "after_minutes": 60,
+         *           "percentage": 40,
+         *           "devices": 48
+         *         },
+         *         {
+         *           "after_minutes": 120,
+         *           "percentage": 70,
+         *           "devices": 84
+         *         },
+         *         {
+         *           "after_minutes": 180,
+         *           "percentage": 100,
+         *           "devices": 120
+         *         }
+         *       ],
+         *       "minutes_to_target": 180,
+         *       "warnings": []
+         *     }
+         */
+        RolloutPreview: {
+            /** Format: uuid */
+            model_id: string;
+            version: string;
+            target_devices: number;
+            steps: {
+                after_minutes: number;
+                percentage: number;
+                devices: number;
+            }[];
+            minutes_to_target: number;
+            warnings: string[];
+        };
+        /**
+         * @description The state of a rollout
+         * @enum {string}
+         */
+        RolloutStatus: "pending" | "active" | "paused" | "completed" | "rolled_back";
+        /** @description A rollout in a list */
+        RolloutSummary: {
+            /** Format: uuid */
+            rollout_id: string;
+            /** Format: uuid */
+            model_id: string;
+            org_id: string | null;
+            version: string;
+            status: components["schemas"]["RolloutStatus"];
+            percentage: number;
+            initial_percentage: number;
+            target_percentage: number;
+            increment_step: number;
+            step_interval_minutes: number;
+            group_id: string | null;
+            auto_rollback: boolean;
+            reason: string | null;
+            next_step_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            started_at: string | null;
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+        };
+        /**
+         * @description A training round
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "org_id": "acme",
+         *       "round_number": 7,
+         *       "status": "active",
+         *       "target_devices": 20,
+         *       "min_devices": 10,
+         *       "participated_devices": 20,
+         *       "completed_devices": 1,
+         *       "failed_devices": 0,
+         *       "global_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "global_model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "aggregated_model_id": null,
+         *       "aggregated_model_path": null,
+         *       "failure_reason": null,
+         *       "started_at": "2026-03-02T09:05:00.000Z",
+         *       "completed_at": null,
+         *       "timeout_at": "2026-03-02T09:15:00.000Z",
+         *       "created_at": "2026-03-02T09:05:00.000Z",
+         *       "strategy": "fedprox",
+         *       "strategy_options": {
+         *         "mu": 0.01
+         *       },
+         *       "accuracy": null,
+         *       "loss": null
+         *     }
+         */
+        Round: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            round_number: number;
+            status: components["schemas"]["RoundStatus"];
+            target_devices: number;
+            min_devices: number;
+            participated_devices: number;
+            completed_devices: number;
+            failed_devices: number;
+            global_model_id: string | null;
+            global_model_path: string | null;
+            aggregated_model_id: string | null;
+            aggregated_model_path: string | null;
+            failure_reason: string | null;
+            started_at: string | null;
+            completed_at: string | null;
+            timeout_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            strategy?: components["schemas"]["Strategy"];
+            strategy_options?: { [key: string]: unknown; };
+            /** Format: uuid */
+            job_id?: string;
+            /** Format: uuid */
+            group_id?: string;
+            /** Format: uuid */
+            federation_id?: string;
+            wanted_updates?: number;
+            privacy?: components["schemas"]["RoundPrivacy"];
+            secure_aggregation?: components["schemas"]["SecureSettings"];
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+            accuracy?: number | null;
+            loss?: number | null;
+        };
+        /**
+         * @description A page of rounds
+         * @example {
+         *       "rounds": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *           "org_id": "acme",
+         *           "round_number": 7,
+         *           "status": "active",
+         *           "target_devices": 20,
+         *           "min_devices": 10,
+         *           "participated_devices": 20,
+         *           "completed_devices": 1,
+         *           "failed_devices": 0,
+         *           "global_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "global_model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *           "aggregated_model_id": null,
+         *           "aggregated_model_path": null,
+         *           "failure_reason": null,
+         *           "started_at": "2026-03-02T09:05:00.000Z",
+         *           "completed_at": null,
+         *           "timeout_at": "2026-03-02T09:15:00.000Z",
+         *           "created_at": "2026-03-02T09:05:00.000Z",
+         *           "strategy": "fedprox",
+         *           "strategy_options": {
+         *             "mu": 0.01
+         *           },
+         *           "accuracy": null,
+         *           "loss": null
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        RoundList: {
+            rounds: components["schemas"]["Round"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /** @description How a private round clips, adds noise and draws devices */
+        RoundPrivacy: {
+            noise_multiplier: number;
+            clip_norm: number;
+            denominator: number;
+            sample_rate: number;
+            /**
+             * @description Every eligible device is drawn independently with the same probability
+             * @enum {string}
+             */
+            sampling?: "poisson";
+            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+            population?: number;
+            /**
+             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+             * @enum {string}
+             */
+            adjacency?: "zero-out";
+            /**
+             * Format: date-time
+             * @description No update moves the end of the round
+             */
+            closes_at?: string;
+            adaptive_clip: boolean;
+            target_delta?: number;
+            /** @description What the round costs by itself; costs do not add up */
+            epsilon?: number;
+            accountant?: components["schemas"]["Accountant"];
+        };
+        /**
+         * @description The state of a round
+         * @enum {string}
+         */
+        RoundStatus: "pending" | "active" | "aggregating" | "completed" | "failed";
+        /** @description Control variates correct the drift of devices whose data differ (Karimireddy et al. 2020). */
+        ScaffoldOptions: {
+            /**
+             * @description Server learning rate.
+             * @default 1
+             */
+            server_learning_rate?: number;
+        };
+        /**
+         * @description What a key may do
+         * @enum {string}
+         */
+        Scope: "devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin";
+        /** @description The service learns the sum of the updates and nothing of any single one */
+        SecureAggregation: {
+            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+            threshold?: number;
+            /** @description Bound on the change of a weight; 8 */
+            range?: number;
+            /** @description An update weighs its samples up to this; 1 */
+            max_weight?: number;
+        };
+        /**
+         * @description A device's public keys
+         * @example {
+         *       "encryption_key": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *       "masking_key": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f"
+         *     }
+         */
+        SecureKeys: {
+            /** @description X25519 public key under which others encrypt shares for this device */
+            encryption_key: string;
+            /** @description X25519 public key with which masks are agreed on */
+            masking_key: string;
+        };
+        /** @description The settings of a secure round */
+        SecureSettings: {
+            devices: number;
+            threshold: number;
+            range: number;
+            max_weight: number;
+        };
+        /**
+         * @description A device's encrypted shares for the others
+         * @example {
+         *       "seed_commitment": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *       "sealed": {
+         *         "0d9f1c2e-5b7a-4c3d-8e6f-000000000043": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f"
+         *       }
+         *     }
+         */
+        SecureShares: {
+            /** @description HKDF of the self mask's seed */
+            seed_commitment: string;
+            sealed: { [key: string]: string; };
+        };
+        /**
+         * @description The state of a secure round for a device
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "status": "sharing",
+         *       "reason": null,
+         *       "deadline_at": "2026-03-02T09:15:00.000Z",
+         *       "settings": {
+         *         "devices": 20,
+         *         "threshold": 14,
+         *         "range": 8,
+         *         "max_weight": 1
+         *       },
+         *       "device_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *       "counted": true,
+         *       "answered": false,
+         *       "roster": {
+         *         "0d9f1c2e-5b7a-4c3d-8e6f-000000000042": {
+         *           "encryption_key": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f",
+         *           "masking_key": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f"
+         *         }
+         *       },
+         *       "shares": null,
+         *       "delivered": null
+         *     }
+         */
+        SecureState: {
+            /** Format: uuid */
+            round_id: string;
+            /** @enum {string} */
+            status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            deadline_at: string;
+            settings: components["schemas"]["SecureSettings"];
+            device_id: string | null;
+            /** @description Whether the present step waits for this device or has heard it */
+            counted: boolean;
+            /** @description Whether this device has been heard in the present step */
+            answered: boolean;
+            roster: { [key: string]: components["schemas"]["SecureKeys"]; } | null;
+            shares: { [key: string]: string; } | null;
+            delivered: string[] | null;
+        };
+        /**
+         * @description Shares that remove the masks from the sum
+         * @example {
+         *       "self_masks": {
+         *         "0d9f1c2e-5b7a-4c3d-8e6f-000000000042": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f"
+         *       },
+         *       "masking_keys": {
+         *         "0d9f1c2e-5b7a-4c3d-8e6f-000000000043": "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f"
+         *       }
+         *     }
+         */
+        SecureUnmasking: {
+            self_masks: { [key: string]: string; };
+            masking_keys: { [key: string]: string; };
+        };
+        /**
+         * @description Who is signed in in a browser, and what its pages must know first
+         * @example {
+         *       "signed_in": true,
+         *       "enrollment": "token",
+         *       "version": "1.1.0",
+         *       "key_name": "my dashboard",
+         *       "org_id": "acme",
+         *       "scopes": [
+         *         "devices:read",
+         *         "training:read"
+         *       ]
+         *     }
+         */
+        Session: {
+            signed_in: boolean;
+            /**
+             * @description open: a session needs no key
+             * @enum {string}
+             */
+            enrollment: "open" | "token";
+            /** @description Of the service */
+            version: string;
+            key_name: string | null;
+            org_id: string | null;
+            scopes: string[];
+        };
+        /**
+         * @description The sessions that have not ended
+         * @example {
+         *       "sessions": [
+         *         {
+         *           "id": "0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11",
+         *           "key_id": "5f0d3d7e-3a44-4f9b-8a0c-6d1f5b0a9c22",
+         *           "browser": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+         *           "created_at": "2026-01-31T12:00:00Z",
+         *           "last_used_at": "2026-01-31T12:15:00Z",
+         *           "expires_at": "2026-02-07T12:15:00Z",
+         *           "current": true
+         *         }
+         *       ]
+         *     }
+         */
+        SessionList: { sessions: components["schemas"]["ListedSession"][]; };
+        /**
+         * @description Where an alias is to be moved
+         * @example {
+         *       "version": "1.3.0"
+         *     }
+         */
+        SetAliasRequest: {
+            /** @description A number, a semantic version, latest, or another alias; what it means now is kept */
+            version: string;
+            expected_version?: string | null;
+        };
+        /**
+         * @description A model that members may read
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "org_id": "acme",
+         *       "name": "next-word",
+         *       "framework": "pytorch",
+         *       "description": "Suggests the next word on the keyboard",
+         *       "accuracy": 0.31,
+         *       "loss": 3.42,
+         *       "latest_version": 2,
+         *       "shared_at": "2026-03-02T09:05:00.000Z"
+         *     }
+         */
+        SharedModel: {
+            /** Format: uuid */
+            federation_id: string;
+            /** Format: uuid */
+            model_id: string;
+            org_id: string | null;
+            name: string | null;
+            framework: string;
+            description: string;
+            accuracy: number | null;
+            loss: number | null;
+            latest_version: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            shared_at: string;
+        };
+        /**
+         * @description A page of shared models
+         * @example {
+         *       "models": [
+         *         {
+         *           "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "org_id": "acme",
+         *           "name": "next-word",
+         *           "framework": "pytorch",
+         *           "description": "Suggests the next word on the keyboard",
+         *           "accuracy": 0.31,
+         *           "loss": 3.42,
+         *           "latest_version": 2,
+         *           "shared_at": "2026-03-02T09:05:00.000Z"
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        SharedModelList: {
+            models: components["schemas"]["SharedModel"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description A started deployment
+         * @example {
+         *       "deployment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000302",
+         *       "status": "started",
+         *       "target_count": 2,
+         *       "activated_count": 1,
+         *       "warnings": []
+         *     }
+         */
+        StartedDeployment: {
+            /** Format: uuid */
+            deployment_id: string;
+            status: components["schemas"]["DeploymentStatus"];
+            target_count: number;
+            activated_count: number;
+            /** @description What was accepted but may not be meant */
+            warnings: string[];
+        };
+        /**
+         * @description A started experiment
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *       "status": "running",
+         *       "started_at": "2026-03-02T09:05:00.000Z"
+         *     }
+         */
+        StartedExperiment: {
+            /** Format: uuid */
+            id: string;
+            status: components["schemas"]["ExperimentStatus"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            started_at: string;
+        };
+        /**
+         * @description Devices, models and the latest round in figures
+         * @example {
+         *       "status": "operational",
+         *       "active_devices": 118,
+         *       "total_devices": 120,
+         *       "current_round_number": 7,
+         *       "current_round_status": "active",
+         *       "total_models": 2,
+         *       "timestamp": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        Status: {
+            /** @enum {string} */
+            status: "operational" | "degraded" | "maintenance";
+            active_devices: number;
+            total_devices: number;
+            current_round_number: number | null;
+            current_round_status: ("pending" | "active" | "aggregating" | "completed" | "failed") | null;
+            total_models: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            timestamp: string;
+        };
+        /** @description End when the best loss of the last `patience` rounds is hardly better than that of those before */
+        StopCondition: {
+            loss_improvement_below: number;
+            patience: number;
+        };
+        /**
+         * @description An aggregation strategy
+         * @enum {string}
+         */
+        Strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+        /** @description Options of the chosen strategy */
+        StrategyOptions: components["schemas"]["FedavgOptions"] | components["schemas"]["FedproxOptions"] | components["schemas"]["ScaffoldOptions"] | components["schemas"]["KrumOptions"] | components["schemas"]["MultikrumOptions"] | components["schemas"]["FedmedianOptions"] | components["schemas"]["FedtrimmedavgOptions"] | components["schemas"]["FedoptOptions"] | components["schemas"]["FedadamOptions"] | components["schemas"]["DittoOptions"] | components["schemas"]["FedbuffOptions"];
+        /**
+         * @description The result of Welch's t-test
+         * @example {
+         *       "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "query_type": "t-test",
+         *       "variable": "local_accuracy",
+         *       "status": "completed",
+         *       "created_at": "2026-03-02T09:12:30.000Z",
+         *       "t_statistic": 3.33,
+         *       "p_value": 0.001,
+         *       "degrees_of_freedom": 190.4,
+         *       "confidence_interval": {
+         *         "lower": 0.012,
+         *         "upper": 0.048,
+         *         "level": 0.95
+         *       },
+         *       "significant": true,
+         *       "effect_size": 0.46,
+         *       "groups": [
+         *         {
+         *           "group_id": "acme",
+         *           "count": 118,
+         *           "mean": 0.34,
+         *           "std_dev": 0.06
+         *         },
+         *         {
+         *           "group_id": "globex",
+         *           "count": 97,
+         *           "mean": 0.31,
+         *           "std_dev": 0.07
+         *         }
+         *       ],
+         *       "warnings": []
+         *     }
+         */
+        TTest: {
+            /** Format: uuid */
+            query_id: string;
+            /** Format: uuid */
+            federation_id: string;
+            /** @enum {string} */
+            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
+            variable: string;
+            /** @enum {string} */
+            status: "completed" | "failed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            t_statistic: number | null;
+            p_value: number | null;
+            degrees_of_freedom: number | null;
+            confidence_interval: {
+                lower: number;
+                upper: number;
+                level: number;
+            } | null;
+            significant: boolean;
+            effect_size: number | null;
+            groups: components["schemas"]["GroupSummary"][];
+            warnings: string[];
+        };
+        /**
+         * @description A model that is no longer shared
+         * @example {
+         *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "message": "The model is no longer shared with the federation."
+         *     }
+         */
+        UnsharedModel: {
+            /** Format: uuid */
+            federation_id: string;
+            /** Format: uuid */
+            model_id: string;
+            message: string;
+        };
+        /** @description A variant of an experiment */
+        Variant: {
+            name: string;
+            /** Format: uuid */
+            model_id: string;
+            version: string;
+            /** @description The share of devices; all of them sum to 1 */
+            allocation: number;
+        };
+        /**
+         * @description Which variant a device has
+         * @example {
+         *       "experiment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *       "device_id": "pixel-8-0042",
+         *       "status": "running",
+         *       "variant": "candidate",
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "version": "2.0.0",
+         *       "assigned": true,
+         *       "reason": null
+         *     }
+         */
+        VariantAssignment: {
+            /** Format: uuid */
+            experiment_id: string;
+            device_id: string;
+            status: components["schemas"]["ExperimentStatus"];
+            variant: string | null;
+            model_id: string | null;
+            version: string | null;
+            /** @description Whether the device is given the variant now */
+            assigned: boolean;
+            reason: string | null;
+        };
+        /** @description A variant compared with the first */
+        VariantComparison: {
+            variant: string;
+            baseline: string;
+            difference: number | null;
+            t_statistic: number | null;
+            degrees_of_freedom: number | null;
+            p_value: number | null;
+            adjusted_p_value: number | null;
+            effect_size: number | null;
+            confidence_interval: components["schemas"]["ConfidenceInterval"] | null;
+            always_valid_interval: {
+                lower: number;
+                upper: number;
+                level: number;
+            } | null;
+            /** @description Whether the always-valid interval leaves zero out */
+            decided: boolean;
+        };
+        /**
+         * @description The format of a version's file
+         * @enum {string}
+         */
+        VersionFormat: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
+        /** @description The training round that the version came from; null for an upload */
+        VersionOrigin: {
+            job_id: string | null;
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+            /** @description What the round measured: loss, accuracy */
+            metrics: { [key: string]: number; };
+            /** @description Where the receipt is, which svc train verify replays */
+            receipt_path: string;
+        };
     };
-    responses: never;
-    parameters: never;
+    responses: {
+        /** @description A field of the request is missing or invalid */
+        BadRequest: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource already exists, or its state does not allow this */
+        Conflict: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The API key may not do this */
+        Forbidden: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The service's disk is full; nothing was stored */
+        InsufficientStorage: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unexpected server error */
+        InternalError: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist */
+        NotFound: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests; retry after the number of seconds in the Retry-After header */
+        RateLimited: {
+            headers: {
+                /** @description Seconds until another request is accepted */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The API key is missing or invalid */
+        Unauthorized: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: {
+        /** @description The device's own id; the device that owns the key when absent */
+        AskedDevice: string;
+        /** @description Id of a deployment */
+        DeploymentId: string;
+        /** @description The id that the device chose for itself */
+        DeviceId: string;
+        /** @description The device's organization, for keys bound to none where several have this device_id */
+        DeviceOrgId: string;
+        /** @description Id of an experiment */
+        ExperimentId: string;
+        /** @description Id of a federation */
+        FederationId: string;
+        /** @description Id of a device group */
+        GroupId: string;
+        /** @description Id of a training job */
+        JobId: string;
+        /** @description Items per page */
+        LimitTo100: number;
+        /** @description Items per page */
+        LimitTo1000: number;
+        /** @description Items per page */
+        LimitTo200: number;
+        /** @description Id or name of a model */
+        ModelId: string;
+        /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
+        NoiseMultiplier: number;
+        /** @description Rounds of this kind */
+        NumSteps: number;
+        /** @description Items to skip */
+        Offset: number;
+        /** @description The organization */
+        OrgId: string;
+        /** @description Id of a rollout */
+        RolloutId: string;
+        /** @description Id of a round */
+        RoundId: string;
+        /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+        SampleRate: number;
+        /** @description SHA-256 of the whole file, in lowercase hex */
+        Sha256: string;
+        /** @description The budget's delta when absent */
+        TargetDelta: number;
+    };
     requestBodies: never;
     headers: never;
     pathItems: never;
@@ -2049,1041 +6211,442 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description API keys */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        keys: {
-                            /** Format: uuid */
-                            id: string;
-                            name: string;
-                            /** @description The first characters, to recognize the key by */
-                            prefix: string;
-                            scopes: string[];
-                            org_id: string | null;
-                            device_id: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            expires_at: string | null;
-                            revoked_at: string | null;
-                            last_used_at: string | null;
-                            approved_by: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["KeyList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createKey: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    name: string;
-                    scopes?: ("devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin")[];
-                    /** @description For keys bound to no org */
-                    org_id?: string;
-                    expires_in_days?: number;
-                };
+                "application/json": components["schemas"]["NewKey"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A new API key with its secret, which is shown only here */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        /** @description The first characters, to recognize the key by */
-                        prefix: string;
-                        scopes: string[];
-                        org_id: string | null;
-                        device_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        expires_at: string | null;
-                        revoked_at: string | null;
-                        last_used_at: string | null;
-                        approved_by: string | null;
-                        /** @description Shown this once; cannot be retrieved later */
-                        api_key: string;
-                    };
+                    "application/json": components["schemas"]["CreatedKey"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getOwnKey: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description An API key without its secret */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        /** @description The first characters, to recognize the key by */
-                        prefix: string;
-                        scopes: string[];
-                        org_id: string | null;
-                        device_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        expires_at: string | null;
-                        revoked_at: string | null;
-                        last_used_at: string | null;
-                        approved_by: string | null;
-                    };
+                    "application/json": components["schemas"]["Key"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     revokeKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                key_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: { path: { key_id: string; }; };
         responses: {
-            /** @description Default Response */
+            /** @description An API key without its secret */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        /** @description The first characters, to recognize the key by */
-                        prefix: string;
-                        scopes: string[];
-                        org_id: string | null;
-                        device_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        expires_at: string | null;
-                        revoked_at: string | null;
-                        last_used_at: string | null;
-                        approved_by: string | null;
-                    };
+                    "application/json": components["schemas"]["Key"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createOrg: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    name: string;
-                    /** @enum {string} */
-                    compliance?: "hipaa" | "gdpr" | "pci" | "soc2";
-                    /** @enum {string} */
-                    region?: "us" | "eu" | "ap";
-                };
+                "application/json": components["schemas"]["NewOrg"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An organization */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        id: string;
-                        name: string;
-                        compliance: ("hipaa" | "gdpr" | "pci" | "soc2") | null;
-                        /** @enum {string} */
-                        region: "us" | "eu" | "ap";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Org"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getOrg: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                org_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: { path: { org_id: string; }; };
         responses: {
-            /** @description Default Response */
+            /** @description An organization */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        id: string;
-                        name: string;
-                        compliance: ("hipaa" | "gdpr" | "pci" | "soc2") | null;
-                        /** @enum {string} */
-                        region: "us" | "eu" | "ap";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Org"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getSession: {
+        parameters: {
+        };
+        responses: {
+            /** @description Who is signed in in a browser, and what its pages must know first */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    openSession: {
+        parameters: {
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OpenSession"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in in a browser, and what its pages must know first */
+            201: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    closeSession: {
+        parameters: {
+        };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listSessions: {
+        parameters: {
+        };
+        responses: {
+            /** @description The sessions that have not ended */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["SessionList"];
                 };
             };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    revokeSession: {
+        parameters: { path: { session_id: string; }; };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     authorizeLogin: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    code_challenge: string;
-                    redirect_uri: string;
-                    state: string;
-                };
+                "application/json": components["schemas"]["LoginRequest"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description Where the browser goes next */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        redirect_to: string;
-                    };
+                    "application/json": components["schemas"]["LoginApproval"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     exchangeLoginCode: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    code: string;
-                    code_verifier: string;
-                };
+                "application/json": components["schemas"]["LoginCode"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description The API key of a sign-in */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        api_key: string;
-                        org_id: string | null;
-                    };
+                    "application/json": components["schemas"]["LoginToken"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listBenchmarks: {
         parameters: {
             query?: {
-                engine?: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                limit?: number;
-                offset?: number;
+                /** @description An inference engine */
+                engine?: components["schemas"]["Engine"];
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo100"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of benchmark results */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        benchmarks: {
-                            /** Format: uuid */
-                            id: string;
-                            /** @description of the program that measured */
-                            svc_version: string;
-                            /** @description such as linux */
-                            os: string;
-                            /** @description such as arm64 */
-                            arch: string;
-                            /** @description as the processor calls itself */
-                            cpu_model: string;
-                            cpu_cores: number;
-                            /** @description of the machine */
-                            memory_gb: number;
-                            /** @enum {string} */
-                            engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                            model_architecture: string | null;
-                            model_parameters: number | null;
-                            model_quantization: string | null;
-                            model_megabytes: number;
-                            iterations: number;
-                            max_tokens: number;
-                            first_token_ms_p50: number;
-                            first_token_ms_p90: number;
-                            first_token_ms_p99: number;
-                            tokens_per_second_p50: number;
-                            /** @description reached by 90 % of the runs */
-                            tokens_per_second_p90: number;
-                            tokens_per_second_p99: number;
-                            total_ms_p50: number;
-                            total_ms_p90: number;
-                            total_ms_p99: number;
-                            /** @description that the loaded model takes */
-                            memory_megabytes: number;
-                            /**
-                             * Format: date
-                             * @description the day, in UTC
-                             */
-                            reported_on: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["BenchmarkList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     shareBenchmark: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description of the program that measured */
-                    svc_version: string;
-                    /** @description such as linux */
-                    os: string;
-                    /** @description such as arm64 */
-                    arch: string;
-                    /** @description as the processor calls itself */
-                    cpu_model: string;
-                    cpu_cores: number;
-                    /** @description of the machine */
-                    memory_gb: number;
-                    /** @enum {string} */
-                    engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                    model_architecture: string | null;
-                    model_parameters: number | null;
-                    model_quantization: string | null;
-                    model_megabytes: number;
-                    iterations: number;
-                    max_tokens: number;
-                    first_token_ms_p50: number;
-                    first_token_ms_p90: number;
-                    first_token_ms_p99: number;
-                    tokens_per_second_p50: number;
-                    /** @description reached by 90 % of the runs */
-                    tokens_per_second_p90: number;
-                    tokens_per_second_p99: number;
-                    total_ms_p50: number;
-                    total_ms_p90: number;
-                    total_ms_p99: number;
-                    /** @description that the loaded model takes */
-                    memory_megabytes: number;
-                };
+                "application/json": components["schemas"]["NewBenchmark"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A shared benchmark result */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** @description of the program that measured */
-                        svc_version: string;
-                        /** @description such as linux */
-                        os: string;
-                        /** @description such as arm64 */
-                        arch: string;
-                        /** @description as the processor calls itself */
-                        cpu_model: string;
-                        cpu_cores: number;
-                        /** @description of the machine */
-                        memory_gb: number;
-                        /** @enum {string} */
-                        engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn";
-                        model_architecture: string | null;
-                        model_parameters: number | null;
-                        model_quantization: string | null;
-                        model_megabytes: number;
-                        iterations: number;
-                        max_tokens: number;
-                        first_token_ms_p50: number;
-                        first_token_ms_p90: number;
-                        first_token_ms_p99: number;
-                        tokens_per_second_p50: number;
-                        /** @description reached by 90 % of the runs */
-                        tokens_per_second_p90: number;
-                        tokens_per_second_p99: number;
-                        total_ms_p50: number;
-                        total_ms_p90: number;
-                        total_ms_p99: number;
-                        /** @description that the loaded model takes */
-                        memory_megabytes: number;
-                        /**
-                         * Format: date
-                         * @description the day, in UTC
-                         */
-                        reported_on: string;
-                    };
+                    "application/json": components["schemas"]["Benchmark"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
-    "getUploadOffset-head": {
+    listAliases: {
+        parameters: {
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+            };
+        };
+        responses: {
+            /** @description The aliases of a model, in alphabetical order */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AliasList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    setAlias: {
+        parameters: {
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+                /** @description Such as production */
+                alias: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetAliasRequest"];
+            };
+        };
+        responses: {
+            /** @description A name for a version, until it is moved */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Alias"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    deleteAlias: {
+        parameters: {
+            query?: {
+                /** @description Delete it only if it names this version now */
+                expected_version?: string;
+            };
+            path: {
+                /** @description A model id, or a model name */
+                model_id: string;
+                /** @description Such as production */
+                alias: string;
+            };
+        };
+        responses: {
+            /** @description The aliases of a model, in alphabetical order */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AliasList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listAliasMoves: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo100"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
+                alias?: string;
+            };
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+            };
+        };
+        responses: {
+            /** @description Moves of aliases, newest first */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AliasHistory"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getUploadOffset: {
         parameters: {
             query: {
                 /** @description Bytes of the whole file */
                 size: number;
             };
-            header?: never;
             path: {
-                /** @description Of the whole file, in lower-case hex */
-                sha256: string;
+                /** @description SHA-256 of the whole file, in lowercase hex */
+                sha256: components["parameters"]["Sha256"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description In the header Upload-Offset */
             200: {
                 headers: {
-                    /** @description Bytes that are there */
+                    /** @description Bytes received so far */
                     "Upload-Offset"?: number;
                     [name: string]: unknown;
                 };
-                content?: never;
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     appendToUpload: {
         parameters: {
-            query?: never;
             header: {
                 /** @description Bytes that are there already */
                 "upload-offset": string;
@@ -3091,10 +6654,9 @@ export interface operations {
                 "upload-length": string;
             };
             path: {
-                /** @description Of the whole file, in lower-case hex */
-                sha256: string;
+                /** @description SHA-256 of the whole file, in lowercase hex */
+                sha256: components["parameters"]["Sha256"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3105,620 +6667,151 @@ export interface operations {
             /** @description In the header Upload-Offset */
             204: {
                 headers: {
-                    /** @description Bytes that are there */
+                    /** @description Bytes received so far */
                     "Upload-Offset"?: number;
                     [name: string]: unknown;
                 };
-                content?: never;
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listModels: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
-                framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo100"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
+                /** @description The framework that a model is made with */
+                framework?: components["schemas"]["Framework"];
                 is_baseline?: boolean;
+                /** @description false leaves out what training rounds have made; true when absent */
+                round_models?: boolean;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of models */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        models: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string | null;
-                            name: string | null;
-                            round_id: string | null;
-                            model_path: string | null;
-                            model_size_bytes: number | null;
-                            model_hash: string | null;
-                            /** @enum {string} */
-                            framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                            framework_version: string;
-                            accuracy: number | null;
-                            loss: number | null;
-                            is_baseline: boolean;
-                            description: string;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createModel: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Unique in the organization, usable as model_id */
-                    name?: string;
-                    /** @enum {string} */
-                    framework?: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                    framework_version?: string;
-                    description?: string;
-                    is_baseline?: boolean;
-                };
+                "application/json": components["schemas"]["NewModel"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A model of the catalog */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        round_id: string | null;
-                        model_path: string | null;
-                        model_size_bytes: number | null;
-                        model_hash: string | null;
-                        /** @enum {string} */
-                        framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                        framework_version: string;
-                        accuracy: number | null;
-                        loss: number | null;
-                        is_baseline: boolean;
-                        description: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Model"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getModel: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A model with its versions */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        round_id: string | null;
-                        model_path: string | null;
-                        model_size_bytes: number | null;
-                        model_hash: string | null;
-                        /** @enum {string} */
-                        framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
-                        framework_version: string;
-                        accuracy: number | null;
-                        loss: number | null;
-                        is_baseline: boolean;
-                        description: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        versions: {
-                            version: number;
-                            version_label: string;
-                            /** @enum {string} */
-                            format: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
-                            model_size_bytes: number;
-                            model_hash: string;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            uploaded_at: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["ModelDetail"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     uploadVersion: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "multipart/form-data": {
-                    /** Format: binary */
-                    file?: string;
-                    /** @enum {string} */
-                    format?: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
-                    description?: string;
-                    /** @description Semantic version; n.0.0 when absent */
-                    version_label?: string;
-                    /** @description Instead of file, sha256:<hex> of what was sent to /uploads */
-                    upload?: string;
-                    /** @description With upload, its Upload-Length */
-                    upload_size?: number;
-                    /** @description With upload, what the file is called */
-                    file_name?: string;
-                };
+                "multipart/form-data": components["schemas"]["NewVersion"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An uploaded version of a model */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        model_id: string;
-                        version: number;
-                        version_label: string;
-                        /** @enum {string} */
-                        format: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
-                        model_path: string;
-                        model_size_bytes: number;
-                        model_hash: string;
-                        description: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        uploaded_at: string;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["ModelVersion"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     downloadVersion: {
         parameters: {
-            query?: {
-                format?: "pytorch" | "onnx" | "tflite" | "coreml";
-            };
-            header?: never;
+            query?: { format?: "pytorch" | "onnx" | "tflite" | "coreml"; };
             path: {
-                model_id: string;
-                /** @description An integer from 1, a semantic version, or latest */
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description An integer from 1, a semantic version, latest, or an alias */
                 version: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Success */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
                     "application/octet-stream": string;
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listFederations: {
@@ -3727,9749 +6820,2369 @@ export interface operations {
                 /** @description Only those that it is a member of or invited to */
                 org_id?: string;
                 name?: string;
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of federations */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        federations: {
-                            /** Format: uuid */
-                            id: string;
-                            name: string;
-                            description: string;
-                            /** @description The owner */
-                            org_id: string;
-                            /** @enum {string} */
-                            status: "active";
-                            /** @description Active members, the owner among them */
-                            member_count: number;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            membership: {
-                                /** @enum {string} */
-                                role: "owner" | "member";
-                                /** @enum {string} */
-                                status: "invited" | "active";
-                            } | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["FederationList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createFederation: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Unique among those of its owner */
-                    name: string;
-                    /** @description The owner */
-                    org_id: string;
-                    description?: string;
-                };
+                "application/json": components["schemas"]["NewFederation"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description Organizations that train together */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        description: string;
-                        /** @description The owner */
-                        org_id: string;
-                        /** @enum {string} */
-                        status: "active";
-                        /** @description Active members, the owner among them */
-                        member_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        membership: {
-                            /** @enum {string} */
-                            role: "owner" | "member";
-                            /** @enum {string} */
-                            status: "invited" | "active";
-                        } | null;
-                    };
+                    "application/json": components["schemas"]["Federation"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getFederation: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Organizations that train together */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        name: string;
-                        description: string;
-                        /** @description The owner */
-                        org_id: string;
-                        /** @enum {string} */
-                        status: "active";
-                        /** @description Active members, the owner among them */
-                        member_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        membership: {
-                            /** @enum {string} */
-                            role: "owner" | "member";
-                            /** @enum {string} */
-                            status: "invited" | "active";
-                        } | null;
-                    };
+                    "application/json": components["schemas"]["Federation"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     inviteToFederation: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    org_ids: string[];
-                };
+                "application/json": components["schemas"]["Invitation"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description Which organizations were invited */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        invited: string[];
-                        /** @description Members or invited already */
-                        skipped: string[];
-                    };
+                    "application/json": components["schemas"]["InvitedOrgs"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     joinFederation: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    org_id: string;
-                };
+                "application/json": components["schemas"]["JoinRequest"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An organization's membership */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        org_id: string;
-                        /** @enum {string} */
-                        role: "owner" | "member";
-                        /** @enum {string} */
-                        status: "invited" | "active";
-                    };
+                    "application/json": components["schemas"]["Membership"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listFederationMembers: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of members */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        members: {
-                            org_id: string;
-                            /** @enum {string} */
-                            role: "owner" | "member";
-                            /** @enum {string} */
-                            status: "invited" | "active";
-                            invited_at: string | null;
-                            joined_at: string | null;
-                            /** @description Completed rounds with an update of its devices */
-                            rounds_contributed: number;
-                            total_samples: number;
-                            avg_accuracy: number | null;
-                            avg_loss: number | null;
-                            last_contribution_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["MemberList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     removeFederationMember: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
                 org_id: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A member that left */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        org_id: string;
-                        message: string;
-                    };
+                    "application/json": components["schemas"]["RemovedMember"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listSharedModels: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of shared models */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        models: {
-                            /** Format: uuid */
-                            federation_id: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            org_id: string | null;
-                            name: string | null;
-                            framework: string;
-                            description: string;
-                            accuracy: number | null;
-                            loss: number | null;
-                            latest_version: number | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            shared_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["SharedModelList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     shareModel: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Id or name of a model */
-                    model_id: string;
-                };
+                "application/json": components["schemas"]["ModelToShare"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A model that members may read */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        framework: string;
-                        description: string;
-                        accuracy: number | null;
-                        loss: number | null;
-                        latest_version: number | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        shared_at: string;
-                    };
+                    "application/json": components["schemas"]["SharedModel"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     unshareModel: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
                 model_id: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A model that is no longer shared */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        message: string;
-                    };
+                    "application/json": components["schemas"]["UnsharedModel"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getPrivacyBudget: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A privacy budget and what of it is spent */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @description 0 until one is set */
-                        total_epsilon_budget: number;
-                        total_delta_budget: number;
-                        current_epsilon_spent: number;
-                        epsilon_remaining: number;
-                        is_exhausted: boolean;
-                        rounds_tracked: number;
-                        /** @description Whether the owner has set a budget; private rounds need one */
-                        is_set: boolean;
-                        /** @description Spent, and reserved by rounds in progress */
-                        epsilon_committed: number;
-                        /**
-                         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
-                         * @enum {string}
-                         */
-                        accountant: "rdp" | "pld";
-                    };
+                    "application/json": components["schemas"]["PrivacyBudget"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     setPrivacyBudget: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    total_epsilon_budget: number;
-                    /** @default 0.00001 */
-                    total_delta_budget?: number;
-                };
+                "application/json": components["schemas"]["NewBudget"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A privacy budget and what of it is spent */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @description 0 until one is set */
-                        total_epsilon_budget: number;
-                        total_delta_budget: number;
-                        current_epsilon_spent: number;
-                        epsilon_remaining: number;
-                        is_exhausted: boolean;
-                        rounds_tracked: number;
-                        /** @description Whether the owner has set a budget; private rounds need one */
-                        is_set: boolean;
-                        /** @description Spent, and reserved by rounds in progress */
-                        epsilon_committed: number;
-                        /**
-                         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
-                         * @enum {string}
-                         */
-                        accountant: "rdp" | "pld";
-                    };
+                    "application/json": components["schemas"]["PrivacyBudget"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listPrivacyHistory: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo200"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
+            };
+            path: {
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
+            };
+        };
+        responses: {
+            /** @description A page of the privacy that rounds spent */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["PrivacyHistory"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     estimatePrivacyCost: {
         parameters: {
             query: {
                 /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
-                noise_multiplier: number;
+                noise_multiplier: components["parameters"]["NoiseMultiplier"];
                 /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
-                sample_rate: number;
-                num_steps?: number;
-                /** @description The budget's when absent */
-                target_delta?: number;
+                sample_rate: components["parameters"]["SampleRate"];
+                /** @description Rounds of this kind */
+                num_steps?: components["parameters"]["NumSteps"];
+                /** @description The budget's delta when absent */
+                target_delta?: components["parameters"]["TargetDelta"];
             };
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description What a private round would cost */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** @description Spent, and reserved by rounds in progress */
-                        current_epsilon: number;
-                        projected_epsilon: number;
-                        /** @description What it adds: composed, less than it costs alone */
-                        round_epsilon_cost: number;
-                        would_exceed_budget: boolean;
-                        budget_epsilon: number;
-                        target_delta: number;
-                        /**
-                         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
-                         * @enum {string}
-                         */
-                        accountant: "rdp" | "pld";
-                        projected_epsilon_rdp: number;
-                        projected_epsilon_pld: number | null;
-                    };
+                    "application/json": components["schemas"]["PrivacyEstimate"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listPrivacyHistory: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        history: {
-                            /** Format: uuid */
-                            round_id: string;
-                            job_id: string | null;
-                            /** @enum {string} */
-                            status: "reserved" | "settled";
-                            noise_multiplier: number;
-                            sample_rate: number;
-                            num_steps: number;
-                            clip_norm: number | null;
-                            epsilon_cost: number | null;
-                            cumulative_epsilon: number | null;
-                            accountant: ("rdp" | "pld") | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            reserved_at: string;
-                            settled_at: string | null;
-                        }[];
-                        target_delta: number;
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     noiseForEpsilon: {
         parameters: {
             query: {
                 /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
-                sample_rate: number;
-                num_steps?: number;
+                sample_rate: components["parameters"]["SampleRate"];
+                /** @description Rounds of this kind */
+                num_steps?: components["parameters"]["NumSteps"];
                 /** @description The budget's when absent */
                 target_epsilon?: number;
-                /** @description The budget's when absent */
-                target_delta?: number;
+                /** @description The budget's delta when absent */
+                target_delta?: components["parameters"]["TargetDelta"];
             };
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description The least noise that fits an epsilon */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        noise_multiplier: number | null;
-                        target_epsilon: number;
-                        target_delta: number;
-                        sample_rate: number;
-                        num_steps: number;
-                        current_epsilon: number;
-                    };
+                    "application/json": components["schemas"]["NoiseForEpsilon"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     privateRoundsLeft: {
         parameters: {
             query: {
                 /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
-                noise_multiplier: number;
+                noise_multiplier: components["parameters"]["NoiseMultiplier"];
                 /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
-                sample_rate: number;
-                num_steps?: number;
-                /** @description The budget's when absent */
-                target_delta?: number;
+                sample_rate: components["parameters"]["SampleRate"];
+                /** @description Rounds of this kind */
+                num_steps?: components["parameters"]["NumSteps"];
+                /** @description The budget's delta when absent */
+                target_delta?: components["parameters"]["TargetDelta"];
             };
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description How many such rounds still fit the budget */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        federation_id: string;
-                        rounds_left: number;
-                        budget_epsilon: number;
-                        target_delta: number;
-                        current_epsilon: number;
-                    };
+                    "application/json": components["schemas"]["PrivateRoundsLeft"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     registerDevice: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Chosen by the user, unique in its organization */
-                    device_id: string;
-                    /** @enum {string} */
-                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                    /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
-                    capabilities?: {
-                        [key: string]: unknown;
-                    };
-                    org_id?: string;
-                    /** @description False: the device runs models and takes no part in rounds */
-                    trains?: boolean;
-                };
+                "application/json": components["schemas"]["NewDevice"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A registered device with its API key */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        device_id: string;
-                        /** @description Shown this once; cannot be retrieved later */
-                        api_key: string;
-                        /** @enum {string} */
-                        platform: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                        /** @enum {string} */
-                        status: "active" | "inactive";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Registration"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listDevices: {
         parameters: {
             query: {
-                org_id: string;
-                platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                status?: "active" | "inactive";
-                limit?: number;
-                offset?: number;
+                /** @description The organization */
+                org_id: components["parameters"]["OrgId"];
+                /** @description A device's operating system or runtime */
+                platform?: components["schemas"]["Platform"];
+                /** @description inactive: no heartbeat lately, or the device said so */
+                status?: components["schemas"]["DeviceStatus"];
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of devices */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        devices: {
-                            /** Format: uuid */
-                            id: string;
-                            device_identifier: string;
-                            org_id: string;
-                            /** @enum {string} */
-                            platform: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                            /** @enum {string} */
-                            status: "active" | "inactive";
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            last_seen_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["DeviceList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getDevice: {
         parameters: {
             query?: {
-                /** @description For keys bound to no organization, where several have a device of this device_id */
-                org_id?: string;
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
             };
-            header?: never;
             path: {
-                device_id: string;
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A device and what it last reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        device_id: string;
-                        org_id: string | null;
-                        /** @enum {string} */
-                        platform: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                        capabilities: {
-                            [key: string]: unknown;
-                        };
-                        /** @description False: the device runs models and takes no part in rounds */
-                        trains: boolean;
-                        /** @enum {string} */
-                        status: "active" | "inactive";
-                        metrics: {
-                            [key: string]: unknown;
-                        } | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        last_heartbeat: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Device"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    searchDevices: {
+        parameters: {
+            query?: {
+                /** @description Part of the device_id, in any case */
+                q?: string;
+                platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
+                /** @description inactive: no heartbeat lately, or the device said so */
+                status?: components["schemas"]["DeviceStatus"];
+                sort?: "device_id" | "last_seen" | "created";
+                order?: "asc" | "desc";
+                /** @description The `next` of the page before */
+                after?: string;
+                limit?: number;
+            };
+        };
+        responses: {
+            /** @description A page of devices */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["FleetDevices"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getFleetSummary: {
+        parameters: {
+        };
+        responses: {
+            /** @description The fleet in figures */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["FleetSummary"];
                 };
             };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listGroups: {
         parameters: {
             query: {
-                org_id: string;
-                limit?: number;
-                offset?: number;
+                /** @description The organization */
+                org_id: components["parameters"]["OrgId"];
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of device groups */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        groups: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string;
-                            name: string;
-                            description: string;
-                            group_type: string;
-                            tags: string[];
-                            device_count: number;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["GroupList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createGroup: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    org_id: string;
-                    /** @description Unique in the organization */
-                    name: string;
-                    description?: string;
-                    /** @description static when absent */
-                    group_type?: string;
-                    tags?: string[];
-                };
+                "application/json": components["schemas"]["NewGroup"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A device group */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string;
-                        name: string;
-                        description: string;
-                        group_type: string;
-                        tags: string[];
-                        device_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getGroup: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A device group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string;
-                        name: string;
-                        description: string;
-                        group_type: string;
-                        tags: string[];
-                        device_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     updateGroup: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Unique in the organization */
-                    name?: string;
-                    description?: string;
-                    tags?: string[];
-                };
+                "application/json": components["schemas"]["GroupChanges"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A device group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string;
-                        name: string;
-                        description: string;
-                        group_type: string;
-                        tags: string[];
-                        device_count: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     deleteGroup: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A deleted device group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        group_id: string;
-                        deleted: boolean;
-                    };
+                    "application/json": components["schemas"]["DeletedGroup"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listGroupDevices: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                group_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of the devices in a group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        devices: {
-                            /** Format: uuid */
-                            id: string;
-                            device_identifier: string;
-                            org_id: string;
-                            /** @enum {string} */
-                            platform: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                            /** @enum {string} */
-                            status: "active" | "inactive";
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            last_seen_at: string;
-                            added_by: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            added_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["GroupDeviceList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     addGroupDevices: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description User-chosen ids */
-                    device_ids: string[];
-                    /** @description A label for audits */
-                    added_by?: string;
-                };
+                "application/json": components["schemas"]["DevicesToAdd"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description Which devices were added to a group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        group_id: string;
-                        added: string[];
-                        /** @description In the group already, or no device of its organization */
-                        skipped: string[];
-                    };
+                    "application/json": components["schemas"]["AddedDevices"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     removeGroupDevices: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description User-chosen ids */
-                    device_ids: string[];
-                };
+                "application/json": components["schemas"]["DevicesToRemove"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description Which devices were removed from a group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        group_id: string;
-                        removed: string[];
-                        /** @description Not in the group */
-                        skipped: string[];
-                    };
+                    "application/json": components["schemas"]["RemovedDevices"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     addGroupDevice: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
-                device_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Which devices were added to a group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        group_id: string;
-                        added: string[];
-                        /** @description In the group already, or no device of its organization */
-                        skipped: string[];
-                    };
+                    "application/json": components["schemas"]["AddedDevices"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     removeGroupDevice: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                group_id: string;
-                device_id: string;
+                /** @description Id of a device group */
+                group_id: components["parameters"]["GroupId"];
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Which devices were removed from a group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        group_id: string;
-                        removed: string[];
-                        /** @description Not in the group */
-                        skipped: string[];
-                    };
+                    "application/json": components["schemas"]["RemovedDevices"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     sendHeartbeat: {
         parameters: {
             query?: {
-                /** @description For keys bound to no organization, where several have a device of this device_id */
-                org_id?: string;
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
                 /** @description Hold the answer until a round awaits the device or its assignments change, at most so long */
                 wait_seconds?: number;
                 /** @description The assignments_tag the device knows; they are then not repeated */
                 known_assignments?: string;
             };
-            header?: never;
             path: {
-                device_id: string;
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    /** @enum {string} */
-                    status?: "active" | "inactive";
-                    /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
-                    metrics?: {
-                        [key: string]: unknown;
-                    };
-                    /** @description False: the device runs models and takes no part in rounds */
-                    trains?: boolean;
-                };
+                "application/json": components["schemas"]["Heartbeat"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description What the service has for the device */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        status: "active" | "inactive";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        last_heartbeat: string;
-                        /** Format: uuid */
-                        pending_round_id?: string;
-                        /** @description What the device is to run; absent when nothing, or as it knows */
-                        assignments?: {
-                            /** Format: uuid */
-                            plan_id: string;
-                            /** @enum {string} */
-                            kind: "rollout" | "deployment" | "experiment";
-                            model_id: string | null;
-                            model_name: string | null;
-                            /** @description To be named in reports */
-                            version: string;
-                            version_number: number | null;
-                            format: string | null;
-                            model_size_bytes: number | null;
-                            model_hash: string | null;
-                            download_path: string | null;
-                            /** @description False: fetch and verify it, report ready, and go on with what runs now */
-                            activate: boolean;
-                            /** @description The experiment's variant */
-                            variant?: string;
-                        }[];
-                        /** @description Equal while the assignments are; 'none' of no assignments */
-                        assignments_tag?: string;
-                        /** @description Come again after so long; spread so that a large fleet does not come all at once */
-                        next_heartbeat_seconds?: number;
-                        message: string;
-                    };
+                    "application/json": components["schemas"]["HeartbeatAnswer"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listAssignments: {
         parameters: {
             query?: {
-                /** @description For keys bound to no organization, where several have a device of this device_id */
-                org_id?: string;
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
             };
-            header?: never;
             path: {
-                device_id: string;
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description What a device is to run */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        device_id: string;
-                        assignments: {
-                            /** Format: uuid */
-                            plan_id: string;
-                            /** @enum {string} */
-                            kind: "rollout" | "deployment" | "experiment";
-                            model_id: string | null;
-                            model_name: string | null;
-                            /** @description To be named in reports */
-                            version: string;
-                            version_number: number | null;
-                            format: string | null;
-                            model_size_bytes: number | null;
-                            model_hash: string | null;
-                            download_path: string | null;
-                            /** @description False: fetch and verify it, report ready, and go on with what runs now */
-                            activate: boolean;
-                            /** @description The experiment's variant */
-                            variant?: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["AssignmentList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     reportAssignment: {
         parameters: {
             query?: {
-                /** @description For keys bound to no organization, where several have a device of this device_id */
-                org_id?: string;
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
             };
-            header?: never;
             path: {
-                device_id: string;
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
                 plan_id: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @enum {string} */
-                    state: "downloading" | "verifying" | "ready" | "active" | "failed";
-                    version: string;
-                    reason?: string;
-                    /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
-                    metrics?: {
-                        [key: string]: number | null;
-                    };
-                };
+                "application/json": components["schemas"]["NewReport"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A recorded report */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        plan_id: string;
-                        device_id: string;
-                        /** @enum {string} */
-                        state: "downloading" | "verifying" | "ready" | "active" | "failed";
-                        version: string;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        reported_at: string;
-                        /** @description Whether the plan still assigns this version to the device */
-                        current: boolean;
-                    };
+                    "application/json": components["schemas"]["Report"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listActiveRollouts: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description The active rollouts */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        rollouts: {
-                            /** Format: uuid */
-                            rollout_id: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            org_id: string | null;
-                            version: string;
-                            /** @enum {string} */
-                            status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                            percentage: number;
-                            initial_percentage: number;
-                            target_percentage: number;
-                            increment_step: number;
-                            step_interval_minutes: number;
-                            group_id: string | null;
-                            auto_rollback: boolean;
-                            reason: string | null;
-                            next_step_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            started_at: string | null;
-                            ended_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            updated_at: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["ActiveRolloutList"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listAllRollouts: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
+                /** @description Only those in this state */
+                status?: "pending" | "active" | "paused" | "completed" | "rolled_back";
+            };
+        };
+        responses: {
+            /** @description A page of the rollouts of all models */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["AllRollouts"];
                 };
             };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listRollouts: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of rollouts */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        rollouts: {
-                            /** Format: uuid */
-                            rollout_id: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            org_id: string | null;
-                            version: string;
-                            /** @enum {string} */
-                            status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                            percentage: number;
-                            initial_percentage: number;
-                            target_percentage: number;
-                            increment_step: number;
-                            step_interval_minutes: number;
-                            group_id: string | null;
-                            auto_rollback: boolean;
-                            reason: string | null;
-                            next_step_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            started_at: string | null;
-                            ended_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            updated_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["RolloutList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description A version of the model; one that is not uploaded yet is taken with a warning */
-                    version: string;
-                    /** @description The first step */
-                    rollout_percentage: number;
-                    /** @description 100 when absent */
-                    target_percentage?: number;
-                    /** @description 10 when absent */
-                    increment_step?: number;
-                    /** @description true when absent */
-                    start_immediately?: boolean;
-                    /** @description 60 when absent; fractions down to a second are fine */
-                    step_interval_minutes?: number;
-                    /** @description Only the devices of this group (id or name) */
-                    group?: string;
-                    /** @description Too many failures roll it back instead of pausing it; false when absent */
-                    auto_rollback?: boolean;
-                };
+                "application/json": components["schemas"]["NewRollout"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    previewRollout: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A version of the model; one that is not uploaded yet is taken with a warning */
-                    version: string;
-                    /** @description The first step */
-                    rollout_percentage: number;
-                    /** @description 100 when absent */
-                    target_percentage?: number;
-                    /** @description 10 when absent */
-                    increment_step?: number;
-                    /** @description true when absent */
-                    start_immediately?: boolean;
-                    /** @description 60 when absent; fractions down to a second are fine */
-                    step_interval_minutes?: number;
-                    /** @description Only the devices of this group (id or name) */
-                    group?: string;
-                    /** @description Too many failures roll it back instead of pausing it; false when absent */
-                    auto_rollback?: boolean;
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        model_id: string;
-                        version: string;
-                        target_devices: number;
-                        steps: {
-                            after_minutes: number;
-                            percentage: number;
-                            devices: number;
-                        }[];
-                        minutes_to_target: number;
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     deleteRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A deleted rollout */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        deleted: boolean;
-                    };
+                    "application/json": components["schemas"]["DeletedRollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    previewRollout: {
+        parameters: {
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRollout"];
+            };
+        };
+        responses: {
+            /** @description How a rollout would go if health held */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["RolloutPreview"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getRolloutHistory: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of what happened to a rollout */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        events: {
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            at: string;
-                            event: string;
-                            /** @description After the event */
-                            status: string;
-                            percentage: number | null;
-                            reason: string | null;
-                            actor: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["RolloutHistory"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listRolloutDevices: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of a rollout's devices */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        devices: {
-                            device_id: string;
-                            /**
-                             * @description assigned: it has not said anything yet
-                             * @enum {string}
-                             */
-                            state: "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
-                            version: string | null;
-                            reason: string | null;
-                            reported_at: string | null;
-                            /** @description Whether the rollout gives the device its version now */
-                            current: boolean;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["RolloutDeviceList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     startRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     pauseRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     resumeRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     advanceRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     rollbackRollout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     setRolloutPercentage: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
-                rollout_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description Id of a rollout */
+                rollout_id: components["parameters"]["RolloutId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Above the target, it becomes the target */
-                    percentage: number;
-                };
+                "application/json": components["schemas"]["RolloutPercentage"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A rollout with what its devices reported */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        rollout_id: string;
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        version: string;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "paused" | "completed" | "rolled_back";
-                        percentage: number;
-                        initial_percentage: number;
-                        target_percentage: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        group_id: string | null;
-                        auto_rollback: boolean;
-                        reason: string | null;
-                        next_step_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                        model_name: string | null;
-                        /** @description How many devices last reported each state */
-                        reports: {
-                            downloading: number;
-                            verifying: number;
-                            ready: number;
-                            active: number;
-                            failed: number;
-                        };
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Rollout"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     prepareDeployment: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Name or id of a model of the catalog */
-                    model_name: string;
-                    /** @description A version of it, or latest */
-                    model_version: string;
-                    devices?: string[];
-                    /** @description Name (ours: or id) of a group */
-                    group?: string;
-                    /**
-                     * @description Only those of the devices that run this
-                     * @enum {string}
-                     */
-                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                };
+                "application/json": components["schemas"]["DeploymentToPrepare"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description What a deployment would reach */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** @description At least one target was resolved */
-                        ok: boolean;
-                        target_count: number;
-                        resolved_targets: string[];
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["PreparedDeployment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     executeDeployment: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Name or id of a model of the catalog */
-                    model_name: string;
-                    /** @description A version of it, or latest */
-                    model_version: string;
-                    devices?: string[];
-                    /** @description Name (ours: or id) of a group */
-                    group?: string;
-                    /**
-                     * @description Only those of the devices that run this
-                     * @enum {string}
-                     */
-                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                    /** @description Percentage of targets to activate; 100 when absent */
-                    rollout_percentage?: number;
-                    /**
-                     * @description Canary when absent
-                     * @enum {string}
-                     */
-                    strategy?: "canary" | "immediate" | "blue_green";
-                    /** @description A week when absent */
-                    deadline_minutes?: number;
-                };
+                "application/json": components["schemas"]["NewDeployment"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A started deployment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        deployment_id: string;
-                        /** @enum {string} */
-                        status: "started" | "completed" | "failed" | "rolled_back";
-                        target_count: number;
-                        activated_count: number;
-                        /** @description What was accepted but may not be meant */
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["StartedDeployment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listDeployments: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
                 model_name?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of deployments */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        deployments: {
-                            /** Format: uuid */
-                            deployment_id: string;
-                            org_id: string | null;
-                            model_name: string;
-                            model_version: string;
-                            model_id: string | null;
-                            /** @enum {string} */
-                            status: "started" | "completed" | "failed" | "rolled_back";
-                            /** @enum {string} */
-                            strategy: "canary" | "immediate" | "blue_green";
-                            rollout_percentage: number;
-                            target_count: number;
-                            activated_count: number;
-                            reason: string | null;
-                            switched_at: string | null;
-                            deadline_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            ended_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["DeploymentList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getDeployment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                deployment_id: string;
+                /** @description Id of a deployment */
+                deployment_id: components["parameters"]["DeploymentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A deployment with the states of its devices */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        deployment_id: string;
-                        org_id: string | null;
-                        model_name: string;
-                        model_version: string;
-                        model_id: string | null;
-                        /** @enum {string} */
-                        status: "started" | "completed" | "failed" | "rolled_back";
-                        /** @enum {string} */
-                        strategy: "canary" | "immediate" | "blue_green";
-                        rollout_percentage: number;
-                        target_count: number;
-                        activated_count: number;
-                        reason: string | null;
-                        switched_at: string | null;
-                        deadline_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        ended_at: string | null;
-                        /** @description How many activated devices are in each state */
-                        devices: {
-                            [key: string]: number;
-                        };
-                    };
+                    "application/json": components["schemas"]["Deployment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listDeploymentDevices: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                deployment_id: string;
+                /** @description Id of a deployment */
+                deployment_id: components["parameters"]["DeploymentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of a deployment's targets */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        devices: {
-                            device_id: string;
-                            activated: boolean;
-                            /**
-                             * @description waiting: not activated yet; assigned: activated, and it has not said anything yet
-                             * @enum {string}
-                             */
-                            state: "waiting" | "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
-                            version: string | null;
-                            reason: string | null;
-                            reported_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["DeploymentDeviceList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getDeploymentHistory: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                deployment_id: string;
+                /** @description Id of a deployment */
+                deployment_id: components["parameters"]["DeploymentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of what happened to a deployment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        events: {
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            at: string;
-                            event: string;
-                            /** @description After the event */
-                            status: string;
-                            percentage: number | null;
-                            reason: string | null;
-                            actor: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["DeploymentHistory"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     rollbackDeployment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                deployment_id: string;
+                /** @description Id of a deployment */
+                deployment_id: components["parameters"]["DeploymentId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A deployment with the states of its devices */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        deployment_id: string;
-                        org_id: string | null;
-                        model_name: string;
-                        model_version: string;
-                        model_id: string | null;
-                        /** @enum {string} */
-                        status: "started" | "completed" | "failed" | "rolled_back";
-                        /** @enum {string} */
-                        strategy: "canary" | "immediate" | "blue_green";
-                        rollout_percentage: number;
-                        target_count: number;
-                        activated_count: number;
-                        reason: string | null;
-                        switched_at: string | null;
-                        deadline_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        ended_at: string | null;
-                        /** @description How many activated devices are in each state */
-                        devices: {
-                            [key: string]: number;
-                        };
-                    };
+                    "application/json": components["schemas"]["Deployment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     promoteDeployment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                deployment_id: string;
+                /** @description Id of a deployment */
+                deployment_id: components["parameters"]["DeploymentId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description More than it is at */
-                    rollout_percentage: number;
-                };
+                "application/json": components["schemas"]["Promotion"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A deployment with the states of its devices */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        deployment_id: string;
-                        org_id: string | null;
-                        model_name: string;
-                        model_version: string;
-                        model_id: string | null;
-                        /** @enum {string} */
-                        status: "started" | "completed" | "failed" | "rolled_back";
-                        /** @enum {string} */
-                        strategy: "canary" | "immediate" | "blue_green";
-                        rollout_percentage: number;
-                        target_count: number;
-                        activated_count: number;
-                        reason: string | null;
-                        switched_at: string | null;
-                        deadline_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        ended_at: string | null;
-                        /** @description How many activated devices are in each state */
-                        devices: {
-                            [key: string]: number;
-                        };
-                    };
+                    "application/json": components["schemas"]["Deployment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listExperiments: {
         parameters: {
             query?: {
-                status?: "draft" | "running" | "paused" | "completed" | "cancelled";
-                limit?: number;
-                offset?: number;
+                /** @description The state of an experiment */
+                status?: components["schemas"]["ExperimentStatus"];
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of experiments */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        experiments: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string | null;
-                            name: string;
-                            /** @enum {string} */
-                            status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                            variants: {
-                                name: string;
-                                /** Format: uuid */
-                                model_id: string;
-                                version: string;
-                                /** @description The share of devices; all of them sum to 1 */
-                                allocation: number;
-                            }[];
-                            target_groups: string[];
-                            primary_metric: string;
-                            confidence_level: number;
-                            reason: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            started_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["ExperimentList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Unique in the organization */
-                    name: string;
-                    /** @description All others are compared with the first */
-                    variants: {
-                        name: string;
-                        /** @description Id or name of a model */
-                        model_id: string;
-                        /** @description The share of devices; all of them sum to 1 */
-                        allocation: number;
-                        /** @description A version of the model. When absent, its highest at this moment, else its first to come */
-                        version?: string;
-                    }[];
-                    /** @description Ids of device groups; all devices when empty */
-                    target_groups?: string[];
-                    /** @description What is compared; accuracy when absent */
-                    primary_metric?: string;
-                    /** @description Between 0 and 1; 0.95 when absent */
-                    confidence_level?: number;
-                };
+                "application/json": components["schemas"]["NewExperiment"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An experiment */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            version: string;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                        }[];
-                        target_groups: string[];
-                        primary_metric: string;
-                        confidence_level: number;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Experiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description An experiment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            version: string;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                        }[];
-                        target_groups: string[];
-                        primary_metric: string;
-                        confidence_level: number;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Experiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     startExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A started experiment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        started_at: string;
-                    };
+                    "application/json": components["schemas"]["StartedExperiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     pauseExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An experiment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            version: string;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                        }[];
-                        target_groups: string[];
-                        primary_metric: string;
-                        confidence_level: number;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Experiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     resumeExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An experiment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            version: string;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                        }[];
-                        target_groups: string[];
-                        primary_metric: string;
-                        confidence_level: number;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Experiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     completeExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An experiment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            version: string;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                        }[];
-                        target_groups: string[];
-                        primary_metric: string;
-                        confidence_level: number;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Experiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     cancelExperiment: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Reason"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description An experiment */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** Format: uuid */
-                            model_id: string;
-                            version: string;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                        }[];
-                        target_groups: string[];
-                        primary_metric: string;
-                        confidence_level: number;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Experiment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getExperimentAssignment: {
         parameters: {
             query?: {
-                /** @description The device asked about; the one that owns the key when absent */
-                device_id?: string;
+                /** @description The device's own id; the device that owns the key when absent */
+                device_id?: components["parameters"]["AskedDevice"];
             };
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Which variant a device has */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        experiment_id: string;
-                        device_id: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variant: string | null;
-                        model_id: string | null;
-                        version: string | null;
-                        /** @description Whether the device is given the variant now */
-                        assigned: boolean;
-                        reason: string | null;
-                    };
+                    "application/json": components["schemas"]["VariantAssignment"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     addObservations: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    device_id?: string;
-                    /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
-                    metrics?: {
-                        [key: string]: number | null;
-                    };
-                    /** @description Many at once, instead of device_id and metrics */
-                    observations?: {
-                        device_id: string;
-                        /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
-                        metrics: {
-                            [key: string]: number | null;
-                        };
-                    }[];
-                };
+                "application/json": components["schemas"]["NewObservations"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description Which observations were accepted */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        experiment_id: string;
-                        accepted: number;
-                        skipped: {
-                            device_id: string;
-                            reason: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["AcceptedObservations"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getExperimentAnalytics: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                experiment_id: string;
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description How the variants of an experiment compare */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        experiment_id: string;
-                        /** @enum {string} */
-                        status: "draft" | "running" | "paused" | "completed" | "cancelled";
-                        variants: {
-                            name: string;
-                            /** @description Devices that reported anything */
-                            sample_size: number;
-                            accuracy: number | null;
-                            loss: number | null;
-                            /** @description The share of devices; all of them sum to 1 */
-                            allocation: number;
-                            metrics: {
-                                [key: string]: {
-                                    devices: number;
-                                    observations: number;
-                                    /** @description Of the devices' means */
-                                    mean: number;
-                                    std_dev: number | null;
-                                };
-                            };
-                        }[];
-                        p_value: number | null;
-                        significant: boolean;
-                        confidence_level: number;
-                        primary_metric: string;
-                        comparisons: {
-                            variant: string;
-                            baseline: string;
-                            difference: number | null;
-                            t_statistic: number | null;
-                            degrees_of_freedom: number | null;
-                            p_value: number | null;
-                            adjusted_p_value: number | null;
-                            effect_size: number | null;
-                            confidence_interval: {
-                                lower: number;
-                                upper: number;
-                                level: number;
-                            } | null;
-                            always_valid_interval: {
-                                lower: number;
-                                upper: number;
-                                level: number;
-                            } | null;
-                            /** @description Whether the always-valid interval leaves zero out */
-                            decided: boolean;
-                        }[];
-                        sample_ratio: {
-                            chi_square_statistic: number;
-                            degrees_of_freedom: number;
-                            p_value: number;
-                            /** @description p below 0.001: the comparisons are not to be trusted */
-                            mismatch: boolean;
-                        } | null;
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["ExperimentAnalytics"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     createPairing: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description What the device gets once it is paired */
-                    model_name?: string;
-                    /** @description latest when absent */
-                    model_version?: string;
-                    /**
-                     * @description Only such a device may take the code
-                     * @enum {string}
-                     */
-                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                    /** @description Of the device; that of the key when absent */
-                    org_id?: string;
-                };
+                "application/json": components["schemas"]["NewPairing"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A pairing with its code, which is shown only here */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        pairing_id: string;
-                        org_id: string | null;
-                        /** @enum {string} */
-                        status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
-                        reason: string | null;
-                        model_name: string | null;
-                        model_version: string | null;
-                        device_id: string | null;
-                        platform: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | null;
-                        device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
-                        deployment_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        expires_at: string;
-                        /** @description Told here and nowhere else; pairs one device, within 5 minutes */
-                        code: string;
-                    };
+                    "application/json": components["schemas"]["CreatedPairing"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getPairing: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                pairing_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: { path: { pairing_id: string; }; };
         responses: {
-            /** @description Default Response */
+            /** @description A pairing without its code */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        pairing_id: string;
-                        org_id: string | null;
-                        /** @enum {string} */
-                        status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
-                        reason: string | null;
-                        model_name: string | null;
-                        model_version: string | null;
-                        device_id: string | null;
-                        platform: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | null;
-                        device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
-                        deployment_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        expires_at: string;
-                    };
+                    "application/json": components["schemas"]["Pairing"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     claimPairing: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    code: string;
-                    /** @description May be left out with the device's own key */
-                    device_id?: string;
-                    /** @enum {string} */
-                    platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                    device_name?: string;
-                };
+                "application/json": components["schemas"]["PairingClaim"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A claimed pairing */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        pairing_id: string;
-                        org_id: string | null;
-                        /** @enum {string} */
-                        status: "waiting" | "paired" | "deploying" | "active" | "expired" | "failed";
-                        reason: string | null;
-                        model_name: string | null;
-                        model_version: string | null;
-                        device_id: string | null;
-                        platform: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | null;
-                        device_state: ("downloading" | "verifying" | "ready" | "active" | "failed") | null;
-                        deployment_id: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        expires_at: string;
-                        api_key: string | null;
-                    };
+                    "application/json": components["schemas"]["ClaimedPairing"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getPolicy: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description What happens to the result of a round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        enabled: boolean;
-                        canary_percentage: number;
-                        canary_group_id: string | null;
-                        observe_minutes: number;
-                        min_reports: number;
-                        max_accuracy_drop: number;
-                        max_loss_increase: number;
-                        confidence_level: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Policy"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     setPolicy: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description false when absent: nothing happens by itself */
-                    enabled?: boolean;
-                    /** @description 10 when absent */
-                    canary_percentage?: number;
-                    /** @description Id or name of a device group; the fleet when absent */
-                    canary_group?: string;
-                    /** @description 60 when absent; then it goes back */
-                    observe_minutes?: number;
-                    /** @description Devices on either side that must have measured for a conclusion before the time; 20 when absent */
-                    min_reports?: number;
-                    /** @description How much lower the mean accuracy may be; 0.02 when absent */
-                    max_accuracy_drop?: number;
-                    /** @description How much higher the mean loss may be, as a share of the current version's; 0.05 when absent */
-                    max_loss_increase?: number;
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description The promotion's, as in rollouts; 10 when absent */
-                    increment_step?: number;
-                    /** @description 60 when absent */
-                    step_interval_minutes?: number;
-                };
+                "application/json": components["schemas"]["NewPolicy"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description What happens to the result of a round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        enabled: boolean;
-                        canary_percentage: number;
-                        canary_group_id: string | null;
-                        observe_minutes: number;
-                        min_reports: number;
-                        max_accuracy_drop: number;
-                        max_loss_increase: number;
-                        confidence_level: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Policy"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     deletePolicy: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description What happens to the result of a round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        model_id: string;
-                        org_id: string | null;
-                        enabled: boolean;
-                        canary_percentage: number;
-                        canary_group_id: string | null;
-                        observe_minutes: number;
-                        min_reports: number;
-                        max_accuracy_drop: number;
-                        max_loss_increase: number;
-                        confidence_level: number;
-                        increment_step: number;
-                        step_interval_minutes: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Policy"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listPolicies: {
+        parameters: {
+        };
+        responses: {
+            /** @description The policies of all models */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["PolicyList"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listDecisions: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                /** @description A model id, or a model name */
-                model_id: string;
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of a policy's decisions */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        decisions: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            round_id: string;
-                            round_number: number;
-                            /** Format: uuid */
-                            aggregate_model_id: string;
-                            /** @description The aggregate's number among the versions of the policy's model */
-                            version: string;
-                            /** @enum {string} */
-                            status: "observing" | "promoted" | "rolled_back";
-                            reason: string | null;
-                            canary_rollout_id: string | null;
-                            promotion_rollout_id: string | null;
-                            comparisons: {
-                                /** @enum {string} */
-                                metric: "accuracy" | "loss";
-                                canary: {
-                                    devices: number;
-                                    mean: number | null;
-                                };
-                                current: {
-                                    devices: number;
-                                    mean: number | null;
-                                };
-                                interval: {
-                                    lower: number;
-                                    upper: number;
-                                } | null;
-                                margin: number;
-                                /** @enum {string} */
-                                finding: "no_worse" | "worse" | "unclear";
-                            }[];
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            decided_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["DecisionList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     startRound: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    target_devices: number;
-                    min_devices: number;
-                    timeout_seconds?: number;
-                    /** @description Id or name; the latest aggregated model when absent */
-                    global_model_id?: string;
-                    /** @description For keys bound to no org */
-                    org_id?: string;
-                    /** @description Handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate */
-                    hyperparameters?: {
-                        [key: string]: unknown;
-                    };
-                    /**
-                     * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
-                     * @enum {string}
-                     */
-                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "fedyogi" | "fedadagrad" | "fedavgm";
-                    /** @description The strategy's own options */
-                    strategy_options?: Record<string, never> | {
-                        /**
-                         * @description How strongly devices are held to the model.
-                         * @default 0.01
-                         */
-                        mu?: number;
-                    } | {
-                        /**
-                         * @description Step of the server along the mean change.
-                         * @default 1
-                         */
-                        server_learning_rate?: number;
-                    } | {
-                        /**
-                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
-                         * @default 1
-                         */
-                        byzantine?: number;
-                        /**
-                         * @description How many of the best are averaged.
-                         * @default 1
-                         */
-                        keep?: number;
-                    } | {
-                        /**
-                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
-                         * @default 1
-                         */
-                        byzantine?: number;
-                        /**
-                         * @description How many of the best are averaged; 0 is all but f.
-                         * @default 0
-                         */
-                        keep?: number;
-                    } | Record<string, never> | {
-                        /**
-                         * @description The share dropped at either end; floor(trim * n) updates.
-                         * @default 0.2
-                         */
-                        trim?: number;
-                    } | {
-                        /**
-                         * @description Which optimizer.
-                         * @default yogi
-                         * @enum {string}
-                         */
-                        variant?: "momentum" | "adagrad" | "yogi" | "adam";
-                        /** @description Step of the server; 1 for momentum, 0.1 for the others unless it is given. */
-                        server_learning_rate?: number;
-                        /** @description How much of the last direction is kept. */
-                        beta1?: number;
-                        /**
-                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
-                         * @default 0.99
-                         */
-                        beta2?: number;
-                        /**
-                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
-                         * @default 0.001
-                         */
-                        tau?: number;
-                    } | {
-                        /**
-                         * @description The paper's form, or Flower's with bias correction and v starting at 0.
-                         * @default paper
-                         * @enum {string}
-                         */
-                        form?: "paper" | "flower";
-                        /**
-                         * @description Step of the server.
-                         * @default 0.1
-                         */
-                        server_learning_rate?: number;
-                        /** @description How much of the last direction is kept. */
-                        beta1?: number;
-                        /**
-                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
-                         * @default 0.99
-                         */
-                        beta2?: number;
-                        /**
-                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
-                         * @default 0.001
-                         */
-                        tau?: number;
-                    } | {
-                        /**
-                         * @description How strongly the personal model is held to the global one.
-                         * @default 0.1
-                         */
-                        lambda?: number;
-                    } | {
-                        /**
-                         * @description K, how many updates move the model once.
-                         * @default 10
-                         */
-                        buffer?: number;
-                        /**
-                         * @description Step of the server.
-                         * @default 1
-                         */
-                        server_learning_rate?: number;
-                        /**
-                         * @description a in (1 + staleness)^-a, the weight of a late update.
-                         * @default 0.5
-                         */
-                        staleness_exponent?: number;
-                        /**
-                         * @description Updates that began more rounds ago are refused.
-                         * @default 50
-                         */
-                        max_staleness?: number;
-                    };
-                    /** @description Id or name of a device group; only its members take part */
-                    group?: string;
-                    /** @description The same as group */
-                    group_id?: string;
-                    /** @description Id of a federation; devices of all active members take part */
-                    federation?: string;
-                    /** @description The same as federation */
-                    federation_id?: string;
-                    /** @description Every update is clipped to clip_norm, and their sum gets Gaussian noise */
-                    privacy?: {
-                        noise_multiplier: number;
-                        clip_norm: number;
-                        adaptive_clip?: boolean;
-                        /** @description What epsilon is told at; 1e-5 when absent */
-                        target_delta?: number;
-                    };
-                    /** @description The service learns the sum of the updates and nothing of any single one */
-                    secure_aggregation?: {
-                        /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                        threshold?: number;
-                        /** @description Bound on the change of a weight; 8 */
-                        range?: number;
-                        /** @description An update weighs its samples up to this; 1 */
-                        max_weight?: number;
-                    };
-                    /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                    raw_vector?: boolean;
-                };
+                "application/json": components["schemas"]["NewRound"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A training round */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        round_number: number;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                        target_devices: number;
-                        min_devices: number;
-                        participated_devices: number;
-                        completed_devices: number;
-                        failed_devices: number;
-                        global_model_id: string | null;
-                        global_model_path: string | null;
-                        aggregated_model_id: string | null;
-                        aggregated_model_path: string | null;
-                        failure_reason: string | null;
-                        started_at: string | null;
-                        completed_at: string | null;
-                        timeout_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * @description The aggregation rule; FedAvg when absent
-                         * @enum {string}
-                         */
-                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: uuid */
-                        job_id?: string;
-                        /** Format: uuid */
-                        group_id?: string;
-                        /** Format: uuid */
-                        federation_id?: string;
-                        wanted_updates?: number;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            sample_rate: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                            /**
-                             * Format: date-time
-                             * @description No update moves the end of the round
-                             */
-                            closes_at?: string;
-                            adaptive_clip: boolean;
-                            target_delta?: number;
-                            /** @description What the round costs by itself; costs do not add up */
-                            epsilon?: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant?: "rdp" | "pld";
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        accuracy?: number | null;
-                        loss?: number | null;
-                    };
+                    "application/json": components["schemas"]["Round"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getCurrentRound: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A training round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        round_number: number;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                        target_devices: number;
-                        min_devices: number;
-                        participated_devices: number;
-                        completed_devices: number;
-                        failed_devices: number;
-                        global_model_id: string | null;
-                        global_model_path: string | null;
-                        aggregated_model_id: string | null;
-                        aggregated_model_path: string | null;
-                        failure_reason: string | null;
-                        started_at: string | null;
-                        completed_at: string | null;
-                        timeout_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * @description The aggregation rule; FedAvg when absent
-                         * @enum {string}
-                         */
-                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: uuid */
-                        job_id?: string;
-                        /** Format: uuid */
-                        group_id?: string;
-                        /** Format: uuid */
-                        federation_id?: string;
-                        wanted_updates?: number;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            sample_rate: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                            /**
-                             * Format: date-time
-                             * @description No update moves the end of the round
-                             */
-                            closes_at?: string;
-                            adaptive_clip: boolean;
-                            target_delta?: number;
-                            /** @description What the round costs by itself; costs do not add up */
-                            epsilon?: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant?: "rdp" | "pld";
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        accuracy?: number | null;
-                        loss?: number | null;
-                    };
+                    "application/json": components["schemas"]["Round"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listRounds: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of rounds */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        rounds: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string | null;
-                            round_number: number;
-                            /** @enum {string} */
-                            status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                            target_devices: number;
-                            min_devices: number;
-                            participated_devices: number;
-                            completed_devices: number;
-                            failed_devices: number;
-                            global_model_id: string | null;
-                            global_model_path: string | null;
-                            aggregated_model_id: string | null;
-                            aggregated_model_path: string | null;
-                            failure_reason: string | null;
-                            started_at: string | null;
-                            completed_at: string | null;
-                            timeout_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            /**
-                             * @description The aggregation rule; FedAvg when absent
-                             * @enum {string}
-                             */
-                            strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                            strategy_options?: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: uuid */
-                            job_id?: string;
-                            /** Format: uuid */
-                            group_id?: string;
-                            /** Format: uuid */
-                            federation_id?: string;
-                            wanted_updates?: number;
-                            privacy?: {
-                                noise_multiplier: number;
-                                clip_norm: number;
-                                denominator: number;
-                                sample_rate: number;
-                                /**
-                                 * @description Every eligible device has a coin of its own
-                                 * @enum {string}
-                                 */
-                                sampling?: "poisson";
-                                /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                                population?: number;
-                                /**
-                                 * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                                 * @enum {string}
-                                 */
-                                adjacency?: "zero-out";
-                                /**
-                                 * Format: date-time
-                                 * @description No update moves the end of the round
-                                 */
-                                closes_at?: string;
-                                adaptive_clip: boolean;
-                                target_delta?: number;
-                                /** @description What the round costs by itself; costs do not add up */
-                                epsilon?: number;
-                                /**
-                                 * @description Which bound is the tighter one
-                                 * @enum {string}
-                                 */
-                                accountant?: "rdp" | "pld";
-                            };
-                            secure_aggregation?: {
-                                devices: number;
-                                threshold: number;
-                                range: number;
-                                max_weight: number;
-                            };
-                            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                            raw_vector?: boolean;
-                            accuracy?: number | null;
-                            loss?: number | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["RoundList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getRoundStatus: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A training round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        round_number: number;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                        target_devices: number;
-                        min_devices: number;
-                        participated_devices: number;
-                        completed_devices: number;
-                        failed_devices: number;
-                        global_model_id: string | null;
-                        global_model_path: string | null;
-                        aggregated_model_id: string | null;
-                        aggregated_model_path: string | null;
-                        failure_reason: string | null;
-                        started_at: string | null;
-                        completed_at: string | null;
-                        timeout_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * @description The aggregation rule; FedAvg when absent
-                         * @enum {string}
-                         */
-                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: uuid */
-                        job_id?: string;
-                        /** Format: uuid */
-                        group_id?: string;
-                        /** Format: uuid */
-                        federation_id?: string;
-                        wanted_updates?: number;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            sample_rate: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                            /**
-                             * Format: date-time
-                             * @description No update moves the end of the round
-                             */
-                            closes_at?: string;
-                            adaptive_clip: boolean;
-                            target_delta?: number;
-                            /** @description What the round costs by itself; costs do not add up */
-                            epsilon?: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant?: "rdp" | "pld";
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        accuracy?: number | null;
-                        loss?: number | null;
-                    };
+                    "application/json": components["schemas"]["Round"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     cancelRound: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    reason?: string;
-                };
+                "application/json": components["schemas"]["Cancellation"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A training round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        round_number: number;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                        target_devices: number;
-                        min_devices: number;
-                        participated_devices: number;
-                        completed_devices: number;
-                        failed_devices: number;
-                        global_model_id: string | null;
-                        global_model_path: string | null;
-                        aggregated_model_id: string | null;
-                        aggregated_model_path: string | null;
-                        failure_reason: string | null;
-                        started_at: string | null;
-                        completed_at: string | null;
-                        timeout_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * @description The aggregation rule; FedAvg when absent
-                         * @enum {string}
-                         */
-                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: uuid */
-                        job_id?: string;
-                        /** Format: uuid */
-                        group_id?: string;
-                        /** Format: uuid */
-                        federation_id?: string;
-                        wanted_updates?: number;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            sample_rate: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                            /**
-                             * Format: date-time
-                             * @description No update moves the end of the round
-                             */
-                            closes_at?: string;
-                            adaptive_clip: boolean;
-                            target_delta?: number;
-                            /** @description What the round costs by itself; costs do not add up */
-                            epsilon?: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant?: "rdp" | "pld";
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        accuracy?: number | null;
-                        loss?: number | null;
-                    };
+                    "application/json": components["schemas"]["Round"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getRoundPlan: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description What a device needs to take part in a round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        round_number: number;
-                        /** @enum {string} */
-                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        hyperparameters: {
-                            [key: string]: unknown;
-                        };
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        timeout_at: string;
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: uuid */
-                        job_id?: string;
-                        /** @description Updates that come after the round count for a later one */
-                        asynchronous?: boolean;
-                        control?: {
-                            control_size_bytes: number;
-                            control_hash: string;
-                        } | null;
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            sample_rate: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                        };
-                        /** @description The norm that updates are clipped to when they are added up */
-                        clip_norm?: number;
-                        model: {
-                            /** Format: uuid */
-                            model_id: string;
-                            version: number;
-                            format: string;
-                            model_size_bytes: number;
-                            model_hash: string;
-                        } | null;
-                    };
+                    "application/json": components["schemas"]["Plan"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     downloadRoundModel: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Success */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
                     "application/octet-stream": string;
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     downloadRoundControl: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Success */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
                     "application/octet-stream": string;
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     explainSelection: {
         parameters: {
             query?: {
-                /** @description The device asked about; the one that owns the key when absent */
-                device_id?: string;
+                /** @description The device's own id; the device that owns the key when absent */
+                device_id?: components["parameters"]["AskedDevice"];
             };
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Whether a device was selected, and why */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        device_id: string;
-                        selected: boolean;
-                        state: ("selected" | "delivered" | "failed" | "absent") | null;
-                        reason: string;
-                    };
+                    "application/json": components["schemas"]["Participation"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listRoundParticipants: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of a round's devices */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        participants: {
-                            /** Format: uuid */
-                            device_id: string;
-                            /** @description The id that the device chose for itself */
-                            device_identifier: string;
-                            org_id: string | null;
-                            /**
-                             * @description absent: it did not fetch the plan in time; others may take its place, and its update is still accepted
-                             * @enum {string}
-                             */
-                            state: "selected" | "delivered" | "failed" | "absent";
-                            /**
-                             * @description How it came to take part
-                             * @enum {string}
-                             */
-                            chosen: "drawn" | "starter" | "joined";
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            selected_at: string;
-                            acknowledged_at: string | null;
-                            model_fetched_at: string | null;
-                            reported_at: string | null;
-                            reason: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["ParticipantList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getReceipt: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description What a round aggregated, and the result */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        strategy: string;
-                        kernel: {
-                            name: string;
-                            version: string;
-                        };
-                        order: string;
-                        global_model_sha256: string | null;
-                        updates: {
-                            device_id: string;
-                            org_id?: string | null;
-                            /** Format: uuid */
-                            update_id: string;
-                            sha256: string;
-                            num_samples: number;
-                            weight: number | null;
-                            control_sha256?: string;
-                            base_model_sha256?: string;
-                            staleness?: number;
-                        }[];
-                        output_sha256: string;
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        population?: number;
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        state_sha256?: string | null;
-                        next_state_sha256?: string | null;
-                        next_control_sha256?: string | null;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            adaptive_clip: boolean;
-                            sample_rate?: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                            target_delta?: number;
-                            epsilon?: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant?: "rdp" | "pld";
-                            noise_seed_sha256: string;
-                        };
-                    };
+                    "application/json": components["schemas"]["Receipt"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     replayReceipt: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A receipt compared with a new aggregation */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        matches: boolean;
-                        expected_sha256: string;
-                        replayed_sha256: string;
-                    };
+                    "application/json": components["schemas"]["Replay"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getSecureRound: {
@@ -13480,2830 +9193,544 @@ export interface operations {
                 /** @description Held as long as the status is this */
                 known_status?: string;
             };
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
+            path: { round_id: string; };
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description The state of a secure round for a device */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
+                    "application/json": components["schemas"]["SecureState"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     advertiseSecureKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
+        parameters: { path: { round_id: string; }; };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description X25519 public key under which others encrypt shares for this device */
-                    encryption_key: string;
-                    /** @description X25519 public key with which masks are agreed on */
-                    masking_key: string;
-                };
+                "application/json": components["schemas"]["SecureKeys"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description The state of a secure round for a device */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
+                    "application/json": components["schemas"]["SecureState"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     dealSecureShares: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
+        parameters: { path: { round_id: string; }; };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description HKDF of the self mask's seed */
-                    seed_commitment: string;
-                    sealed: {
-                        [key: string]: string;
-                    };
-                };
+                "application/json": components["schemas"]["SecureShares"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description The state of a secure round for a device */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
+                    "application/json": components["schemas"]["SecureState"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     revealSecureShares: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                round_id: string;
-            };
-            cookie?: never;
-        };
+        parameters: { path: { round_id: string; }; };
         requestBody: {
             content: {
-                "application/json": {
-                    self_masks: {
-                        [key: string]: string;
-                    };
-                    masking_keys: {
-                        [key: string]: string;
-                    };
-                };
+                "application/json": components["schemas"]["SecureUnmasking"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description The state of a secure round for a device */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        round_id: string;
-                        /** @enum {string} */
-                        status: "advertising" | "sharing" | "masking" | "unmasking" | "done" | "failed";
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        deadline_at: string;
-                        settings: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        device_id: string | null;
-                        /** @description Whether the present step waits for this device or has heard it */
-                        counted: boolean;
-                        /** @description Whether this device has been heard in the present step */
-                        answered: boolean;
-                        roster: {
-                            [key: string]: {
-                                /** @description X25519 public key under which others encrypt shares for this device */
-                                encryption_key: string;
-                                /** @description X25519 public key with which masks are agreed on */
-                                masking_key: string;
-                            };
-                        } | null;
-                        shares: {
-                            [key: string]: string;
-                        } | null;
-                        delivered: string[] | null;
-                    };
+                    "application/json": components["schemas"]["SecureState"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listTrainingJobs: {
         parameters: {
             query?: {
-                status?: "pending" | "running" | "completed" | "failed" | "stopped";
+                /** @description The state of a training job */
+                status?: components["schemas"]["JobStatus"];
                 /** @description Id or name of the model it began from */
                 model?: string;
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of training jobs */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        jobs: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string | null;
-                            name: string | null;
-                            /** @enum {string} */
-                            status: "pending" | "running" | "completed" | "failed" | "stopped";
-                            model_id: string | null;
-                            latest_model_id: string | null;
-                            /** @enum {string} */
-                            strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                            strategy_options: {
-                                [key: string]: unknown;
-                            };
-                            rounds: number;
-                            rounds_completed: number;
-                            rounds_failed_in_a_row: number;
-                            min_devices: number;
-                            target_devices: number;
-                            over_selection: number;
-                            timeout_seconds: number;
-                            report_window_seconds: number | null;
-                            wait_for_devices_seconds: number;
-                            group_id: string | null;
-                            federation_id: string | null;
-                            hyperparameters: {
-                                [key: string]: unknown;
-                            };
-                            privacy: {
-                                noise_multiplier: number;
-                                /** @description As adaptive clipping has it now */
-                                clip_norm: number;
-                                adaptive_clip: boolean;
-                            } | null;
-                            secure_aggregation: {
-                                /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                                threshold?: number;
-                                /** @description Bound on the change of a weight; 8 */
-                                range?: number;
-                                /** @description An update weighs its samples up to this; 1 */
-                                max_weight?: number;
-                            } | null;
-                            stop_when: {
-                                loss_improvement_below: number;
-                                patience: number;
-                            } | null;
-                            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                            raw_vector?: boolean;
-                            ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
-                            reason: string | null;
-                            waiting_until: string | null;
-                            waiting_for: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            started_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["JobList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     startTrainingJob: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Id or name of a model with an uploaded version */
-                    model: string;
-                    name?: string;
-                    /** @description For keys bound to no org */
-                    org_id?: string;
-                    /**
-                     * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
-                     * @enum {string}
-                     */
-                    strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "fedyogi" | "fedadagrad" | "fedavgm";
-                    /** @description The strategy's own options */
-                    strategy_options?: Record<string, never> | {
-                        /**
-                         * @description How strongly devices are held to the model.
-                         * @default 0.01
-                         */
-                        mu?: number;
-                    } | {
-                        /**
-                         * @description Step of the server along the mean change.
-                         * @default 1
-                         */
-                        server_learning_rate?: number;
-                    } | {
-                        /**
-                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
-                         * @default 1
-                         */
-                        byzantine?: number;
-                        /**
-                         * @description How many of the best are averaged.
-                         * @default 1
-                         */
-                        keep?: number;
-                    } | {
-                        /**
-                         * @description f, how many of the updates may lie; a round needs at least 2f + 3 updates.
-                         * @default 1
-                         */
-                        byzantine?: number;
-                        /**
-                         * @description How many of the best are averaged; 0 is all but f.
-                         * @default 0
-                         */
-                        keep?: number;
-                    } | Record<string, never> | {
-                        /**
-                         * @description The share dropped at either end; floor(trim * n) updates.
-                         * @default 0.2
-                         */
-                        trim?: number;
-                    } | {
-                        /**
-                         * @description Which optimizer.
-                         * @default yogi
-                         * @enum {string}
-                         */
-                        variant?: "momentum" | "adagrad" | "yogi" | "adam";
-                        /** @description Step of the server; 1 for momentum, 0.1 for the others unless it is given. */
-                        server_learning_rate?: number;
-                        /** @description How much of the last direction is kept. */
-                        beta1?: number;
-                        /**
-                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
-                         * @default 0.99
-                         */
-                        beta2?: number;
-                        /**
-                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
-                         * @default 0.001
-                         */
-                        tau?: number;
-                    } | {
-                        /**
-                         * @description The paper's form, or Flower's with bias correction and v starting at 0.
-                         * @default paper
-                         * @enum {string}
-                         */
-                        form?: "paper" | "flower";
-                        /**
-                         * @description Step of the server.
-                         * @default 0.1
-                         */
-                        server_learning_rate?: number;
-                        /** @description How much of the last direction is kept. */
-                        beta1?: number;
-                        /**
-                         * @description How much of the squared steps is kept; unused by momentum and adagrad.
-                         * @default 0.99
-                         */
-                        beta2?: number;
-                        /**
-                         * @description How adaptive the step is: smaller is more. v starts at tau squared.
-                         * @default 0.001
-                         */
-                        tau?: number;
-                    } | {
-                        /**
-                         * @description How strongly the personal model is held to the global one.
-                         * @default 0.1
-                         */
-                        lambda?: number;
-                    } | {
-                        /**
-                         * @description K, how many updates move the model once.
-                         * @default 10
-                         */
-                        buffer?: number;
-                        /**
-                         * @description Step of the server.
-                         * @default 1
-                         */
-                        server_learning_rate?: number;
-                        /**
-                         * @description a in (1 + staleness)^-a, the weight of a late update.
-                         * @default 0.5
-                         */
-                        staleness_exponent?: number;
-                        /**
-                         * @description Updates that began more rounds ago are refused.
-                         * @default 50
-                         */
-                        max_staleness?: number;
-                    };
-                    /** @description Default 10 */
-                    rounds?: number;
-                    /** @description Updates that a round needs, default 2 */
-                    min_devices?: number;
-                    /** @description Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works */
-                    target_devices?: number;
-                    /** @description So many times target_devices are selected; the round closes with the first target_devices updates */
-                    over_selection?: number;
-                    timeout_seconds?: number;
-                    /** @description How long the rest is waited for once min_devices updates are in */
-                    report_window_seconds?: number;
-                    /** @description How long a round waits for min_devices active devices, default 3600 */
-                    wait_for_devices_seconds?: number;
-                    /** @description Id or name of a device group; only its members take part */
-                    group?: string;
-                    /** @description The same as group */
-                    group_id?: string;
-                    /** @description Id of a federation; devices of all active members take part */
-                    federation?: string;
-                    /** @description The same as federation */
-                    federation_id?: string;
-                    /** @description Handed to the devices, e.g. local_epochs, batch_size, learning_rate */
-                    hyperparameters?: {
-                        [key: string]: unknown;
-                    };
-                    privacy?: {
-                        noise_multiplier?: number;
-                        /** @description Over all rounds of this job */
-                        target_epsilon?: number;
-                        /** @description What epsilon is told at; 1e-5 when absent */
-                        target_delta?: number;
-                        clip_norm: number;
-                        adaptive_clip?: boolean;
-                    };
-                    /** @description The service learns the sum of the updates and nothing of any single one */
-                    secure_aggregation?: {
-                        /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                        threshold?: number;
-                        /** @description Bound on the change of a weight; 8 */
-                        range?: number;
-                        /** @description An update weighs its samples up to this; 1 */
-                        max_weight?: number;
-                    };
-                    /** @description End when the best loss of the last `patience` rounds is hardly better than that of those before */
-                    stop_when?: {
-                        loss_improvement_below: number;
-                        patience: number;
-                    };
-                    /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                    raw_vector?: boolean;
-                };
+                "application/json": components["schemas"]["NewJob"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A training job */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        /** @enum {string} */
-                        status: "pending" | "running" | "completed" | "failed" | "stopped";
-                        model_id: string | null;
-                        latest_model_id: string | null;
-                        /** @enum {string} */
-                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options: {
-                            [key: string]: unknown;
-                        };
-                        rounds: number;
-                        rounds_completed: number;
-                        rounds_failed_in_a_row: number;
-                        min_devices: number;
-                        target_devices: number;
-                        over_selection: number;
-                        timeout_seconds: number;
-                        report_window_seconds: number | null;
-                        wait_for_devices_seconds: number;
-                        group_id: string | null;
-                        federation_id: string | null;
-                        hyperparameters: {
-                            [key: string]: unknown;
-                        };
-                        privacy: {
-                            noise_multiplier: number;
-                            /** @description As adaptive clipping has it now */
-                            clip_norm: number;
-                            adaptive_clip: boolean;
-                        } | null;
-                        secure_aggregation: {
-                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                            threshold?: number;
-                            /** @description Bound on the change of a weight; 8 */
-                            range?: number;
-                            /** @description An update weighs its samples up to this; 1 */
-                            max_weight?: number;
-                        } | null;
-                        stop_when: {
-                            loss_improvement_below: number;
-                            patience: number;
-                        } | null;
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
-                        reason: string | null;
-                        waiting_until: string | null;
-                        waiting_for: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                    };
+                    "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getTrainingJob: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                job_id: string;
+                /** @description Id of a training job */
+                job_id: components["parameters"]["JobId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A training job with its latest rounds */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        /** @enum {string} */
-                        status: "pending" | "running" | "completed" | "failed" | "stopped";
-                        model_id: string | null;
-                        latest_model_id: string | null;
-                        /** @enum {string} */
-                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options: {
-                            [key: string]: unknown;
-                        };
-                        rounds: number;
-                        rounds_completed: number;
-                        rounds_failed_in_a_row: number;
-                        min_devices: number;
-                        target_devices: number;
-                        over_selection: number;
-                        timeout_seconds: number;
-                        report_window_seconds: number | null;
-                        wait_for_devices_seconds: number;
-                        group_id: string | null;
-                        federation_id: string | null;
-                        hyperparameters: {
-                            [key: string]: unknown;
-                        };
-                        privacy: {
-                            noise_multiplier: number;
-                            /** @description As adaptive clipping has it now */
-                            clip_norm: number;
-                            adaptive_clip: boolean;
-                        } | null;
-                        secure_aggregation: {
-                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                            threshold?: number;
-                            /** @description Bound on the change of a weight; 8 */
-                            range?: number;
-                            /** @description An update weighs its samples up to this; 1 */
-                            max_weight?: number;
-                        } | null;
-                        stop_when: {
-                            loss_improvement_below: number;
-                            patience: number;
-                        } | null;
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
-                        reason: string | null;
-                        waiting_until: string | null;
-                        waiting_for: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                        /** @description What the noisy rounds started so far cost together, however they ended; absent without noise */
-                        privacy_spent?: {
-                            epsilon: number;
-                            target_delta: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant: "rdp" | "pld";
-                            rounds: number;
-                        };
-                        /** @description The latest 100 rounds, oldest first */
-                        history: {
-                            /** Format: uuid */
-                            round_id: string;
-                            round_number: number;
-                            /** @enum {string} */
-                            status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                            loss: number | null;
-                            accuracy: number | null;
-                            completed_devices: number;
-                            failed_devices: number;
-                            aggregated_model_id: string | null;
-                            failure_reason: string | null;
-                            started_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["JobDetail"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listTrainingJobRounds: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                job_id: string;
+                /** @description Id of a training job */
+                job_id: components["parameters"]["JobId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of rounds */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        rounds: {
-                            /** Format: uuid */
-                            id: string;
-                            org_id: string | null;
-                            round_number: number;
-                            /** @enum {string} */
-                            status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                            target_devices: number;
-                            min_devices: number;
-                            participated_devices: number;
-                            completed_devices: number;
-                            failed_devices: number;
-                            global_model_id: string | null;
-                            global_model_path: string | null;
-                            aggregated_model_id: string | null;
-                            aggregated_model_path: string | null;
-                            failure_reason: string | null;
-                            started_at: string | null;
-                            completed_at: string | null;
-                            timeout_at: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            /**
-                             * @description The aggregation rule; FedAvg when absent
-                             * @enum {string}
-                             */
-                            strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                            strategy_options?: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: uuid */
-                            job_id?: string;
-                            /** Format: uuid */
-                            group_id?: string;
-                            /** Format: uuid */
-                            federation_id?: string;
-                            wanted_updates?: number;
-                            privacy?: {
-                                noise_multiplier: number;
-                                clip_norm: number;
-                                denominator: number;
-                                sample_rate: number;
-                                /**
-                                 * @description Every eligible device has a coin of its own
-                                 * @enum {string}
-                                 */
-                                sampling?: "poisson";
-                                /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                                population?: number;
-                                /**
-                                 * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                                 * @enum {string}
-                                 */
-                                adjacency?: "zero-out";
-                                /**
-                                 * Format: date-time
-                                 * @description No update moves the end of the round
-                                 */
-                                closes_at?: string;
-                                adaptive_clip: boolean;
-                                target_delta?: number;
-                                /** @description What the round costs by itself; costs do not add up */
-                                epsilon?: number;
-                                /**
-                                 * @description Which bound is the tighter one
-                                 * @enum {string}
-                                 */
-                                accountant?: "rdp" | "pld";
-                            };
-                            secure_aggregation?: {
-                                devices: number;
-                                threshold: number;
-                                range: number;
-                                max_weight: number;
-                            };
-                            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                            raw_vector?: boolean;
-                            accuracy?: number | null;
-                            loss?: number | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["RoundList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     stopTrainingJob: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                job_id: string;
+                /** @description Id of a training job */
+                job_id: components["parameters"]["JobId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A training job */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        name: string | null;
-                        /** @enum {string} */
-                        status: "pending" | "running" | "completed" | "failed" | "stopped";
-                        model_id: string | null;
-                        latest_model_id: string | null;
-                        /** @enum {string} */
-                        strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options: {
-                            [key: string]: unknown;
-                        };
-                        rounds: number;
-                        rounds_completed: number;
-                        rounds_failed_in_a_row: number;
-                        min_devices: number;
-                        target_devices: number;
-                        over_selection: number;
-                        timeout_seconds: number;
-                        report_window_seconds: number | null;
-                        wait_for_devices_seconds: number;
-                        group_id: string | null;
-                        federation_id: string | null;
-                        hyperparameters: {
-                            [key: string]: unknown;
-                        };
-                        privacy: {
-                            noise_multiplier: number;
-                            /** @description As adaptive clipping has it now */
-                            clip_norm: number;
-                            adaptive_clip: boolean;
-                        } | null;
-                        secure_aggregation: {
-                            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
-                            threshold?: number;
-                            /** @description Bound on the change of a weight; 8 */
-                            range?: number;
-                            /** @description An update weighs its samples up to this; 1 */
-                            max_weight?: number;
-                        } | null;
-                        stop_when: {
-                            loss_improvement_below: number;
-                            patience: number;
-                        } | null;
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
-                        reason: string | null;
-                        waiting_until: string | null;
-                        waiting_for: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        started_at: string | null;
-                        ended_at: string | null;
-                    };
+                    "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     listUpdates: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of a round's updates */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        updates: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            round_id: string;
-                            /** Format: uuid */
-                            device_id: string;
-                            model_path: string;
-                            model_size_bytes: number;
-                            model_hash: string;
-                            num_samples: number;
-                            local_loss: number | null;
-                            local_accuracy: number | null;
-                            training_time_seconds: number | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                            /** @description The id that the device chose for itself */
-                            device_identifier: string;
-                            norm: number | null;
-                            cosine: number | null;
-                            non_finite: number | null;
-                            weight: number | null;
-                            staleness: number | null;
-                            base_round_id: string | null;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["ModelUpdateList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     submitUpdate: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "multipart/form-data": {
-                    /** Format: binary */
-                    file: string;
-                    /**
-                     * Format: binary
-                     * @description SCAFFOLD: the change of the device's control variate, laid out as the model; required there
-                     */
-                    control?: string;
-                    num_samples: number;
-                    /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
-                    local_loss?: number;
-                    local_accuracy?: number;
-                    /** @description Above 2147483647 it becomes null, with a warning */
-                    training_time_seconds?: number;
-                };
+                "multipart/form-data": components["schemas"]["NewModelUpdate"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A device's update */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** Format: uuid */
-                        round_id: string;
-                        /** Format: uuid */
-                        device_id: string;
-                        model_path: string;
-                        model_size_bytes: number;
-                        model_hash: string;
-                        num_samples: number;
-                        local_loss: number | null;
-                        local_accuracy: number | null;
-                        training_time_seconds: number | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["ModelUpdate"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     reportFailure: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                round_id: string;
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    reason: string;
-                };
+                "application/json": components["schemas"]["Failure"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A training round */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        org_id: string | null;
-                        round_number: number;
-                        /** @enum {string} */
-                        status: "pending" | "active" | "aggregating" | "completed" | "failed";
-                        target_devices: number;
-                        min_devices: number;
-                        participated_devices: number;
-                        completed_devices: number;
-                        failed_devices: number;
-                        global_model_id: string | null;
-                        global_model_path: string | null;
-                        aggregated_model_id: string | null;
-                        aggregated_model_path: string | null;
-                        failure_reason: string | null;
-                        started_at: string | null;
-                        completed_at: string | null;
-                        timeout_at: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        /**
-                         * @description The aggregation rule; FedAvg when absent
-                         * @enum {string}
-                         */
-                        strategy?: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
-                        strategy_options?: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: uuid */
-                        job_id?: string;
-                        /** Format: uuid */
-                        group_id?: string;
-                        /** Format: uuid */
-                        federation_id?: string;
-                        wanted_updates?: number;
-                        privacy?: {
-                            noise_multiplier: number;
-                            clip_norm: number;
-                            denominator: number;
-                            sample_rate: number;
-                            /**
-                             * @description Every eligible device has a coin of its own
-                             * @enum {string}
-                             */
-                            sampling?: "poisson";
-                            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
-                            population?: number;
-                            /**
-                             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
-                             * @enum {string}
-                             */
-                            adjacency?: "zero-out";
-                            /**
-                             * Format: date-time
-                             * @description No update moves the end of the round
-                             */
-                            closes_at?: string;
-                            adaptive_clip: boolean;
-                            target_delta?: number;
-                            /** @description What the round costs by itself; costs do not add up */
-                            epsilon?: number;
-                            /**
-                             * @description Which bound is the tighter one
-                             * @enum {string}
-                             */
-                            accountant?: "rdp" | "pld";
-                        };
-                        secure_aggregation?: {
-                            devices: number;
-                            threshold: number;
-                            range: number;
-                            max_weight: number;
-                        };
-                        /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
-                        raw_vector?: boolean;
-                        accuracy?: number | null;
-                        loss?: number | null;
-                    };
+                    "application/json": components["schemas"]["Round"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource already exists, or its state does not allow this */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     describeVariable: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable: string;
-                    /** @enum {string} */
-                    group_by?: "device_group" | "federation_member";
-                    /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
-                    group_ids?: string[];
-                    /** @description true when absent */
-                    include_percentiles?: boolean;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
+                "application/json": components["schemas"]["NewDescription"];
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description A variable described group by group */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        groups: {
-                            group_id: string;
-                            count: number;
-                            mean: number;
-                            std_dev: number | null;
-                            median: number | null;
-                            min: number;
-                            max: number;
-                            percentiles: {
-                                p25: number | null;
-                                p50: number | null;
-                                p75: number | null;
-                            } | null;
-                        }[];
-                        warnings: string[];
-                    };
+                    "application/json": components["schemas"]["Description"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    compareTwoGroups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable: string;
-                    group_a: string;
-                    group_b: string;
-                    /**
-                     * @description When absent: members if both groups are ids of members, else device groups
-                     * @enum {string}
-                     */
-                    group_by?: "device_group" | "federation_member";
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        t_statistic: number | null;
-                        p_value: number | null;
-                        degrees_of_freedom: number | null;
-                        confidence_interval: {
-                            lower: number;
-                            upper: number;
-                            level: number;
-                        } | null;
-                        significant: boolean;
-                        effect_size: number | null;
-                        groups: {
-                            group_id: string;
-                            count: number;
-                            mean: number;
-                            std_dev: number | null;
-                        }[];
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    compareGroups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable: string;
-                    /** @enum {string} */
-                    group_by?: "device_group" | "federation_member";
-                    /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
-                    group_ids?: string[];
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
-                    post_hoc?: boolean;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        f_statistic: number | null;
-                        p_value: number | null;
-                        degrees_of_freedom_between: number | null;
-                        degrees_of_freedom_within: number | null;
-                        significant: boolean;
-                        effect_size: number | null;
-                        post_hoc_pairs: {
-                            group_a: string;
-                            group_b: string;
-                            /** @description group_a's mean minus group_b's */
-                            mean_difference: number;
-                            /** @description Of Tukey and Kramer: adjusted for the number of pairs */
-                            p_value: number;
-                            significant: boolean;
-                        }[];
-                        groups: {
-                            group_id: string;
-                            count: number;
-                            mean: number;
-                            std_dev: number | null;
-                        }[];
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    testIndependence: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                federation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable_1: string;
-                    /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
-                    variable_2: string;
-                    /** @description 0.95 when absent */
-                    confidence_level?: number;
-                    /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
-                    filters?: {
-                        /** Format: date-time */
-                        start_time?: string;
-                        /** Format: date-time */
-                        end_time?: string;
-                        /** @description The same as start_time and end_time */
-                        time_range?: {
-                            /** Format: date-time */
-                            start?: string;
-                            /** Format: date-time */
-                            end?: string;
-                        };
-                        platform?: ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown") | ("ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown")[];
-                        /** @description Withholds groups of fewer devices; 5 at least */
-                        min_sample_count?: number;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Default Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        query_id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                        chi_square_statistic: number | null;
-                        p_value: number | null;
-                        degrees_of_freedom: number | null;
-                        cramers_v: number | null;
-                        significant: boolean;
-                        sample_size: number | null;
-                        warnings: string[];
-                    };
-                };
-            };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The disk of the service is full; nothing was kept */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listAnalyticsQueries: {
         parameters: {
             query?: {
-                limit?: number;
-                offset?: number;
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo100"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
             };
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A page of queries */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        queries: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            federation_id: string;
-                            org_id: string | null;
-                            /** @enum {string} */
-                            query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                            variable: string;
-                            request: {
-                                [key: string]: unknown;
-                            };
-                            /** @enum {string} */
-                            status: "completed" | "failed";
-                            result: {
-                                [key: string]: unknown;
-                            } | null;
-                            reason: string | null;
-                            /**
-                             * Format: date-time
-                             * @description ISO 8601, UTC
-                             */
-                            created_at: string;
-                        }[];
-                        total: number;
-                        limit: number;
-                        offset: number;
-                    };
+                    "application/json": components["schemas"]["AnalyticsQueryList"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
     getAnalyticsQuery: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
-                federation_id: string;
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
                 query_id: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description A query and its result */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** Format: uuid */
-                        federation_id: string;
-                        org_id: string | null;
-                        /** @enum {string} */
-                        query_type: "descriptive" | "t-test" | "anova" | "chi-square";
-                        variable: string;
-                        request: {
-                            [key: string]: unknown;
-                        };
-                        /** @enum {string} */
-                        status: "completed" | "failed";
-                        result: {
-                            [key: string]: unknown;
-                        } | null;
-                        reason: string | null;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["AnalyticsQuery"];
                 };
             };
-            /** @description Invalid or missing request fields */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    compareTwoGroups: {
+        parameters: {
+            path: {
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTTest"];
+            };
+        };
+        responses: {
+            /** @description The result of Welch's t-test */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["TTest"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    compareGroups: {
+        parameters: {
+            path: {
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAnova"];
+            };
+        };
+        responses: {
+            /** @description The result of an analysis of variance */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Anova"];
                 };
             };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    testIndependence: {
+        parameters: {
+            path: {
+                /** @description Id of a federation */
+                federation_id: components["parameters"]["FederationId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChiSquare"];
+            };
+        };
+        responses: {
+            /** @description The result of Pearson's chi-square test */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ChiSquare"];
                 };
             };
-            /** @description The resource does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getHealth: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Whether the service answers */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        status: string;
-                        version: string;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        timestamp: string;
-                    };
+                    "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalError"];
         };
     };
     getStatus: {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description Devices, models and the latest round in figures */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        status: "operational" | "degraded" | "maintenance";
-                        active_devices: number;
-                        total_devices: number;
-                        current_round_number: number | null;
-                        current_round_status: ("pending" | "active" | "aggregating" | "completed" | "failed") | null;
-                        total_models: number;
-                        /**
-                         * Format: date-time
-                         * @description ISO 8601, UTC
-                         */
-                        timestamp: string;
-                    };
+                    "application/json": components["schemas"]["Status"];
                 };
             };
-            /** @description Missing or invalid API key */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: {
+                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation. All that the key may read when absent. */
+                topics?: string;
+            };
+            header?: {
+                /** @description The id of the last event that was received: go on behind it */
+                "last-event-id"?: string;
+            };
+        };
+        responses: {
+            /** @description Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream without Last-Event-ID; `resync` says that events were missed: read again what you show. */
+            200: {
+                headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "text/event-stream": string;
                 };
             };
-            /** @description The key may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; the header Retry-After gives seconds */
-            429: {
-                headers: {
-                    /** @description Seconds until another request fits */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unexpected server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description Too many streams are open: ask from time to time instead */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
         };
     };
 }

@@ -3,7 +3,7 @@ import type { components, paths } from './api.gen.ts'
 
 export type { components, paths } from './api.gen.ts'
 
-/** The error body of every endpoint (interface section 7). */
+/** The error body of every endpoint. */
 export type ErrorBody = components['schemas']['Error']
 
 export interface ClientSettings extends Pick<ClientOptions, 'fetch'> {
@@ -33,7 +33,7 @@ interface Answer<Data> {
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** Machine code of interface section 7, or null when what answered was not the service. */
+  /** Machine code of the error (`domain/errors.ts`), or null when what answered was not the service. */
   readonly code: ErrorBody['error'] | null
 
   constructor(status: number, body: unknown) {

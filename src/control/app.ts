@@ -63,10 +63,11 @@ const prepare = async ({ config, database, blobs, partials }: Context, parts: Pa
 
 const buildApp = async (context: Context, parts: Parts): Promise<App> => {
   const { config, database, now } = context
-  const { keys, rateLimits } = parts.access
+  const { keys, rateLimits, sessions } = parts.access
   const app = await buildServer({
     log: { level: config.logLevel },
     authenticate: keys.authenticate,
+    sessions: { authenticate: sessions.authenticate, publicUrl: config.publicUrl },
     metrics: createMetrics(),
     rateLimit: {
       perMinute: config.rateLimitPerMinute,
@@ -76,6 +77,7 @@ const buildApp = async (context: Context, parts: Parts): Promise<App> => {
     trustProxy: config.trustProxy,
     hostGuard: config.enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
     version: VERSION,
+    webFolder: context.webFolder,
     closed: config.enrollment === 'token',
     readiness: { database: () => parts.training.rounds.tick(), disk: watchFreeSpace(config.dataDir) },
     now: () => now().getTime(),
@@ -95,7 +97,11 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
   )
   const schedule = startPeriodicTasks(tasks, log)
   events.afterCommit('round.collected', () => void schedule.wake('aggregation'))
-  events.afterCommit('round.ended', () => void schedule.wake('jobs'))
+  // A step of secure aggregation may be over with them.
+  events.afterCommit('updates.accepted', ({ rounds }) => {
+    if (rounds.some(({ isSecure }) => isSecure)) void schedule.wake('aggregation')
+  })
+  events.afterCommit('round.completed', () => void schedule.wake('jobs'))
   const app = await buildApp(context, parts)
   void schedule.wake('aggregation')
 
@@ -103,7 +109,8 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     app,
     firstAdminKey,
     async runDueTasks() {
-      for (const name of ['aggregation', 'jobs', 'delivery', 'policies']) await schedule.wake(name)
+      for (const name of ['aggregation', 'jobs', 'delivery', 'policies', 'announcements', 'event-hints'])
+        await schedule.wake(name)
     },
     async runRetention() {
       // Later modules first: what they let go of is then nobody's, and goes too.
@@ -112,6 +119,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     },
     async close() {
       changes.close()
+      await parts.operations.tail.close()
       await context.closeAccounting()
       await app.close()
       await schedule.stop()

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { AggregationWorkers } from '../aggregation/worker-pool.ts'
 import type { Config } from '../config.ts'
 import { openFolderStore } from '../platform/blobs/folder-store.ts'
@@ -28,7 +29,14 @@ export interface Surroundings {
   /** Threads to work with, instead of its own; `close` leaves them running. */
   readonly workers?: AggregationWorkers
   readonly accounting?: Accounting
+  /** The built dashboard to serve, instead of the one beside the program; null for none. */
+  readonly webFolder?: string | null
 }
+
+/** Beside the built program, and where it is built to when this runs from its sources. */
+const WEB_FOLDER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/web' : '../web', import.meta.url),
+)
 
 /** What every module stands on: the log, the database, the files, the threads, events, time and chance. */
 export type Context = Awaited<ReturnType<typeof openContext>>
@@ -84,6 +92,7 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
     newId,
     random,
     drawSeed,
+    webFolder: surroundings.webFolder === undefined ? WEB_FOLDER : surroundings.webFolder,
     closeAccounting,
     close,
   }

@@ -6,7 +6,7 @@ import { runService } from '../../test/e2e/service-process.ts'
 import { requireDataFolder, watchFreeSpace } from './data-folder.ts'
 
 const ADVICE = 'Set SERVICE_DATA_DIR to a folder that this user may write to.'
-const complaint = (path: string, fault: string) =>
+const messageOf = (path: string, fault: string) =>
   `SERVICE_DATA_DIR: the folder ${path} cannot be used: ${fault}. ${ADVICE}`
 
 const trying = (path: string): Promise<string> =>
@@ -60,8 +60,8 @@ describe('the data folder', () => {
     const file = join(await emptyFolder(), 'file')
     await writeFile(file, '')
     expect([await trying(file), await trying(join(file, 'below'))]).toEqual([
-      `ConfigError: ${complaint(file, `${file} is not a folder`)}`,
-      `ConfigError: ${complaint(join(file, 'below'), 'a part of its path is a file')}`,
+      `ConfigError: ${messageOf(file, `${file} is not a folder`)}`,
+      `ConfigError: ${messageOf(join(file, 'below'), 'a part of its path is a file')}`,
     ])
   })
 
@@ -72,8 +72,8 @@ describe('the data folder', () => {
       await mkdir(locked, { mode: 0o500 })
       const below = join(locked, 'below')
       expect([await trying(locked), await trying(below)]).toEqual([
-        `ConfigError: ${complaint(locked, 'nothing can be written there (permission denied)')}`,
-        `ConfigError: ${complaint(below, `${below} cannot be made (permission denied)`)}`,
+        `ConfigError: ${messageOf(locked, 'it is not writable (permission denied)')}`,
+        `ConfigError: ${messageOf(below, `${below} cannot be created (permission denied)`)}`,
       ])
       await chmod(locked, 0o700)
     },
@@ -81,11 +81,11 @@ describe('the data folder', () => {
 
   it.skipIf(process.platform !== 'linux')('that no file system can hold stops the program at once', async () => {
     expect(await trying('/proc')).toBe(
-      `ConfigError: ${complaint('/proc', 'nothing can be written there (this file system takes no new files there)')}`,
+      `ConfigError: ${messageOf('/proc', 'it is not writable (the file system does not allow new files there)')}`,
     )
-    const fault = '/proc/nope cannot be made (this file system takes no new files there)'
+    const fault = '/proc/nope cannot be created (the file system does not allow new files there)'
     expect(await runService('/proc/nope').catch((error: Error) => error.message)).toBe(
-      `ended with code 1:\n${complaint('/proc/nope', fault)}\n`,
+      `ended with code 1:\n${messageOf('/proc/nope', fault)}\n`,
     )
   })
 })

@@ -5,7 +5,7 @@ import { ConfigError } from '../config.ts'
 const FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  ENOENT: 'this file system takes no new files there',
+  ENOENT: 'the file system does not allow new files there',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
   ENAMETOOLONG: 'the name is too long',
@@ -32,7 +32,7 @@ const makeFolder = async (path: string): Promise<void> => {
   await makeFolder(dirname(path))
   await mkdir(path, { mode: 0o700 }).catch(async (error: unknown) => {
     if (codeOf(error) !== 'EEXIST' || !(await isFolder(path))) {
-      throw new Error(`${path} cannot be made (${faultOf(error)})`, { cause: error })
+      throw new Error(`${path} cannot be created (${faultOf(error)})`, { cause: error })
     }
   })
 }
@@ -43,7 +43,7 @@ const closeToOthers = async (path: string): Promise<void> => {
   if ((mode & 0o077) === 0) return
   await chmod(path, mode & 0o700).catch((error: unknown) => {
     if (codeOf(error) !== 'EPERM')
-      throw new Error(`it cannot be closed to others (${faultOf(error)})`, { cause: error })
+      throw new Error(`its permissions cannot be restricted (${faultOf(error)})`, { cause: error })
   })
 }
 
@@ -83,7 +83,7 @@ export const requireDataFolder = async (path: string): Promise<void> => {
     await makeFolder(path)
     await closeToOthers(path)
     const probe = await mkdtemp(join(path, '.probe-')).catch((error: unknown) => {
-      throw new Error(`nothing can be written there (${faultOf(error)})`, { cause: error })
+      throw new Error(`it is not writable (${faultOf(error)})`, { cause: error })
     })
     await rmdir(probe)
   } catch (error) {

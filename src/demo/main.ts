@@ -17,7 +17,7 @@ Trains a model on devices that keep their data: a real service, real HTTP, FedPr
 
   --devices N   devices that take part (30)
   --rounds N    training rounds (12)
-  --keep        leave the service running afterwards, until Ctrl-C`
+  --keep        leave the service and its devices running afterwards, until Ctrl-C`
 
 const SHAPE = { features: 60, classes: 10 }
 const PLAN = { local_epochs: 10, batch_size: 10, learning_rate: 0.02, proximal_mu: 1 }
@@ -79,6 +79,7 @@ const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'tributary-demo-'))
   const service = await startService(dataDir)
   console.log(`The service runs at ${service.baseUrl}, its data is in ${dataDir}`)
+  console.log(`The dashboard: ${service.baseUrl}`)
   const splits = syntheticDevices({ alpha: 1, beta: 1, devices, seed: SEED, maxRows: MAX_ROWS, ...SHAPE })
   const fleet = await startFleet(service.baseUrl, splits)
   const operator = createOperator(service.baseUrl, fleet.firstKey)
@@ -88,24 +89,28 @@ const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
   console.log('round  participants      loss   accuracy   seconds')
 
   const beginning = encodeModel(initialModel({ ...SHAPE, hidden: [], seed: SEED }), new Map())
-  let modelId = await operator.addModel('synthetic', beginning)
   const first = fleet.evaluate(beginning)
   let latest = first
   console.log(line('0', '-', first, '-'))
 
-  for (let number = 1; number <= rounds; number++) {
-    const started = performance.now()
-    const { id } = await operator.startRound(devices, PLAN, modelId)
-    const round = await operator.ended(id, (seen) =>
-      showLive(`round ${number}: ${seen.completed_devices} of ${devices} updates are in (${seen.status})`),
-    )
-    modelId = round.aggregated_model_id ?? ''
-    latest = fleet.evaluate(await operator.download(modelId))
-    showLive('')
-    const seconds = ((performance.now() - started) / 1000).toFixed(1)
-    console.log(line(String(number), `${round.completed_devices}/${devices}`, latest, seconds))
-  }
-  await fleet.stop()
+  const jobId = await operator.startJob(await operator.addModel('synthetic', beginning), devices, rounds, PLAN)
+  let number = 0
+  let started = performance.now()
+  const { latest_model_id: modelId } = await operator.ended(
+    jobId,
+    async (round) => {
+      if (round.aggregated_model_id === null) return showLive('')
+      const seconds = ((performance.now() - started) / 1000).toFixed(1)
+      latest = fleet.evaluate(await operator.download(round.aggregated_model_id))
+      showLive('')
+      console.log(line(String(++number), `${round.completed_devices}/${devices}`, latest, seconds))
+      started = performance.now()
+    },
+    (round) =>
+      showLive(`round ${number + 1}: ${round.completed_devices} of ${devices} updates are in (${round.status})`),
+  )
+  showLive('')
+  if (!keep) await fleet.stop()
 
   const path = `/api/v1/models/${modelId}/versions/1/download`
   console.log(
@@ -114,8 +119,9 @@ const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
   console.log(`The final model is ${modelId} in the catalog. Fetch it with:`)
   if (keep) {
     console.log(`  curl -H 'Authorization: Bearer ${fleet.firstKey}' -o model.safetensors ${service.baseUrl}${path}`)
-    console.log('\nThe service goes on until Ctrl-C.')
+    console.log(`\nThe service and its devices go on until Ctrl-C. The dashboard: ${service.baseUrl}`)
     await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
+    await fleet.stop()
   } else {
     console.log(`  SERVICE_DATA_DIR=${dataDir} npm start`)
     console.log(`  curl -H 'Authorization: Bearer ${fleet.firstKey}' -o model.safetensors http://127.0.0.1:8000${path}`)

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiClient, createClient, type paths, unwrap } from '../client/client.ts'
 
-export type Round =
-  paths['/api/v1/training/rounds/{round_id}/status']['get']['responses']['200']['content']['application/json']
+export type Job = paths['/api/v1/training/jobs/{job_id}']['get']['responses']['200']['content']['application/json']
+export type Round = Job['history'][number]
 
-/** What a person with a key does in a training: put a model into the catalog, start rounds, fetch results. */
+/** What a person with a key does in a training: put a model into the catalog, train it, fetch results. */
 export const createOperator = (baseUrl: string, apiKey: string) => {
   const api: ApiClient = createClient({ baseUrl, apiKey })
   return {
@@ -24,21 +24,36 @@ export const createOperator = (baseUrl: string, apiKey: string) => {
       return model.id
     },
 
-    startRound: (devices: number, hyperparameters: Record<string, unknown>, globalModel: string): Promise<Round> =>
-      unwrap(
-        api.POST('/api/v1/training/rounds/start', {
-          body: { target_devices: devices, min_devices: devices, global_model_id: globalModel, hyperparameters },
-        }),
-      ),
+    /** Returns the job's id. */
+    async startJob(
+      model: string,
+      devices: number,
+      rounds: number,
+      hyperparameters: Record<string, unknown>,
+    ): Promise<string> {
+      const body = { name: 'demo', model, rounds, min_devices: devices, target_devices: devices, hyperparameters }
+      return (await unwrap(api.POST('/api/v1/training/jobs', { body }))).id
+    },
 
-    /** The round once it has ended; `onProgress` sees it on the way. */
-    async ended(roundId: string, onProgress: (round: Round) => void): Promise<Round> {
+    /** The job once it has ended. `onEnded` sees each of its rounds, in order; `onProgress` the one that runs. */
+    async ended(
+      jobId: string,
+      onEnded: (round: Round) => void | Promise<void>,
+      onProgress: (round: Round) => void,
+    ): Promise<Job> {
+      const path = { job_id: jobId }
+      const seen = new Set<string>()
       for (;;) {
-        const path = { round_id: roundId }
-        const round = await unwrap(api.GET('/api/v1/training/rounds/{round_id}/status', { params: { path } }))
-        if (round.status === 'completed') return round
-        if (round.status === 'failed') throw new Error(`Round ${round.round_number} failed: ${round.failure_reason}`)
-        onProgress(round)
+        const job = await unwrap(api.GET('/api/v1/training/jobs/{job_id}', { params: { path } }))
+        for (const round of job.history.filter(({ round_id }) => !seen.has(round_id))) {
+          if (round.ended_at === null) onProgress(round)
+          else {
+            seen.add(round.round_id)
+            await onEnded(round)
+          }
+        }
+        if (job.status === 'completed') return job
+        if (job.ended_at !== null) throw new Error(`The job ${job.status}: ${job.reason ?? job.ended_by}`)
         await sleep(100)
       }
     },

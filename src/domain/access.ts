@@ -1,4 +1,4 @@
-/** What a key may be allowed to do (interface section 5). `admin` covers keys, team, settings and integrations. */
+/** What a key may be allowed to do. `admin` covers keys, team, settings and integrations. */
 export const SCOPES = [
   'devices:read',
   'devices:write',
@@ -32,6 +32,8 @@ export interface Caller {
   readonly homeOrgId?: string | null
   /** The key whose rate limit the request counts against; absent: `keyId`. A key from a login shares its approver's. */
   readonly rateKeyId?: string
+  /** Of a browser's session. One that was opened without a key, under open enrollment, has its own id as `keyId`. */
+  readonly sessionId?: string
 }
 
 /** Under token enrollment nothing new belongs to no organization: what names none joins this one. */

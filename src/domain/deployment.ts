@@ -12,7 +12,7 @@ export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
 export type Strategy = (typeof STRATEGIES)[number]
 
 /**
- * Decision "Deployments"; the interface shows only `started`. A failed deployment is withdrawn: its devices get what they
+ * A failed deployment is withdrawn: its devices get what they
  * got before. Promoting a completed one activates more devices, and it is under way again.
  */
 export const NEXT: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>> = {
@@ -50,7 +50,7 @@ export interface Reported {
   readonly commonReason: string | null
 }
 
-/** Decision "Deployments": above 5 %, once three devices or all have said how it went. */
+/** Above 5 %, once three devices or all have said how it went. */
 const MAX_FAILURE_SHARE = 0.05
 const MIN_REPORTS = 3
 

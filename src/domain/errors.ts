@@ -1,4 +1,4 @@
-/** Machine codes of interface section 7 and the HTTP status each travels under. The one table of its kind. */
+/** The machine codes of errors and the HTTP status each travels under. The one table of its kind. */
 export const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
@@ -47,3 +47,16 @@ export const rateLimited = (retryAfterSeconds: number): ServiceError =>
  */
 export const notFound = (what: string, id: string, place = ''): ServiceError =>
   new ServiceError('not_found', `${what} '${id}'${place && ` ${place}`} does not exist, or this key may not see it.`)
+
+export const isNotFound = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.code === 'not_found'
+
+/** What a body names and does not exist is a mistake in the body: bad_request, with the field in front and `advice` behind. */
+export const inBody = async <Found>(field: string, find: () => Promise<Found>, advice = ''): Promise<Found> => {
+  try {
+    return await find()
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    throw badRequest(`${field}: ${error.message}${advice && ` ${advice}`}`)
+  }
+}

@@ -2,9 +2,9 @@ import type { Random } from './sampling.ts'
 
 /** Heartbeats that the whole fleet should come to per second: a third of what one process answers on a small machine. */
 const CHECK_INS_PER_SECOND = 1000
-/** A device that is silent for five minutes is no longer active (decision "Devices"); one lost heartbeat must not do that. */
-const LONGEST_SECONDS = 140
-const SHORTEST_SECONDS = 20
+/** A device that is silent for five minutes is no longer active; one lost heartbeat must not do that. */
+const MAX_SECONDS = 140
+const MIN_SECONDS = 20
 /**
  * Where training is under way, and there are few enough devices to ask: a second for those that wait for a round, two for
  * those that are about to work on one. A key may send 100 requests a minute, and a part in a round takes three besides.
@@ -32,6 +32,6 @@ export const nextHeartbeatSeconds = ({ fleet, wanted, heldSeconds, random }: Pac
   if (heldSeconds > 0 && bearable <= heldSeconds) return 1
   const eager = wanted === null ? null : EAGER_SECONDS[wanted]
   if (eager !== null && bearable <= eager) return eager
-  const mean = Math.min(LONGEST_SECONDS, Math.max(eager ?? SHORTEST_SECONDS, bearable))
+  const mean = Math.min(MAX_SECONDS, Math.max(eager ?? MIN_SECONDS, bearable))
   return Math.max(1, Math.round(mean * (0.5 + random()) - heldSeconds))
 }

@@ -26,7 +26,7 @@ it('a code has eight characters that cannot be mistaken, equally likely, and is 
 it('a code waits until its time is up, and then says why it is over', () => {
   expect([pairingAt(kept('waiting'), null, now), pairingAt(kept('waiting', null, 0), null, now)]).toEqual([
     { status: 'waiting', reason: null },
-    { status: 'expired', reason: 'Nobody entered the code within 5 minutes.' },
+    { status: 'expired', reason: 'The code was not used within 5 minutes.' },
   ])
 })
 

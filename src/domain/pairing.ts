@@ -50,7 +50,7 @@ export const pairingAt = (
   if (kept.status === 'failed') return { status: 'failed', reason: kept.reason }
   if (kept.status === 'waiting') {
     if (kept.expiresAt.getTime() > now.getTime()) return { status: 'waiting', reason: null }
-    return { status: 'expired', reason: 'Nobody entered the code within 5 minutes.' }
+    return { status: 'expired', reason: 'The code was not used within 5 minutes.' }
   }
   if (delivery === null) return { status: 'paired', reason: null }
   const { deployment, device, deviceReason, deploymentReason } = delivery

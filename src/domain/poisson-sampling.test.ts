@@ -3,7 +3,7 @@ import {
   chanceOfFewer,
   coinBound,
   leastTarget,
-  MOST_MISSED_DRAWS,
+  MAX_MISSED_DRAWS,
   requireLikelyDraw,
   samplingOf,
 } from './poisson-sampling.ts'
@@ -62,8 +62,8 @@ describe('a start that would often draw too few', () => {
       [1000, 1_000_000],
     ] as const) {
       const least = leastTarget(fewest, n)!
-      expect(chanceOfFewer(fewest, samplingOf(least, n))).toBeLessThanOrEqual(MOST_MISSED_DRAWS)
-      expect(chanceOfFewer(fewest, samplingOf(least - 1, n))).toBeGreaterThan(MOST_MISSED_DRAWS)
+      expect(chanceOfFewer(fewest, samplingOf(least, n))).toBeLessThanOrEqual(MAX_MISSED_DRAWS)
+      expect(chanceOfFewer(fewest, samplingOf(least - 1, n))).toBeGreaterThan(MAX_MISSED_DRAWS)
       expect(() => requireLikelyDraw({ minDevices: fewest, targetDevices: least }, n)).not.toThrow()
       expect(() => requireLikelyDraw({ minDevices: fewest, targetDevices: least - 1 }, n)).toThrow(
         `Set target_devices to at least ${least}, or lower min_devices.`,
@@ -73,7 +73,7 @@ describe('a start that would often draw too few', () => {
 
   it('says how often it would, and that none works where the fleet is too small', () => {
     expect(() => requireLikelyDraw({ minDevices: 3, targetDevices: 3 }, 4)).toThrow(
-      'target_devices: a private round draws each device by a coin of its own. 4 devices are eligible, and with a target ' +
+      'target_devices: a private round draws each device independently at random. 4 devices are eligible, and with a target ' +
         'of 3 the draw would be smaller than min_devices (3) in 26 % of rounds; at most 1 % is allowed. Set ' +
         'target_devices to at least 4, or lower min_devices.',
     )

@@ -14,7 +14,7 @@ export interface PoissonSampling {
 }
 
 /** A start is refused where its draw would miss min_devices more often than this. */
-export const MOST_MISSED_DRAWS = 0.01
+export const MAX_MISSED_DRAWS = 0.01
 
 /** q and N of a round that is to draw `target` devices on average. */
 export const samplingOf = (target: number, population: number): PoissonSampling => ({
@@ -48,7 +48,7 @@ export const leastTarget = (fewest: number, population: number): number | null =
   let [low, high] = [fewest, population]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    if (chanceOfFewer(fewest, samplingOf(middle, population)) <= MOST_MISSED_DRAWS) high = middle
+    if (chanceOfFewer(fewest, samplingOf(middle, population)) <= MAX_MISSED_DRAWS) high = middle
     else low = middle + 1
   }
   return low
@@ -60,7 +60,7 @@ export const requireLikelyDraw = (
   population: number,
 ): void => {
   const missed = chanceOfFewer(minDevices, samplingOf(targetDevices, population))
-  if (missed <= MOST_MISSED_DRAWS) return
+  if (missed <= MAX_MISSED_DRAWS) return
   const devices = population === 1 ? '1 device is' : `${population} devices are`
   const least = leastTarget(minDevices, population)
   if (least === null) {
@@ -70,7 +70,7 @@ export const requireLikelyDraw = (
     )
   }
   throw badRequest(
-    `target_devices: a private round draws each device by a coin of its own. ${devices} eligible, and with a target of ` +
+    `target_devices: a private round draws each device independently at random. ${devices} eligible, and with a target of ` +
       `${targetDevices} the draw would be smaller than min_devices (${minDevices}) in ${percent(missed)} of rounds; ` +
       `at most 1 % is allowed. Set target_devices to at least ${least}, or lower min_devices.`,
   )

@@ -46,11 +46,11 @@ const within = (values: object, outside: string[]): object => {
   return changed ?? values
 }
 
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 /** What to tell a device whose numbers became null. */
 export const outsideWarning = (field: string, outside: readonly string[]): string => {
-  const named = outside.slice(0, MOST_NAMED).map((key) => `'${key.slice(0, 100)}'`)
-  const more = outside.length > MOST_NAMED ? ` and ${outside.length - MOST_NAMED} more` : ''
+  const named = outside.slice(0, MAX_NAMED).map((key) => `'${key.slice(0, 100)}'`)
+  const more = outside.length > MAX_NAMED ? ` and ${outside.length - MAX_NAMED} more` : ''
   return `${field}: ${named.join(', ')}${more} became null; numbers from -3.4e38 to 3.4e38 are kept`
 }

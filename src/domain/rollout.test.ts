@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
   dueEvent,
-  foresee,
   mayEndEarly,
   NEXT,
   NO_STEPS_SECONDS,
+  previewSchedule,
   type RolloutEvent,
   type RolloutState,
   type RolloutStatus,
@@ -136,14 +136,14 @@ describe('what is due', () => {
 describe('a plan of steps', () => {
   const steps = { percentage: 10, targetPercentage: 100, incrementStep: 40, stepIntervalSeconds: 60 }
 
-  it('is foreseen until its target', () => {
-    expect(foresee(steps)).toEqual([
+  it('is previewed until its target', () => {
+    expect(previewSchedule(steps)).toEqual([
       { atSeconds: 0, percentage: 10 },
       { atSeconds: 60, percentage: 50 },
       { atSeconds: 120, percentage: 90 },
       { atSeconds: 180, percentage: 100 },
     ])
-    expect(foresee({ ...steps, percentage: 100 })).toEqual([{ atSeconds: 0, percentage: 100 }])
+    expect(previewSchedule({ ...steps, percentage: 100 })).toEqual([{ atSeconds: 0, percentage: 100 }])
   })
 
   it('whose target lies below its start is refused', () => {

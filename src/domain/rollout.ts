@@ -18,7 +18,7 @@ export type RolloutEvent =
   | 'set_percentage'
 
 /**
- * Decision "Rollouts"; all of it is ours, the interface shows only `active`. A paused rollout is not stepped, by nobody:
+ * A paused rollout is not stepped, by nobody:
  * resuming it is a decision of its own. A completed one can still be rolled back, which is when it is needed most.
  */
 export const NEXT: Readonly<Record<RolloutStatus, Readonly<Partial<Record<RolloutEvent, RolloutStatus>>>>> = {
@@ -130,7 +130,7 @@ export interface Health {
   readonly commonReason: string | null
 }
 
-/** Decision "Rollouts": above 5 %, and not before three devices have reported. */
+/** Above 5 %, and not before three devices have reported. */
 export const HEALTH = { maxFailureShare: 0.05, minReports: 3 } as const
 
 /** Why the version must not reach more devices, for people to read; null while health holds. */
@@ -188,7 +188,7 @@ export const requireSteps = (steps: Steps): void => {
 }
 
 /** The percentages of a rollout whose health holds, with the seconds since its start at which they are reached. */
-export const foresee = (steps: Steps): { readonly atSeconds: number; readonly percentage: number }[] => {
+export const previewSchedule = (steps: Steps): { readonly atSeconds: number; readonly percentage: number }[] => {
   const seen = [{ atSeconds: 0, percentage: steps.percentage }]
   for (let { atSeconds, percentage } = seen[0]!; percentage < steps.targetPercentage; ) {
     percentage = Math.min(steps.targetPercentage, percentage + steps.incrementStep)

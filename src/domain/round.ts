@@ -10,8 +10,8 @@ export type RoundStatus = 'pending' | 'active' | 'aggregating' | 'completed' | '
 export type RoundEvent = 'start' | 'collect' | 'time_out' | 'complete' | 'fail'
 
 /**
- * Interface section 3. Where it says "not shown", what is here is ours: `collect`, `complete` and `fail` follow the
- * decision "Rounds"; a pending or active round may `fail` too, so that an operator's stop always has somewhere to go.
+ * The states and what leads from one to the next. A pending or active round may `fail` too, so that an operator's stop
+ * always has somewhere to go.
  */
 export const NEXT: Readonly<Record<RoundStatus, Readonly<Partial<Record<RoundEvent, RoundStatus>>>>> = {
   pending: { start: 'active', fail: 'failed' },
@@ -46,8 +46,8 @@ export const requireSizes = (sizes: { readonly minDevices: number; readonly targ
 /** How long stragglers are waited for once min_devices updates are in: 10 % of the timeout, within 5 s and 60 s. */
 export const stragglerGraceSeconds = (timeoutSeconds: number): number => Math.min(60, Math.max(5, timeoutSeconds * 0.1))
 
-const MOST_REASONS = 3
-const LONGEST_REASON = 200
+const MAX_REASONS = 3
+const MAX_REASON_LENGTH = 200
 
 /** `2 of 3 devices failed: CUDA out of memory (1), no disk (1)`: the commonest reasons, which come first, and how often. */
 export const describeFailures = (failures: {
@@ -56,15 +56,15 @@ export const describeFailures = (failures: {
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
 }): string => {
   const { selected, failed, reasons } = failures
-  const shown = reasons.slice(0, MOST_REASONS).map(({ reason, count }) => `${oneLine(reason)} (${count})`)
-  const others = reasons.slice(MOST_REASONS).reduce((sum, { count }) => sum + count, 0)
+  const shown = reasons.slice(0, MAX_REASONS).map(({ reason, count }) => `${oneLine(reason)} (${count})`)
+  const others = reasons.slice(MAX_REASONS).reduce((sum, { count }) => sum + count, 0)
   if (others > 0) shown.push(`other reasons (${others})`)
   return `${failed} of ${selected} ${selected === 1 ? 'device' : 'devices'} failed: ${shown.join(', ')}`
 }
 
 const oneLine = (reason: string): string => {
   const line = reason.replace(/\s+/g, ' ').trim().replace(/\.$/, '')
-  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}...` : line
+  return line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}...` : line
 }
 
 /** The parts of a round that decide when it must leave `active`. */

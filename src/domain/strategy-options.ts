@@ -3,18 +3,18 @@ import { badRequest } from './errors.ts'
 export type OptionValue = number | string
 export type StrategyOptions = Readonly<Record<string, OptionValue>>
 
-/** What one option may be. `fallback` may depend on the options that come before it in the table. */
+/** What one option may be. `default` may depend on the options that come before it in the table. */
 export type OptionRule = {
-  readonly about: string
-  readonly fallback: OptionValue | ((given: StrategyOptions) => OptionValue)
+  readonly description: string
+  readonly default: OptionValue | ((given: StrategyOptions) => OptionValue)
 } & (
   | {
       readonly kind: 'number' | 'integer'
       readonly min: number
       readonly max: number
       /** The bound itself is not allowed. */
-      readonly above?: true
-      readonly below?: true
+      readonly exclusiveMinimum?: true
+      readonly exclusiveMaximum?: true
     }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
 )
@@ -29,12 +29,12 @@ export const checkedOption = (field: string, given: unknown, rule: OptionRule): 
     typeof given === 'number' &&
     Number.isFinite(given) &&
     (rule.kind === 'number' || Number.isInteger(given)) &&
-    (rule.above ? given > rule.min : given >= rule.min) &&
-    (rule.below ? given < rule.max : given <= rule.max)
+    (rule.exclusiveMinimum ? given > rule.min : given >= rule.min) &&
+    (rule.exclusiveMaximum ? given < rule.max : given <= rule.max)
   if (inRange) return given
   throw badRequest(
     `${field} must be ${rule.kind === 'integer' ? 'a whole number' : 'a number'} ` +
-      `${rule.above ? 'above' : 'of at least'} ${rule.min} and ${rule.below ? 'below' : 'at most'} ${rule.max}. ` +
+      `${rule.exclusiveMinimum ? 'above' : 'of at least'} ${rule.min} and ${rule.exclusiveMaximum ? 'below' : 'at most'} ${rule.max}. ` +
       `It is ${shown(given)}.`,
   )
 }

@@ -2,6 +2,7 @@ import { badRequest } from './errors.ts'
 import { checkedOption, type OptionValue, type StrategyOptions } from './strategy-options.ts'
 import {
   ACCEPTED_STRATEGY_NAMES,
+  DEFAULT_STRATEGY,
   FEDOPT_VARIANTS,
   isFedoptVariant,
   isStrategyName,
@@ -22,7 +23,7 @@ export interface StrategySettings {
  * `fedavgm` become fedopt with that variant.
  */
 export const strategySettings = (
-  name: string = 'fedavg',
+  name: string = DEFAULT_STRATEGY,
   options: Readonly<Record<string, unknown>> = {},
 ): StrategySettings => {
   if (isFedoptVariant(name)) {
@@ -36,14 +37,14 @@ export const strategySettings = (
   }
   if (!isStrategyName(name)) {
     const known = ACCEPTED_STRATEGY_NAMES.join(', ')
-    throw badRequest(`strategy '${name}' is not one that this service knows. Use one of: ${known}.`)
+    throw badRequest(`strategy '${name}' is unknown. Use one of: ${known}.`)
   }
   const rules = STRATEGY_RULES[name].options
   for (const key of Object.keys(options)) {
     if (Object.hasOwn(rules, key)) continue
     const known = Object.keys(rules)
     throw badRequest(
-      `strategy_options.${key} is no option of ${name}, which ` +
+      `strategy_options.${key} is not an option of ${name}, which ` +
         `${known.length === 0 ? 'has none' : `has: ${known.join(', ')}`}.`,
     )
   }
@@ -51,7 +52,7 @@ export const strategySettings = (
   for (const [key, rule] of Object.entries(rules)) {
     const given = Object.hasOwn(options, key) ? options[key] : undefined
     if (given !== undefined) settled[key] = checkedOption(`strategy_options.${key}`, given, rule)
-    else settled[key] = typeof rule.fallback === 'function' ? rule.fallback(settled) : rule.fallback
+    else settled[key] = typeof rule.default === 'function' ? rule.default(settled) : rule.default
   }
   return { name, options: settled }
 }
@@ -79,13 +80,11 @@ export const requireSecureAggregationAllowed = (name: StrategyName): void => {
 const allowing = (what: 'privacy' | 'secureAggregation'): string =>
   STRATEGY_NAMES.filter((name) => STRATEGY_RULES[name][what] === true).join(', ')
 
-/** These work on changes of the model, not on the updates themselves. */
-const NEED_A_MODEL: readonly StrategyName[] = ['scaffold', 'fedopt', 'fedadam']
-
-/** Throws bad_request where a round of its own, without a job, cannot have the strategy (null: none was asked for). */
+/** Whether a round works on changes of a model (null: no strategy was named). */
 export const needsModel = (strategy: StrategySettings | null, isPrivate: boolean): boolean =>
-  strategy !== null && (isPrivate || NEED_A_MODEL.includes(strategy.name))
+  strategy !== null && (isPrivate || STRATEGY_RULES[strategy.name].needsModel === true)
 
+/** Throws bad_request where a round without a job cannot have the strategy (null: none was named). */
 export const requireStandsAlone = (
   strategy: StrategySettings | null,
   { hasModel, isPrivate }: { readonly hasModel: boolean; readonly isPrivate: boolean },
@@ -93,7 +92,7 @@ export const requireStandsAlone = (
   if (strategy === null) return
   const { name } = strategy
   if (STRATEGY_RULES[name].asynchronous) {
-    throw badRequest(`strategy '${name}' is for training jobs: its devices deliver to later rounds. Start a job.`)
+    throw badRequest(`strategy '${name}' is for training jobs only: updates count for later rounds. Start a job.`)
   }
   if (!hasModel && needsModel(strategy, isPrivate)) {
     const what = isPrivate ? 'privacy' : `strategy '${name}'`

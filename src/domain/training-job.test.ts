@@ -102,7 +102,7 @@ describe('a job after a round', () => {
     expect(afterCompletedRound({ settings, roundsCompleted: 3, losses: [3, 2, 1.95] })).toEqual({
       event: 'finish',
       endedBy: 'converged',
-      reason: 'The last round made the loss better by less than 0.1.',
+      reason: 'The last round improved the loss by less than 0.1.',
     })
   })
 

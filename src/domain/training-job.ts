@@ -86,9 +86,17 @@ export interface JobSettings {
     readonly maxWeight?: number | undefined
   } | null
   readonly stopWhen: StopRule | null
+  /** Absent in jobs of before it was kept: none. */
+  readonly publish?: Publish
+  /** The version of its model that it begins from; absent in jobs of before it was kept, which begin from the latest. */
+  readonly modelVersion?: number
   /** Its model and updates are bare float32 vectors. */
   readonly rawVector?: true
 }
+
+/** Which of a job's results become versions of the model that it trains. */
+export const PUBLISH = ['last', 'every', 'best', 'none'] as const
+export type Publish = (typeof PUBLISH)[number]
 
 export const JOB_ROUNDS = { min: 1, max: 10_000, default: 10 } as const
 export const MIN_DEVICES_DEFAULT = 2
@@ -118,7 +126,7 @@ export const roundSizes = (
   if (minDevices > wanted) {
     throw badRequest(
       `min_devices (${minDevices}) must not exceed ${isAsynchronous ? 'strategy_options.buffer' : 'target_devices'} ` +
-        `(${wanted}): a round closes when so many updates are in.`,
+        `(${wanted}): a round closes with that number of updates.`,
     )
   }
   const fewest = fewestUpdates(strategy)
@@ -139,6 +147,12 @@ export const hasConverged = (losses: readonly (number | null)[], rule: StopRule)
   const before = Math.min(...known.slice(0, -rule.patience))
   const lately = Math.min(...known.slice(-rule.patience))
   return before - lately < rule.lossImprovementBelow
+}
+
+/** Whether the last of these losses, of a job's completed rounds, is the lowest so far. A round without a loss is no best one. */
+export const isBest = (losses: readonly (number | null)[]): boolean => {
+  const last = losses.at(-1) ?? null
+  return last !== null && losses.slice(0, -1).every((loss) => loss === null || last < loss)
 }
 
 /** The parts of a job that decide what a completed round means for it. */
@@ -166,7 +180,7 @@ export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobPr
   return {
     event: 'finish',
     endedBy: 'converged',
-    reason: `${span} made the loss better by less than ${rule.lossImprovementBelow}.`,
+    reason: `${span} improved the loss by less than ${rule.lossImprovementBelow}.`,
   }
 }
 

@@ -1,6 +1,8 @@
 import { chooseEngine, type EngineChoice, thisPlatform } from './engines/choose-engine.ts'
-import type { Engine } from './engines/engine.ts'
+import type { Engine, EngineName } from './engines/engine.ts'
 import { type OpenOptions, openEngine } from './engines/open-engine.ts'
+import { addressOf, serverNamed } from './engines/proxied/servers.ts'
+import { InferenceError } from './errors.ts'
 import type { Environment } from './find-program.ts'
 import type { ModelFile } from './models/model-file.ts'
 import { findModel } from './models/model-folder.ts'
@@ -21,9 +23,15 @@ export interface ChosenModel {
   readonly engine: EngineChoice
 }
 
+const remote = (name: string, address: string, engine: EngineName): ChosenModel => ({
+  file: { name, variant: null, path: address, format: 'remote', bytes: 0, sha256: null, source: address },
+  engine: { name: engine, reason: `it runs at ${address}` },
+})
+
 /**
  * Finds the model that was named and the engine for it, without loading it.
- * @param engine `auto`, or the name of an engine
+ * @param engine `auto`, the name of an engine, or the address of an OpenAI-style server. Under the name of a program that is a
+ * server, a model that is not here is asked for at the program's usual address
  * @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing
  */
 export const chooseModelAndEngine = async (
@@ -31,7 +39,14 @@ export const chooseModelAndEngine = async (
   name: string,
   engine: string,
 ): Promise<ChosenModel> => {
-  const file = await findModel(name, home, cwd)
+  const address = addressOf(engine)
+  if (address !== null) return remote(name, address, 'openai')
+  const server = serverNamed(engine)
+  const file = await findModel(name, home, cwd).catch((error: unknown) => {
+    if (server === null || !(error instanceof InferenceError) || error.code !== 'model_not_found') throw error
+    return null
+  })
+  if (file === null) return remote(name, server!.usualAddress, server!.name)
   return { file, engine: await chooseEngine({ model: file, wanted: engine, platform: thisPlatform(), env }) }
 }
 

@@ -14,6 +14,9 @@ const KINDS = {
   engine_missing: { status: 503, type: 'server_error' },
   out_of_memory: { status: 503, type: 'server_error' },
   engine_failed: { status: 500, type: 'server_error' },
+  /** Of a server that is used as an engine. */
+  upstream_failed: { status: 502, type: 'server_error' },
+  upstream_timeout: { status: 504, type: 'server_error' },
 } as const
 
 export type InferenceErrorCode = keyof typeof KINDS

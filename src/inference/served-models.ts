@@ -42,7 +42,8 @@ export interface ServedModels {
 const EXPECTED_SHARE = 1.25
 const EXPECTED_BASE_BYTES = 64 * 2 ** 20
 
-const createdAt = async ({ file }: ChosenModel): Promise<number> => Math.floor((await stat(file.path)).mtimeMs / 1000)
+const createdAt = async ({ file }: ChosenModel): Promise<number> =>
+  Math.floor((file.format === 'remote' ? Date.now() : (await stat(file.path)).mtimeMs) / 1000)
 
 const routable = async ({ file }: ChosenModel): Promise<RoutableModel> => {
   const { name, bytes } = file

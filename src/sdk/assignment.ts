@@ -41,7 +41,7 @@ type AssignmentBody =
 /** Ids become names of folders on devices, so they are looked at before they are believed. */
 const requireId = (id: string, what: string): string => {
   if (/^[\w-]{1,64}$/.test(id)) return id
-  throw new NetworkError(`The service sent an assignment whose ${what} is no id.`)
+  throw new NetworkError(`The service sent an assignment whose ${what} is not a UUID.`)
 }
 
 const fileOf = (body: AssignmentBody): Assignment['file'] => {

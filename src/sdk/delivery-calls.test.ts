@@ -209,15 +209,15 @@ test('bytes that arrive whole and wrong are asked for three times, with waits, a
   await expect(device.downloadVersion(assignment, sink)).rejects.toMatchObject({
     name: 'DamagedDownload',
     message: expect.stringMatching(
-      /^The file arrived with sha256 \w{64} instead of \w{64}\. That was try 3, and the last\.$/,
+      /^The file arrived with sha256 \w{64} instead of \w{64}\. Attempt 3, the last one, failed\.$/,
     ),
   })
   expect([requests.length, waits.length, sink.received()]).toEqual([3, 2, 0])
 })
 
 test.each([
-  [{ plan_id: '../../etc' }, 'The service sent an assignment whose plan_id is no id.'],
-  [{ model_id: 'a/b' }, 'The service sent an assignment whose model_id is no id.'],
+  [{ plan_id: '../../etc' }, 'The service sent an assignment whose plan_id is not a UUID.'],
+  [{ model_id: 'a/b' }, 'The service sent an assignment whose model_id is not a UUID.'],
   [{ model_hash: 'md5:x' }, 'The service sent an assignment with a file, but without its id, number, size or sha256.'],
 ])('an assignment that cannot be followed is refused: %j', (changes, message) => {
   expect(() => assignmentOf({ ...wire, ...changes })).toThrow(message)

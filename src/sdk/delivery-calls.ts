@@ -55,7 +55,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
           verifying: options.onVerify,
         }).catch((error: unknown) => {
           if (error instanceof WrongBytes && ++wrong >= WRONG_ARRIVALS) {
-            throw new DamagedDownload(`${error.message} That was try ${wrong}, and the last.`, { cause: error })
+            throw new DamagedDownload(`${error.message} Attempt ${wrong}, the last one, failed.`, { cause: error })
           }
           throw error
         }),
@@ -67,7 +67,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
   }
 
   return {
-    assignments: async (patience = {}) => {
+    assignments: async (options = {}) => {
       const path = '/api/v1/devices/{device_id}/assignments'
       let etag: string | null = null
       const headers = kept === null ? {} : { 'if-none-match': kept.etag }
@@ -80,7 +80,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
             etag = answer.response.headers.get('etag')
             return answer
           },
-          patience,
+          options,
         )
         const found = assignments.map(assignmentOf)
         kept = etag === null ? null : { etag, assignments: found }
@@ -91,7 +91,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
       }
     },
 
-    reportAssignment: async (planId, report, patience = {}) => {
+    reportAssignment: async (planId, report, options = {}) => {
       const path = '/api/v1/devices/{device_id}/assignments/{plan_id}/report'
       const params = { path: { device_id: deviceId, plan_id: planId } }
       const reason = report.reason?.trim().slice(0, MAX_REASON)
@@ -100,7 +100,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
       const { current } = await transport.call(
         'delivery report',
         (api, signal) => api.POST(path, { params, body, signal }),
-        patience,
+        options,
       )
       return { current }
     },

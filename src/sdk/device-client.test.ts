@@ -328,7 +328,7 @@ test.each([
 })
 
 test.each([
-  [{ timeout_at: 'soon' }, 'The service sent a plan whose timeout_at is no timestamp.'],
+  [{ timeout_at: 'soon' }, 'The service sent a plan whose timeout_at is not a timestamp.'],
   [
     { model: { ...wirePlan.model, model_hash: 'md5:x' } },
     'The service sent a plan whose model_hash is not sha256:<hex>.',

@@ -40,7 +40,7 @@ export const createDevice = (options: DeviceOptions): Device => {
   return {
     deviceId,
 
-    register: async (patience = {}) => {
+    register: async (callOptions = {}) => {
       const { platform, capabilities } = options
       const body = {
         device_id: deviceId,
@@ -51,7 +51,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       const { id, api_key } = await transport.call(
         'registration',
         (api, signal) => api.POST('/api/v1/devices/register', { body, signal }),
-        patience,
+        callOptions,
       )
       if (typeof api_key !== 'string')
         throw new NetworkError(`${options.baseUrl} answered without a key. Is it the service?`)
@@ -59,8 +59,8 @@ export const createDevice = (options: DeviceOptions): Device => {
       return { id, apiKey: api_key }
     },
 
-    heartbeat: async (metrics, patience = {}) => {
-      const { waitSeconds = 0, status, knownAssignments: known } = patience
+    heartbeat: async (metrics, options = {}) => {
+      const { waitSeconds = 0, status, knownAssignments: known } = options
       const body = { ...(status && { status }), ...(metrics && { metrics }), ...training }
       const params = {
         path: { device_id: deviceId },
@@ -73,7 +73,7 @@ export const createDevice = (options: DeviceOptions): Device => {
           sentAt = world.now()
           return api.PUT('/api/v1/devices/{device_id}/heartbeat', { params, body, signal })
         },
-        { ...patience, timeoutMs: (waitSeconds + 30) * 1000 },
+        { ...options, timeoutMs: (waitSeconds + 30) * 1000 },
       )
       clockLeadMs = surelyAhead(Date.parse(answer.last_heartbeat), sentAt, world.now())
       const { assignments = [], assignments_tag: tag } = answer

@@ -35,13 +35,13 @@ export interface TrainingReport {
   readonly trainingTimeSeconds?: number | undefined
 }
 
-export interface Patience {
+export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** No new try begins later than this (milliseconds since the epoch). */
   readonly until?: number | undefined
 }
 
-export interface HeartbeatOptions extends Patience {
+export interface HeartbeatOptions extends CallOptions {
   readonly status?: 'active' | 'inactive'
   /** Lets the service hold its answer until a round awaits this device or its assignments change, up to 55 s. */
   readonly waitSeconds?: number
@@ -49,7 +49,7 @@ export interface HeartbeatOptions extends Patience {
   readonly knownAssignments?: string
 }
 
-export interface DownloadOptions extends Patience {
+export interface DownloadOptions extends CallOptions {
   /** Told how many bytes are there. */
   readonly onProgress?: (received: number) => void
   /** Told when all bytes are there and are about to be hashed. */
@@ -65,30 +65,30 @@ export interface Submission {
 /** What a device says in a secure round, and what it is told. */
 export interface SecureCalls {
   /** At once; with `while` as soon as the status is another one, or after half a minute. */
-  state(roundId: string, options?: Patience & { readonly while?: SecureStatus }): Promise<SecureState>
-  sendKeys(roundId: string, message: KeysMessage, patience?: Patience): Promise<SecureState>
-  sendShares(roundId: string, message: SharesMessage, patience?: Patience): Promise<SecureState>
-  sendUnmask(roundId: string, message: UnmaskMessage, patience?: Patience): Promise<SecureState>
+  state(roundId: string, options?: CallOptions & { readonly while?: SecureStatus }): Promise<SecureState>
+  sendKeys(roundId: string, message: KeysMessage, options?: CallOptions): Promise<SecureState>
+  sendShares(roundId: string, message: SharesMessage, options?: CallOptions): Promise<SecureState>
+  sendUnmask(roundId: string, message: UnmaskMessage, options?: CallOptions): Promise<SecureState>
 }
 
 /** One device of a service. Every method retries as `retrying` says and throws ApiError or NetworkError. */
 export interface Device {
   readonly deviceId: string
   /** Registers and keeps the key for the calls that follow; the key is shown here and never again. */
-  register(patience?: Patience): Promise<Registration>
+  register(options?: CallOptions): Promise<Registration>
   heartbeat(metrics?: Readonly<Record<string, unknown>>, options?: HeartbeatOptions): Promise<HeartbeatAnswer>
-  plan(roundId: string, patience?: Patience): Promise<Plan>
+  plan(roundId: string, options?: CallOptions): Promise<Plan>
   /** The plan's global model, complete and with the right sha256; null when the plan has none. */
-  model(plan: Plan, patience?: Patience): Promise<Uint8Array<ArrayBuffer> | null>
+  model(plan: Plan, options?: CallOptions): Promise<Uint8Array<ArrayBuffer> | null>
   /** The plan's control variate (SCAFFOLD), checked likewise; null when the plan has none. */
-  control(plan: Plan, patience?: Patience): Promise<Uint8Array<ArrayBuffer> | null>
+  control(plan: Plan, options?: CallOptions): Promise<Uint8Array<ArrayBuffer> | null>
   /** The model into a sink of yours, which may hold the beginning already. */
-  download(plan: Plan, sink: DownloadSink, patience?: Patience): Promise<void>
+  download(plan: Plan, sink: DownloadSink, options?: CallOptions): Promise<void>
   submit(
     roundId: string,
     weights: Uint8Array<ArrayBuffer> | Blob,
     report: TrainingReport,
-    patience?: Patience & {
+    options?: CallOptions & {
       readonly fileName?: string
       /** SCAFFOLD: the change of the device's control variate, laid out as the model. */
       readonly control?: Uint8Array<ArrayBuffer> | Blob
@@ -97,16 +97,20 @@ export interface Device {
   /** The steps of a round in which only the sum of all updates is learnt; `takeSecurePart` takes them all. */
   readonly secure: SecureCalls
   /** Says that this device will not deliver. False when the round no longer cares. */
-  reportFailure(roundId: string, reason: string, patience?: Patience): Promise<boolean>
+  reportFailure(roundId: string, reason: string, options?: CallOptions): Promise<boolean>
   /** Where the round stands: pending, active, aggregating, completed or failed. */
-  roundStatus(roundId: string, patience?: Patience): Promise<string>
+  roundStatus(roundId: string, options?: CallOptions): Promise<string>
   /** What this device is to run, at most one version of each model; asks with the ETag of the last answer. */
-  assignments(patience?: Patience): Promise<readonly Assignment[]>
+  assignments(options?: CallOptions): Promise<readonly Assignment[]>
   /**
    * An assignment's file into a sink, which may hold the beginning already; goes on as long as bytes come. Throws
    * DamagedDownload when they keep arriving whole and wrong; the sink is then empty.
    */
   downloadVersion(assignment: Assignment, sink: DownloadSink, options?: DownloadOptions): Promise<void>
   /** Says how far it has come; twice is once. `current` is false when the plan no longer gives this device that version. */
-  reportAssignment(planId: string, report: DeliveryReport, patience?: Patience): Promise<{ readonly current: boolean }>
+  reportAssignment(
+    planId: string,
+    report: DeliveryReport,
+    options?: CallOptions,
+  ): Promise<{ readonly current: boolean }>
 }

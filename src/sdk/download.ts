@@ -1,12 +1,10 @@
 import { ApiError } from '../client/client.ts'
+import { receiveRest, type Sink } from '../platform/transfer/receive-rest.ts'
+import { Interruption, TransferError } from '../platform/transfer/transfer-error.ts'
 import { NetworkError } from './api-error.ts'
 
 /** Where a download is collected; it outlives the connection, so an interrupted download goes on where it stopped. */
-export interface DownloadSink {
-  received(): number
-  append(bytes: Uint8Array): Promise<void>
-  /** Drops everything received. */
-  reset(): Promise<void>
+export interface DownloadSink extends Sink {
   /** Hex digest of everything received. */
   sha256(): Promise<string>
 }
@@ -71,18 +69,6 @@ export interface Download {
 /** All bytes arrived, and they are not the announced ones. */
 export class WrongBytes extends NetworkError {}
 
-/**
- * First byte of an answer to a request for `bytes=<asked>-`. A page from another origin may not see Content-Range; a part is
- * then taken for the one asked for, and the sha256 tells if it was not.
- */
-const startOf = (response: Response, asked: number): number => {
-  if (response.status !== 206) return 0
-  const header = response.headers.get('content-range')
-  if (header === null) return asked
-  const start = /^bytes (\d+)-/.exec(header)?.[1]
-  return start === undefined ? Number.NaN : Number(start)
-}
-
 const requireDigest = async ({ sink, sha256 }: Download): Promise<void> => {
   const digest = await sink.sha256()
   if (digest === sha256) return
@@ -90,69 +76,28 @@ const requireDigest = async ({ sink, sha256 }: Download): Promise<void> => {
   throw new WrongBytes(`The file arrived with sha256 ${digest} instead of ${sha256}.`)
 }
 
-/** The next piece of a body, or null at its end. */
-const nextChunk = async (reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array | null> => {
-  try {
-    const { done, value } = await reader.read()
-    return done ? null : value
-  } catch (error) {
-    throw new NetworkError('The connection broke during the download.', error)
-  }
-}
-
-const receive = async (response: Response, download: Download, alive: () => void): Promise<void> => {
-  const { sink, size } = download
-  const reader = response.body?.getReader()
-  if (!reader) return
-  try {
-    for (let chunk = await nextChunk(reader); chunk !== null; chunk = await nextChunk(reader)) {
-      alive()
-      if (sink.received() + chunk.length > size) {
-        await sink.reset()
-        throw new NetworkError(`More than the announced ${size} bytes arrived.`)
-      }
-      await sink.append(chunk)
-      download.progress()
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined)
-  }
-}
-
 /**
- * One try at bringing the sink up to the whole file: asks for the rest when something is there already, and starts over
- * when the service answers with the whole. Resolves once size and sha256 are right. Throws NetworkError when the
+ * One try at bringing the sink up to the whole file. Resolves once size and sha256 are right. Throws NetworkError when the
  * connection broke (the sink keeps what came) or the bytes are wrong (the sink is emptied), ApiError when refused.
  */
 export const downloadOnce = async (download: Download): Promise<void> => {
-  const { sink, size, sha256, signal, stallMs } = download
-  if (sink.received() > size) await sink.reset()
-  if (sink.received() < size) {
-    const stop = new AbortController()
-    const stalled = (): void => stop.abort(new Error(`nothing arrived for ${stallMs / 1000} s`))
-    let timer = setTimeout(stalled, stallMs)
-    try {
-      const had = sink.received()
-      const headers: Record<string, string> = had > 0 ? { range: `bytes=${had}-`, 'if-range': `"${sha256}"` } : {}
-      const response = await download
-        .send(headers, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
-        .catch(async (error: unknown) => {
-          if (!(error instanceof ApiError) || error.status !== 416) throw error
-          // What is there cannot be continued: the next try asks for the whole.
-          await sink.reset()
-          throw new NetworkError(error.message, error)
-        })
-      const start = startOf(response, had)
-      if (start === 0 && had > 0) await sink.reset()
-      else if (start !== had) throw new NetworkError('The service sent another part of the file than was asked for.')
-      await receive(response, download, () => {
-        clearTimeout(timer)
-        timer = setTimeout(stalled, stallMs)
-      })
-    } finally {
-      clearTimeout(timer)
-    }
-    if (sink.received() < size) throw new NetworkError(`Only ${sink.received()} of ${size} bytes arrived.`)
+  const { sink, sha256 } = download
+  try {
+    await receiveRest({
+      ...download,
+      send: (headers, signal) =>
+        download
+          .send(headers.range === undefined ? {} : { ...headers, 'if-range': `"${sha256}"` }, signal)
+          .catch(async (error: unknown) => {
+            if (!(error instanceof ApiError) || error.status !== 416) throw error
+            // What is there cannot be continued: the next try asks for the whole.
+            await sink.reset()
+            throw new NetworkError(error.message, error)
+          }),
+    })
+  } catch (error) {
+    if (!(error instanceof Interruption) && !(error instanceof TransferError)) throw error
+    throw new NetworkError(`The download was interrupted: ${error.message.replace(/\.$/, '')}.`, error)
   }
   download.verifying?.()
   await requireDigest(download)

@@ -5,11 +5,11 @@ export { NetworkError, Refusal } from './api-error.ts'
 export type { Assignment, DeliveryReport, DeliveryState, PlanKind } from './assignment.ts'
 export { DamagedDownload } from './delivery-calls.ts'
 export type {
+  CallOptions,
   Device,
   DeviceOptions,
   DownloadOptions,
   HeartbeatOptions,
-  Patience,
   Submission,
   TrainingReport,
 } from './device.ts'

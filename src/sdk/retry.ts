@@ -53,12 +53,12 @@ export const backOffMs = (failures: number, policy: RetryPolicy, random: () => n
   Math.min(policy.longestWaitMs, policy.firstWaitMs * 2 ** (failures - 1)) * (0.5 + random() / 2)
 
 /** A Retry-After may be a date, and a clock that is years off would make a wait of years of it. */
-const LONGEST_ASKED_WAIT_MS = 3_600_000
+const MAX_ASKED_WAIT_MS = 3_600_000
 
 /** As long as the service asked for, plus up to a tenth; else the back-off. */
 const waitMs = (error: unknown, failures: number, policy: RetryPolicy, random: () => number): number =>
   error instanceof Refusal && error.retryAfterMs !== null
-    ? Math.min(error.retryAfterMs, LONGEST_ASKED_WAIT_MS) * (1 + random() / 10)
+    ? Math.min(error.retryAfterMs, MAX_ASKED_WAIT_MS) * (1 + random() / 10)
     : backOffMs(failures, policy, random)
 
 /**

@@ -1,6 +1,6 @@
 import { ApiError } from '../client/client.ts'
 import { NetworkError } from './api-error.ts'
-import type { Device, Patience, TrainingReport } from './device.ts'
+import type { CallOptions, Device, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
 import { retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
@@ -35,10 +35,10 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
   const { world } = transport
   const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
 
-  const delivered = async (roundId: string, patience: Patience): Promise<boolean> => {
+  const delivered = async (roundId: string, options: CallOptions): Promise<boolean> => {
     const params = paramsOf(roundId)
     const path = '/api/v1/training/rounds/{round_id}/selection'
-    const ask = transport.call('selection', (api, signal) => api.GET(path, { params, signal }), patience)
+    const ask = transport.call('selection', (api, signal) => api.GET(path, { params, signal }), options)
     return (await ask.catch(() => null))?.state === 'delivered'
   }
 
@@ -48,7 +48,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
     what: 'model' | 'control',
     file: { readonly sizeBytes: number; readonly sha256: string },
     sink: DownloadSink,
-    patience: Patience,
+    options: CallOptions,
   ): Promise<void> => {
     const params = paramsOf(plan.roundId)
     const path = `/api/v1/training/rounds/{round_id}/${what}` as const
@@ -65,7 +65,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
           size: file.sizeBytes,
           sha256: file.sha256,
           stallMs: STALL_MS,
-          signal: patience.signal,
+          signal: options.signal,
           progress: () => {
             if (sink.received() <= furthest) return
             furthest = sink.received()
@@ -74,46 +74,46 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         }),
       world,
       // A large model over a slow line is bounded by its round, not by the usual two minutes.
-      policyOf({ until: patience.until ?? plan.timeoutAt }, world),
-      patience.signal,
+      policyOf({ until: options.until ?? plan.timeoutAt }, world),
+      options.signal,
     )
   }
 
-  const download = async (plan: Plan, sink: DownloadSink, patience: Patience = {}): Promise<void> => {
-    if (plan.model !== null) await fetchFile(plan, 'model', plan.model, sink, patience)
+  const download = async (plan: Plan, sink: DownloadSink, options: CallOptions = {}): Promise<void> => {
+    if (plan.model !== null) await fetchFile(plan, 'model', plan.model, sink, options)
   }
 
   return {
-    plan: async (roundId, patience = {}) => {
+    plan: async (roundId, options = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/plan'
-      const body = await transport.call('plan', (api, signal) => api.GET(path, { params, signal }), patience)
+      const body = await transport.call('plan', (api, signal) => api.GET(path, { params, signal }), options)
       return planOf(body, clockLeadMs())
     },
 
     download,
 
-    model: async (plan, patience = {}) => {
+    model: async (plan, options = {}) => {
       if (plan.model === null) return null
       const sink = memorySink()
-      await download(plan, sink, patience)
+      await download(plan, sink, options)
       return sink.bytes()
     },
 
-    control: async (plan, patience = {}) => {
+    control: async (plan, options = {}) => {
       if (plan.control === null) return null
       const sink = memorySink()
-      await fetchFile(plan, 'control', plan.control, sink, patience)
+      await fetchFile(plan, 'control', plan.control, sink, options)
       return sink.bytes()
     },
 
-    submit: async (roundId, weights, report, patience = {}) => {
+    submit: async (roundId, weights, report, options = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/updates'
       const file = weights instanceof Blob ? weights : new Blob([weights])
-      const given = patience.control
+      const given = options.control
       const control = given === undefined ? null : given instanceof Blob ? given : new Blob([given])
-      const form = formOf(file, report, patience.fileName ?? 'update.safetensors', control)
+      const form = formOf(file, report, options.fileName ?? 'update.safetensors', control)
       const timeoutMs = 30_000 + ((file.size + (control?.size ?? 0)) / SLOWEST_BYTES_PER_SECOND) * 1000
       try {
         const { id } = await transport.call(
@@ -123,24 +123,24 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
             const body = { file: '', num_samples: report.numSamples }
             return api.POST(path, { params, body, bodySerializer: () => form, signal })
           },
-          { ...patience, timeoutMs },
+          { ...options, timeoutMs },
         )
         return { updateId: id, alreadyKept: false }
       } catch (error) {
         // An earlier try may have arrived although its answer did not; that update counts, so this is success. A service
         // that refuses early may also cut the upload before its answer can be read.
         const mayHaveArrived = isConflict(error) || error instanceof NetworkError
-        if (mayHaveArrived && (await delivered(roundId, patience))) return { updateId: null, alreadyKept: true }
+        if (mayHaveArrived && (await delivered(roundId, options))) return { updateId: null, alreadyKept: true }
         throw error
       }
     },
 
-    reportFailure: async (roundId, reason, patience = {}) => {
+    reportFailure: async (roundId, reason, options = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/failures'
       const body = { reason: reason.trim().slice(0, MAX_REASON) || 'no reason given' }
       try {
-        await transport.call('failure report', (api, signal) => api.POST(path, { params, body, signal }), patience)
+        await transport.call('failure report', (api, signal) => api.POST(path, { params, body, signal }), options)
         return true
       } catch (error) {
         if (isConflict(error) || (error instanceof ApiError && error.status === 404)) return false
@@ -148,10 +148,10 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
       }
     },
 
-    roundStatus: async (roundId, patience = {}) => {
+    roundStatus: async (roundId, options = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/status'
-      return (await transport.call('round status', (api, signal) => api.GET(path, { params, signal }), patience)).status
+      return (await transport.call('round status', (api, signal) => api.GET(path, { params, signal }), options)).status
     },
   }
 }

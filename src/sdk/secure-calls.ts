@@ -1,7 +1,7 @@
 import type { operations } from '../client/api.gen.ts'
 import { ApiError } from '../client/client.ts'
 import type { SecureStatus } from '../secure-aggregation/server-round.ts'
-import type { Patience, SecureCalls } from './device.ts'
+import type { CallOptions, SecureCalls } from './device.ts'
 import type { SecureState } from './secure-state.ts'
 import type { Transport } from './transport.ts'
 
@@ -27,12 +27,12 @@ export const secureCalls = (transport: Transport): SecureCalls => {
   }
 
   /** An earlier try may have arrived although its answer did not. */
-  const said = async (roundId: string, status: SecureStatus, patience: Patience, send: () => Promise<Body>) => {
+  const said = async (roundId: string, status: SecureStatus, options: CallOptions, send: () => Promise<Body>) => {
     try {
       return stateOf(await send())
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error
-      const found = await state(roundId, patience)
+      const found = await state(roundId, options)
       const wasHeard = found.status === status ? found.answered : found.counted && found.status !== 'failed'
       if (wasHeard) return found
       throw error
@@ -42,30 +42,30 @@ export const secureCalls = (transport: Transport): SecureCalls => {
   return {
     state,
 
-    sendKeys: (roundId, message, patience = {}) => {
+    sendKeys: (roundId, message, options = {}) => {
       const body = { encryption_key: message.encryptionKey, masking_key: message.maskingKey }
       const path = '/api/v1/training/rounds/{round_id}/secure/keys'
       const params = paramsOf(roundId)
-      return said(roundId, 'advertising', patience, () =>
-        transport.call('secure keys', (api, signal) => api.POST(path, { params, body, signal }), patience),
+      return said(roundId, 'advertising', options, () =>
+        transport.call('secure keys', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
 
-    sendShares: (roundId, message, patience = {}) => {
+    sendShares: (roundId, message, options = {}) => {
       const body = { seed_commitment: message.seedCommitment, sealed: message.sealed }
       const path = '/api/v1/training/rounds/{round_id}/secure/shares'
       const params = paramsOf(roundId)
-      return said(roundId, 'sharing', patience, () =>
-        transport.call('secure shares', (api, signal) => api.POST(path, { params, body, signal }), patience),
+      return said(roundId, 'sharing', options, () =>
+        transport.call('secure shares', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
 
-    sendUnmask: (roundId, message, patience = {}) => {
+    sendUnmask: (roundId, message, options = {}) => {
       const body = { self_masks: message.selfMasks, masking_keys: message.maskingKeys }
       const path = '/api/v1/training/rounds/{round_id}/secure/unmask'
       const params = paramsOf(roundId)
-      return said(roundId, 'unmasking', patience, () =>
-        transport.call('secure unmasking', (api, signal) => api.POST(path, { params, body, signal }), patience),
+      return said(roundId, 'unmasking', options, () =>
+        transport.call('secure unmasking', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
   }

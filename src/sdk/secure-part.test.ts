@@ -66,7 +66,7 @@ describe('a device that is killed', () => {
     const others = Promise.all(members.slice(1).map((member) => take(member, roundId)))
     const memory = killedAt(3)
     await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('killed')
-    await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('was interrupted while it delivered')
+    await expect(take(members[0]!, roundId, { memory })).rejects.toThrow('was interrupted while submitting')
     await members[0]!.device.reportFailure(roundId, 'was interrupted')
     await world.service.runDueTasks()
     await others

@@ -7,12 +7,12 @@ import type { SecureStatus } from '../secure-aggregation/server-round.ts'
 import { secureSettings } from '../secure-aggregation/settings.ts'
 import { detectFormat } from '../tensors/detect.ts'
 import { readTensorFloats } from '../tensors/elements.ts'
+import { mayBeDeclaredVector } from '../tensors/formats.ts'
 import { layoutOf, requireSameLayout } from '../tensors/layout.ts'
-import { mayBeDeclaredVector } from '../tensors/raw.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
 import { elementCount } from '../tensors/weight-file.ts'
-import type { Device, Patience, SecureCalls, Submission, TrainingReport } from './device.ts'
+import type { CallOptions, Device, SecureCalls, Submission, TrainingReport } from './device.ts'
 import type { SecureState } from './secure-state.ts'
 
 /** What training makes of a secure round's model: both whole files, in any container. */
@@ -31,7 +31,7 @@ export interface SecureMemory {
   save(part: DevicePart): Promise<void>
 }
 
-export interface SecureOptions extends Patience {
+export interface SecureOptions extends CallOptions {
   readonly memory?: SecureMemory
   /** A faster equal of `expandMask`. */
   readonly expand?: ExpandMask
@@ -88,7 +88,7 @@ export const takeSecurePart = async (
   } else if (part.step === 'masked') {
     const { status, answered, counted } = await secure.state(roundId, options)
     if (!(status === 'masking' ? answered : counted)) {
-      throw conflict('This device was interrupted while it delivered its masked update, and leaves the round.')
+      throw conflict('This device was interrupted while submitting its masked update, and leaves the round.')
     }
   }
   if (part.step === 'masked') {
@@ -115,7 +115,7 @@ const past = async (
   secure: SecureCalls,
   roundId: string,
   status: SecureStatus,
-  options: Patience,
+  options: CallOptions,
 ): Promise<SecureState> => {
   for (;;) {
     const state = await secure.state(roundId, { ...options, while: status })

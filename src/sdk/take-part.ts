@@ -1,4 +1,4 @@
-import type { Device, Patience, Submission } from './device.ts'
+import type { CallOptions, Device, Submission } from './device.ts'
 import { isPassing } from './retry.ts'
 import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
@@ -26,14 +26,14 @@ export const takePart = async (
   device: Device,
   roundId: string,
   trainer: LocalTrainer,
-  patience: Patience = {},
+  options: CallOptions = {},
 ): Promise<TakenPart> => {
   try {
-    const plan = await device.plan(roundId, patience)
-    const within = { ...patience, until: Math.min(patience.until ?? plan.timeoutAt, plan.timeoutAt) }
+    const plan = await device.plan(roundId, options)
+    const within = { ...options, until: Math.min(options.until ?? plan.timeoutAt, plan.timeoutAt) }
     if (plan.secure) return await takePartUnseen(device, plan, trainer, within)
     const control = await device.control(plan, within)
-    const update = await trainer(await device.model(plan, within), plan, patience.signal, { control })
+    const update = await trainer(await device.model(plan, within), plan, options.signal, { control })
     const sent = update.control === undefined ? within : { ...within, control: update.control }
     const submission = await device.submit(roundId, update.weights, update.report, sent)
     await update.delivered?.()
@@ -50,15 +50,15 @@ const takePartUnseen = async (
   device: Device,
   plan: Plan,
   trainer: LocalTrainer,
-  patience: Patience,
+  options: CallOptions,
 ): Promise<TakenPart> => {
   let trained: LocalUpdate | null = null
   const train = async () => {
-    const global = await device.model(plan, patience)
-    trained = await trainer(global, plan, patience.signal, { control: null })
+    const global = await device.model(plan, options)
+    trained = await trainer(global, plan, options.signal, { control: null })
     return { global: global!, weights: trained.weights, report: trained.report }
   }
-  const submission = await takeSecurePart(device, plan.roundId, train, patience)
+  const submission = await takeSecurePart(device, plan.roundId, train, options)
   return { ...trained!, plan, submission }
 }
 

@@ -1,6 +1,7 @@
 import { type ApiClient, createClient } from '../client/client.ts'
+import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
-import type { Patience } from './device.ts'
+import type { CallOptions } from './device.ts'
 import { DEFAULT_POLICY, type RetryPolicy, retrying, type Surroundings } from './retry.ts'
 
 /** What the typed client makes of one answer. */
@@ -10,7 +11,7 @@ interface Answer<Data> {
   readonly response: Response
 }
 
-export interface CallOptions extends Patience {
+export interface CallLimits extends CallOptions {
   /** One try may take so long. Default 30 s. */
   readonly timeoutMs?: number
 }
@@ -19,7 +20,7 @@ type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<Answer<Data>>
 
 export interface Transport {
   /** Sends until answered (see `retrying`); the data of a 2xx answer. `what` is for messages: "heartbeat". */
-  call<Data>(what: string, send: Send<Data>, options: CallOptions): Promise<NonNullable<Data>>
+  call<Data>(what: string, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
   /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none. */
   once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
   readonly world: Surroundings
@@ -35,19 +36,7 @@ export interface TransportOptions {
 /** A heartbeat repeats the warning of the one before: each is told once, and not endlessly many. */
 const MAX_WARNINGS = 100
 
-/** fetch says only "fetch failed"; the reason is one or two causes down. */
-const reasonOf = (error: unknown): string => {
-  let current = error
-  let reason = ''
-  while (current instanceof Error) {
-    const code = (current as { code?: unknown }).code
-    reason = typeof code === 'string' ? code : current.message || reason
-    current = current.cause
-  }
-  return reason || String(error)
-}
-
-export const policyOf = ({ until }: Patience, { now }: Surroundings): RetryPolicy =>
+export const policyOf = ({ until }: CallOptions, { now }: Surroundings): RetryPolicy =>
   until === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, totalMs: Math.max(0, until - now()) }
 
 /** Requests to one service, with the key added and every wait bounded. */
@@ -90,7 +79,8 @@ export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOpti
       const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
       try {
         const { data } = await once(send, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
-        if (data === undefined || data === null) throw new NetworkError(`${baseUrl} answered nothing to the ${what}.`)
+        if (data === undefined || data === null)
+          throw new NetworkError(`${baseUrl} sent an empty response to the ${what}.`)
         return data
       } finally {
         clearTimeout(timer)

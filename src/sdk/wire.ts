@@ -45,7 +45,7 @@ type PlanBody = operations['getRoundPlan']['responses'][200]['content']['applica
 /** `clockLeadMs`: how far the service's clock, which wrote timeout_at, is ahead of ours. */
 export const planOf = (body: PlanBody, clockLeadMs: number): Plan => {
   const timeoutAt = Date.parse(body.timeout_at)
-  if (Number.isNaN(timeoutAt)) throw new NetworkError('The service sent a plan whose timeout_at is no timestamp.')
+  if (Number.isNaN(timeoutAt)) throw new NetworkError('The service sent a plan whose timeout_at is not a timestamp.')
   return {
     roundId: body.round_id,
     roundNumber: body.round_number,

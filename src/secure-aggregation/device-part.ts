@@ -79,7 +79,7 @@ export interface Unmasked extends Agreed {
 export type DevicePart = Advertised | Shared | Masked | Unmasked
 
 const notNow = (part: DevicePart, wanted: string) =>
-  conflict(`The device was asked to ${wanted}, but its part in this round is '${part.step}'. It takes no step twice.`)
+  conflict(`The device was asked to ${wanted}, but its part in this round is '${part.step}'. No step is repeated.`)
 
 const requireRound = (part: DevicePart, roundId: string): void => {
   if (roundId !== part.roundId) {
@@ -131,7 +131,7 @@ export const dealShares = async (
   random: RandomBytes = systemRandom,
 ): Promise<Shared> => {
   requireRound(part, roundId)
-  if (part.step !== 'advertised') throw notNow(part, 'deal shares')
+  if (part.step !== 'advertised') throw notNow(part, 'send shares')
   requireRoster(part, roster)
   const { device, settings, secrets } = part
   const names = Object.keys(roster).sort(byName)
@@ -186,10 +186,10 @@ export const maskInput = (
   const { device, settings, secrets, roster } = part
   const peers = Object.keys(received).sort(byName)
   const unknown = peers.find((peer) => under(roster, peer) === undefined || peer === device)
-  if (unknown !== undefined) throw badRequest(`There are shares from '${unknown}', to which this device dealt none.`)
+  if (unknown !== undefined) throw badRequest(`There are shares from '${unknown}', to which this device sent none.`)
   if (peers.length + 1 < settings.threshold) {
     throw conflict(
-      `Only ${peers.length + 1} devices dealt shares; this device agreed to no fewer than ${settings.threshold}.`,
+      `Only ${peers.length + 1} devices sent shares; this device agreed to no fewer than ${settings.threshold}.`,
     )
   }
   const held: [string, HexPair][] = [[device, part.kept]]
@@ -215,15 +215,15 @@ export const revealShares = (part: DevicePart, roundId: string, delivered: reado
   const list = [...new Set(delivered)].sort(byName)
   if (part.step === 'unmasked') {
     if (JSON.stringify(list) === JSON.stringify(part.delivered)) return part
-    throw conflict('This device has answered for another list of deliveries. A second one could uncover an update.')
+    throw conflict('This device has already revealed shares for another list. A second list could expose an update.')
   }
   if (part.step !== 'masked') throw notNow(part, 'reveal shares')
   const { held, device, settings } = part
   const stranger = list.find((name) => under(held, name) === undefined)
-  if (stranger !== undefined) throw badRequest(`'${stranger}' is said to have delivered, but it dealt no shares.`)
-  if (!list.includes(device)) throw conflict('This device delivered, but the list leaves it out.')
+  if (stranger !== undefined) throw badRequest(`'${stranger}' is listed as having submitted, but it sent no shares.`)
+  if (!list.includes(device)) throw conflict('This device submitted its update, but is missing from the list.')
   if (list.length < settings.threshold) {
-    throw conflict(`Only ${list.length} devices delivered; this device reveals nothing below ${settings.threshold}.`)
+    throw conflict(`Only ${list.length} devices submitted; this device reveals nothing below ${settings.threshold}.`)
   }
   const names = Object.keys(held).sort(byName)
   const stayed = new Set(list)

@@ -42,10 +42,10 @@ describe.each([
       } else {
         const [left, deed] =
           dealt < threshold
-            ? [dealt, 'dealt its shares']
+            ? [dealt, 'sent its shares']
             : masked < threshold
               ? [masked, 'delivered its masked update']
-              : [answered, 'helped to take the masks away']
+              : [answered, 'sent its shares for unmasking']
         expect({ pattern, status: round.status, reason: round.reason }).toEqual({
           pattern,
           status: 'failed',

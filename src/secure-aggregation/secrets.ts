@@ -31,7 +31,7 @@ const agree = (secretKey: Uint8Array, publicKey: Uint8Array, peer: string): Uint
     return x25519.getSharedSecret(secretKey, publicKey)
   } catch {
     // Points of small order give a shared secret that everybody knows (RFC 7748, section 6.1).
-    throw badRequest(`The public key of device '${peer}' is none that a secret could be agreed on with.`)
+    throw badRequest(`The public key of device '${peer}' is not valid for key agreement.`)
   }
 }
 

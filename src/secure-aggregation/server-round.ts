@@ -31,9 +31,9 @@ export const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<Se
 /** What a device must have done to be counted in a step. */
 const DID: Readonly<Record<OpenStatus, string>> = {
   advertising: 'sent its public keys',
-  sharing: 'dealt its shares',
+  sharing: 'sent its shares',
   masking: 'delivered its masked update',
-  unmasking: 'helped to take the masks away',
+  unmasking: 'sent its shares for unmasking',
 }
 
 /**
@@ -83,9 +83,9 @@ export const requireTurn = (
     throw conflict(`The secure round is ${round.status}, not ${status}.${why}`)
   }
   if (round.cohort !== null && !round.cohort.includes(device)) {
-    throw conflict(`Device '${device}' is not counted in this step any more: it missed an earlier one.`)
+    throw conflict(`Device '${device}' was dropped from the round: it missed an earlier step.`)
   }
-  if (answered.has(device)) throw conflict(`Device '${device}' has ${DID[status]} already; the first message is kept.`)
+  if (answered.has(device)) throw conflict(`Device '${device}' has ${DID[status]} already; the first message counts.`)
   if (round.cohort === null && answered.size >= round.settings.devices) {
     throw conflict(`All ${round.settings.devices} places of the secure round are taken.`)
   }
@@ -101,7 +101,7 @@ export const checkKeys = (
   for (const key of [message.encryptionKey, message.maskingKey]) requireUsable(fromHex(key, KEY_BYTES, 'key'), device)
   const taken = new Set(Object.values(others).flatMap((keys) => [keys.encryptionKey, keys.maskingKey]))
   if (taken.has(message.encryptionKey) || taken.has(message.maskingKey)) {
-    throw badRequest(`A public key of '${device}' was advertised by another device of the round. Make fresh keys.`)
+    throw badRequest(`A public key of '${device}' is used by another device of the round. Generate new keys.`)
   }
 }
 

@@ -17,9 +17,9 @@ export interface SecureSettings {
 }
 
 /** A share's place is one non-zero byte, so there are at most 255 of them (Shamir over GF(256)). */
-export const MOST_DEVICES = 255
+export const MAX_DEVICES = 255
 export const DEFAULT_RANGE = 8
-const MOST_WEIGHT = 1_000_000
+const MAX_WEIGHT = 1_000_000
 
 /** Two thirds, rounded up: a server that colludes with fewer than a third of the devices still learns only sums. */
 export const defaultThreshold = (devices: number): number => Math.max(2, Math.ceil((2 * devices) / 3))
@@ -36,9 +36,9 @@ export const secureSettings = (wanted: {
   readonly maxWeight?: number | undefined
 }): SecureSettings => {
   const { devices, range = DEFAULT_RANGE, maxWeight = 1 } = wanted
-  if (!Number.isInteger(devices) || devices < 2 || devices > MOST_DEVICES) {
+  if (!Number.isInteger(devices) || devices < 2 || devices > MAX_DEVICES) {
     throw badRequest(
-      `secure_aggregation: a round of ${devices} devices cannot be secure. Select between 2 and ${MOST_DEVICES}.`,
+      `secure_aggregation: a round of ${devices} devices cannot be secure. Select between 2 and ${MAX_DEVICES}.`,
     )
   }
   const threshold = wanted.threshold ?? defaultThreshold(devices)
@@ -52,10 +52,10 @@ export const secureSettings = (wanted: {
   if (!(range > 0 && range <= 2 ** 20)) {
     throw badRequest(`secure_aggregation.range is ${range}; it must be greater than 0 and at most ${2 ** 20}.`)
   }
-  if (!Number.isInteger(maxWeight) || maxWeight < 1 || maxWeight > MOST_WEIGHT) {
+  if (!Number.isInteger(maxWeight) || maxWeight < 1 || maxWeight > MAX_WEIGHT) {
     throw badRequest(
       `secure_aggregation.max_weight is ${maxWeight}; it must be a whole number from 1 (all devices weigh the same) to ` +
-        `${MOST_WEIGHT}.`,
+        `${MAX_WEIGHT}.`,
     )
   }
   return { devices, threshold, range, maxWeight }

@@ -33,7 +33,7 @@ export const unmaskingStreams = async (round: SecureRound, heard: Heard): Promis
     .slice(0, settings.threshold)
     .map(([, answer]) => answer)
   if (answers.length < settings.threshold) {
-    throw conflict(`${answers.length} devices have shown their shares; ${settings.threshold} are needed.`)
+    throw conflict(`${answers.length} devices revealed their shares; ${settings.threshold} are needed.`)
   }
   const combined = async (name: string, sharesIn: (answer: UnmaskMessage) => Readonly<Record<string, string>>) => {
     const shares = answers.map((answer) => shareOf(sharesIn(answer)[name], name))
@@ -61,6 +61,6 @@ export const unmaskingStreams = async (round: SecureRound, heard: Heard): Promis
 
 const wrongShares = (device: string) =>
   conflict(
-    `The shares of device '${device}' do not give the secret it published: a share was changed, or wrongly dealt. The ` +
+    `The shares of device '${device}' do not reconstruct its secret: a share was changed or computed wrongly. The ` +
       'sum cannot be unmasked; nothing of any update was revealed.',
   )

@@ -2,7 +2,7 @@ import { badRequest } from '../domain/errors.ts'
 import { seal, writeTensorBytes } from './patch.ts'
 import { showName } from './shape.ts'
 import { bytesSource } from './sources.ts'
-import type { ByteTarget, DType, WeightFile } from './weight-file.ts'
+import type { ByteTarget, DType, TensorPlaces } from './weight-file.ts'
 
 /** Bytes of a container that are known before any tensor is: headers and directories. */
 export interface Piece {
@@ -15,7 +15,7 @@ export interface Piece {
  * writeTensorBytes in any order and any chunks, then `seal`. Bytes of the target that nothing names must be zero.
  */
 export interface ContainerPlan {
-  readonly file: WeightFile
+  readonly file: TensorPlaces
   readonly size: number
   readonly pieces: readonly Piece[]
 }

@@ -1,4 +1,4 @@
-import { type DetectedFormat, FORMAT_NAMES, formatOf } from './formats.ts'
+import { DETECTED_FORMATS, type DetectedFormat, formatOf } from './formats.ts'
 import { textOf } from './recognized-text.ts'
 import { copyOf, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
@@ -30,5 +30,5 @@ export const detectFormat = (source: ByteSource): DetectedFormat | null => {
   const head = copyOf(source.read(0, Math.min(HEAD, source.size)))
   const members = startsLikeZip(head) ? memberNames(source, head) : null
   const sample = { head, size: source.size, members, text: textOf(head) }
-  return FORMAT_NAMES.find((name) => formatOf(name).sniff(sample)) ?? null
+  return DETECTED_FORMATS.find((name) => formatOf(name).sniff(sample)) ?? null
 }

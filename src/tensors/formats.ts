@@ -1,11 +1,23 @@
 import type { VersionFormat } from '../domain/model.ts'
-import { startsLikeNpy } from './npy.ts'
+import type { ContainerPlan } from './container-plan.ts'
+import type { Layout } from './layout.ts'
+import type { ReadLimits } from './limits.ts'
+import { readNpy, startsLikeNpy } from './npy.ts'
+import { readNpz } from './npz.ts'
 import { startsLikeOnnx } from './onnx-sign.ts'
 import { startsLikePickle } from './pickle-sign.ts'
+import { walkPickle } from './pickle-walk.ts'
+import { readRaw } from './raw.ts'
 import { looksLikeCsv, looksLikeJson } from './recognized-text.ts'
-import { startsLikeSafetensors } from './safetensors.ts'
-import { startsLikeTorchLegacy } from './torch-legacy.ts'
-import { findTorchPickle } from './torch-zip.ts'
+import { readSafetensors, startsLikeSafetensors } from './safetensors.ts'
+import { readTorchLegacy, startsLikeTorchLegacy } from './torch-legacy.ts'
+import { findTorchPickle, readTorchZip } from './torch-zip.ts'
+import type { ByteSource, TensorPlaces } from './weight-file.ts'
+import { planNpy, planNpz } from './write-npz.ts'
+import { planRaw } from './write-raw.ts'
+import { planSafetensors } from './write-safetensors.ts'
+import { planTorch } from './write-torch.ts'
+import { readZip } from './zip.ts'
 
 /** What a format is recognized by: never the file's name. */
 export interface Sample {
@@ -23,15 +35,23 @@ export interface FormatDescriptor {
   readonly title: string
   /** Without the dot; the first one is given to files that need a name. */
   readonly extensions: readonly string[]
-  /** Whether its tensors can be read, and so aggregated. */
-  readonly readable: boolean
+  /** Where its tensors are. Formats with it can be aggregated; they have `plan` or `writtenAs` as well. */
+  read?(source: ByteSource, limits: ReadLimits): TensorPlaces
+  /** A new file of this format. */
+  plan?(layout: Layout): ContainerPlan
+  /** The format that its results have where a copy cannot be patched. */
+  readonly writtenAs?: 'torch-zip'
+  /** Of formats without `read`: follows the file's own lengths, so that a damaged one is not kept. Throws bad_request. */
+  check?(source: ByteSource): void
+  /** Text, which a few float32 values may look like by chance. */
+  readonly isText?: true
   /** What to send in its place, where it cannot be aggregated. */
   readonly instead?: string
   /** Formats of catalog versions whose bytes may look so; the first one is meant where none is named. */
   readonly versions: readonly VersionFormat[]
   /** Whether the first one of `versions` follows from the content alone. */
   readonly decides: boolean
-  /** Asked in the order of the table: what is asked earlier is more certain. */
+  /** Called in the order of the table: earlier checks are more certain. */
   sniff(sample: Sample): boolean
 }
 
@@ -50,12 +70,13 @@ const TREES =
   'Trees cannot be averaged; send a result of one device, or train a model of tensors (safetensors, .pt, .npz).'
 const SKLEARN = 'Save the fitted arrays alone, such as numpy.savez(path, coef=model.coef_, intercept=model.intercept_).'
 
-/** Every kind of content that is told apart, in the order in which it is asked for. Adding one is a row. */
+/** Every kind of content that is recognized, in the order of the checks. A format is a row here and its reader. */
 export const FORMATS = {
   'torch-zip': {
     title: 'a PyTorch .pt file',
     extensions: ['pt', 'pth'],
-    readable: true,
+    read: (source) => readTorchZip(source, readZip(source)),
+    plan: planTorch,
     versions: ['pytorch'],
     decides: true,
     sniff: ({ members }) => members !== null && findTorchPickle(members.map((name) => ({ name }))) !== undefined,
@@ -63,7 +84,8 @@ export const FORMATS = {
   npz: {
     title: 'a NumPy .npz file',
     extensions: ['npz'],
-    readable: true,
+    read: (source, limits) => readNpz(source, readZip(source), limits),
+    plan: planNpz,
     versions: ARRAYS,
     decides: false,
     sniff: (sample) => hasMember(sample, (name) => name.endsWith('.npy')),
@@ -71,8 +93,8 @@ export const FORMATS = {
   keras: {
     title: 'a Keras model',
     extensions: ['keras'],
-    readable: false,
     instead: KERAS,
+    check: readZip,
     versions: ['tensorflow'],
     decides: true,
     sniff: (sample) => hasMember(sample, (name) => name === 'model.weights.h5' || name === 'model.weights.json'),
@@ -80,7 +102,7 @@ export const FORMATS = {
   zip: {
     title: 'a zip archive, but neither a PyTorch file nor a .npz',
     extensions: ['zip'],
-    readable: false,
+    check: readZip,
     versions: [],
     decides: false,
     sniff: ({ members }) => members !== null,
@@ -88,7 +110,8 @@ export const FORMATS = {
   npy: {
     title: 'a NumPy .npy file',
     extensions: ['npy'],
-    readable: true,
+    read: (source) => ({ tensors: [readNpy(source)], members: [] }),
+    plan: planNpy,
     versions: ARRAYS,
     decides: false,
     sniff: ({ head }) => startsLikeNpy(head),
@@ -96,7 +119,8 @@ export const FORMATS = {
   'torch-legacy': {
     title: 'a PyTorch .pt file of the old form',
     extensions: ['pt', 'pth'],
-    readable: true,
+    read: readTorchLegacy,
+    writtenAs: 'torch-zip',
     versions: ['pytorch'],
     decides: true,
     sniff: ({ head }) => startsLikeTorchLegacy(head),
@@ -104,7 +128,6 @@ export const FORMATS = {
   hdf5: {
     title: 'an HDF5 file',
     extensions: ['h5', 'hdf5'],
-    readable: false,
     instead: KERAS,
     versions: ['tensorflow'],
     decides: true,
@@ -113,7 +136,6 @@ export const FORMATS = {
   gguf: {
     title: 'a GGUF file',
     extensions: ['gguf'],
-    readable: false,
     instead: CONVERTED,
     versions: [],
     decides: false,
@@ -122,7 +144,6 @@ export const FORMATS = {
   tflite: {
     title: 'a TensorFlow Lite model',
     extensions: ['tflite'],
-    readable: false,
     instead: CONVERTED,
     versions: ['tensorflow'],
     decides: true,
@@ -131,7 +152,6 @@ export const FORMATS = {
   'xgboost-ubj': {
     title: 'an XGBoost model in UBJSON',
     extensions: ['ubj'],
-    readable: false,
     instead: TREES,
     versions: ['xgboost'],
     decides: true,
@@ -141,7 +161,6 @@ export const FORMATS = {
   gzip: {
     title: 'a gzip file',
     extensions: ['gz'],
-    readable: false,
     instead: 'Unpack it first.',
     versions: [],
     decides: false,
@@ -150,7 +169,6 @@ export const FORMATS = {
   png: {
     title: 'a PNG image',
     extensions: ['png'],
-    readable: false,
     versions: [],
     decides: false,
     sniff: startsWith('\x89PNG\r\n\x1a\n'),
@@ -158,7 +176,6 @@ export const FORMATS = {
   jpeg: {
     title: 'a JPEG image',
     extensions: ['jpg', 'jpeg'],
-    readable: false,
     versions: [],
     decides: false,
     sniff: ({ head }) => head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff && (head[3] ?? 0) >= 0xc0,
@@ -166,7 +183,6 @@ export const FORMATS = {
   gif: {
     title: 'a GIF image',
     extensions: ['gif'],
-    readable: false,
     versions: [],
     decides: false,
     sniff: (sample) => startsWith('GIF87a')(sample) || startsWith('GIF89a')(sample),
@@ -174,8 +190,8 @@ export const FORMATS = {
   pickle: {
     title: 'a plain Python pickle',
     extensions: ['pkl', 'joblib'],
-    readable: false,
     instead: SKLEARN,
+    check: walkPickle,
     versions: ['sklearn', 'pytorch', 'xgboost'],
     decides: true,
     sniff: ({ head }) => startsLikePickle(head),
@@ -183,7 +199,8 @@ export const FORMATS = {
   safetensors: {
     title: 'a safetensors file',
     extensions: ['safetensors'],
-    readable: true,
+    read: readSafetensors,
+    plan: planSafetensors,
     versions: ARRAYS,
     decides: true,
     sniff: ({ head, size }) => startsLikeSafetensors(head, size),
@@ -191,7 +208,6 @@ export const FORMATS = {
   onnx: {
     title: 'an ONNX model',
     extensions: ['onnx'],
-    readable: false,
     instead: CONVERTED,
     versions: ['onnx'],
     decides: true,
@@ -200,7 +216,6 @@ export const FORMATS = {
   'xgboost-json': {
     title: 'an XGBoost model in JSON',
     extensions: ['json'],
-    readable: false,
     instead: TREES,
     versions: ['xgboost'],
     decides: true,
@@ -209,7 +224,7 @@ export const FORMATS = {
   json: {
     title: 'JSON text',
     extensions: ['json'],
-    readable: false,
+    isText: true,
     versions: [],
     decides: false,
     sniff: ({ text }) => text !== null && looksLikeJson(text),
@@ -217,7 +232,7 @@ export const FORMATS = {
   csv: {
     title: 'CSV text',
     extensions: ['csv'],
-    readable: false,
+    isText: true,
     versions: [],
     decides: false,
     sniff: ({ text }) => text !== null && looksLikeCsv(text),
@@ -225,32 +240,71 @@ export const FORMATS = {
   text: {
     title: 'text',
     extensions: ['txt'],
-    readable: false,
+    isText: true,
     versions: [],
     decides: false,
     sniff: ({ text }) => text !== null,
   },
+  raw: {
+    title: 'a bare float32 vector',
+    extensions: ['f32'],
+    read: readRaw,
+    plan: planRaw,
+    versions: [],
+    decides: false,
+    // It has no signature: it is declared.
+    sniff: () => false,
+  },
 } as const satisfies Readonly<Record<string, FormatDescriptor>>
 
-/** Content that is recognized. A bare float32 vector is not: it has no sign. */
-export type DetectedFormat = keyof typeof FORMATS
+type FormatName = keyof typeof FORMATS
 
-const descriptors: Readonly<Record<DetectedFormat, FormatDescriptor>> = FORMATS
+/** Formats whose tensors can be read. `raw` is a bare little-endian float32 vector. */
+export type WeightFormat = {
+  [Name in FormatName]: (typeof FORMATS)[Name] extends { readonly read: unknown } ? Name : never
+}[FormatName]
 
-export const FORMAT_NAMES = Object.keys(FORMATS) as readonly DetectedFormat[]
+/** Formats that are recognized by content; a bare float32 vector is not. */
+export type DetectedFormat = Exclude<FormatName, 'raw'>
 
-export const formatOf = (name: DetectedFormat): FormatDescriptor => descriptors[name]
+/** A weight file's tensors, not loaded. */
+export interface WeightFile extends TensorPlaces {
+  readonly format: WeightFormat
+}
 
-/** What can be aggregated, for messages. */
-export const READABLE =
-  'Weights can be aggregated from .safetensors, .pt or .pth, .npz, .npy and raw little-endian float32.'
+const descriptors: Readonly<Record<FormatName, FormatDescriptor>> = FORMATS
+
+/** In the order of the checks. */
+export const DETECTED_FORMATS = Object.keys(FORMATS).filter((name) => name !== 'raw') as readonly DetectedFormat[]
+
+export const formatOf = (name: FormatName): FormatDescriptor => descriptors[name]
+
+/** Whether the format's tensors can be read, and so aggregated. */
+export const isWeightFormat = (name: FormatName | null): name is WeightFormat =>
+  name !== null && descriptors[name].read !== undefined
+
+const CHANCE_BYTES = 64
+
+/**
+ * Whether content that was declared a float32 vector may be one in spite of what was recognized in it: a few values may
+ * be letters by chance, more than fill 64 bytes are not.
+ */
+export const mayBeDeclaredVector = (format: DetectedFormat | null, size: number): boolean =>
+  format === null || (formatOf(format).isText === true && size <= CHANCE_BYTES)
+
+const readableExtensions = DETECTED_FORMATS.filter(isWeightFormat).flatMap((name) => formatOf(name).extensions)
+
+/** What can be aggregated, for messages: '.pt, .pth, .npz, ...'. */
+export const READABLE_EXTENSIONS = [...new Set(readableExtensions)].map((extension) => `.${extension}`).join(', ')
+
+export const READABLE = `Weights can be aggregated from ${READABLE_EXTENSIONS} and raw little-endian float32 (.f32).`
 
 /** Content as a message names it: 'CSV text', or that it is nothing we know. */
-export const titleOf = (name: DetectedFormat | null): string =>
+export const titleOf = (name: FormatName | null): string =>
   name === null ? 'unknown binary content' : formatOf(name).title
 
 /** What to do about content that cannot be aggregated. */
-export const adviceFor = (name: DetectedFormat | null): string => {
+export const adviceFor = (name: FormatName | null): string => {
   const instead = name === null ? undefined : formatOf(name).instead
   return instead === undefined ? READABLE : `${instead} ${READABLE}`
 }

@@ -3,7 +3,7 @@ import { fixtureBytes, fixtureNames } from '../../test/fixtures/weights/open.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { detectFormat } from './detect.ts'
 import { readTensorBytes } from './elements.ts'
-import { formatOf } from './formats.ts'
+import { isWeightFormat } from './formats.ts'
 import { canPatch, seal, writeTensorBytes } from './patch.ts'
 import { readWeights, requireSound } from './read-weights.ts'
 import { bytesSource, copyOf, viewOf } from './sources.ts'
@@ -55,7 +55,7 @@ const handle = (bytes: Uint8Array): 'read' | 'refused' => {
   const target = bytesSource(bytes)
   try {
     const format = detectFormat(target)
-    if (format !== null && !formatOf(format).readable) {
+    if (format !== null && !isWeightFormat(format)) {
       requireSound(target, format)
       return 'read'
     }

@@ -1,6 +1,6 @@
 import { badRequest } from '../domain/errors.ts'
 import { showName, showShape } from './shape.ts'
-import type { DType, WeightFile } from './weight-file.ts'
+import type { DType, TensorPlaces } from './weight-file.ts'
 
 /** What two files must share so that they can be averaged: names, element types, shapes. Order is of no meaning. */
 export type Layout = readonly LayoutEntry[]
@@ -12,8 +12,15 @@ export interface LayoutEntry {
 }
 
 /** The layout of a file, in its order. */
-export const layoutOf = (file: Pick<WeightFile, 'tensors'>): Layout =>
+export const layoutOf = (file: Pick<TensorPlaces, 'tensors'>): Layout =>
   file.tensors.map(({ name, dtype, shape }) => ({ name, dtype, shape }))
+
+/** The tensor of a file that can hold only one. Throws bad_request for none and for several. */
+export const onlyTensor = (layout: Layout, title: string): LayoutEntry => {
+  const [only] = layout
+  if (only === undefined || layout.length !== 1) throw badRequest(`${title} holds exactly one tensor.`)
+  return only
+}
 
 /** The first difference between what is expected and what a file holds, as a sentence; null when there is none. */
 export const firstDifference = (expected: Layout, actual: Layout): string | null => {
@@ -34,7 +41,7 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
 }
 
 /** `label` starts the message: "The update". Throws bad_request naming the first difference and both sides' values. */
-export const requireSameLayout = (expected: Layout, file: Pick<WeightFile, 'tensors'>, label: string): void => {
+export const requireSameLayout = (expected: Layout, file: Pick<TensorPlaces, 'tensors'>, label: string): void => {
   const difference = firstDifference(expected, layoutOf(file))
   if (difference !== null)
     throw badRequest(`${label} does not match the model of the round: ${difference}. Send weights of the same model.`)

@@ -36,7 +36,7 @@ import { writeNpy } from './write-npz.ts'
 import { findDirectory } from './zip-directory.ts'
 
 /** The message that `work` throws; null where it throws nothing. */
-const complaint = (work: () => unknown): string | null => {
+const messageOf = (work: () => unknown): string | null => {
   try {
     work()
     return null
@@ -53,7 +53,7 @@ const run = (code: string | Uint8Array): PickleValue => {
 describe('a pickle', () => {
   it('may have protocol 5, and not 6', () => {
     expect(run('\x80\x05N.')).toBeNull()
-    expect(complaint(() => run('\x80\x06N.'))).toBe('The pickle is damaged at byte 2: it uses the unknown protocol 6.')
+    expect(messageOf(() => run('\x80\x06N.'))).toBe('The pickle is damaged at byte 2: it uses the unknown protocol 6.')
   })
 
   it('has its bytes counted from where it begins', () => {
@@ -64,7 +64,7 @@ describe('a pickle', () => {
 
   it('may have so many steps', () => {
     expect(run('N'.repeat(MAX_PICKLE_OPCODES - 1).concat('.'))).toBeNull()
-    expect(complaint(() => run('N'.repeat(MAX_PICKLE_OPCODES).concat('.')))).toContain('is too long to read')
+    expect(messageOf(() => run('N'.repeat(MAX_PICKLE_OPCODES).concat('.')))).toContain('is too long to read')
   })
 
   it('may have so many bytes', () => {
@@ -76,31 +76,31 @@ describe('a pickle', () => {
       return bytes
     }
     expect(run(holding(MAX_PICKLE_BYTES - 5))).toHaveLength(MAX_PICKLE_BYTES - 5)
-    expect(complaint(() => run(holding(MAX_PICKLE_BYTES - 4)))).toContain('is too long to read')
-    expect(complaint(() => run(holding(MAX_PICKLE_BYTES)))).toContain('is too long to read')
-    expect(complaint(() => run(holding(MAX_PICKLE_BYTES + 1)))).toContain(
+    expect(messageOf(() => run(holding(MAX_PICKLE_BYTES - 4)))).toContain('is too long to read')
+    expect(messageOf(() => run(holding(MAX_PICKLE_BYTES)))).toContain('is too long to read')
+    expect(messageOf(() => run(holding(MAX_PICKLE_BYTES + 1)))).toContain(
       `it holds a value of ${MAX_PICKLE_BYTES + 1} bytes`,
     )
   })
 
   it('may have so many dicts and sets together', () => {
     expect(run(`${'}0'.repeat(MAX_PICKLE_DICTS - 1)}\x8f.`)).toEqual(new Set())
-    expect(complaint(() => run(`${'}0'.repeat(MAX_PICKLE_DICTS)}\x8f.`))).toContain(
+    expect(messageOf(() => run(`${'}0'.repeat(MAX_PICKLE_DICTS)}\x8f.`))).toContain(
       `holds more than ${MAX_PICKLE_DICTS} dicts or sets`,
     )
-    expect(complaint(() => run(`${'\x8f0'.repeat(MAX_PICKLE_DICTS)}(\x91.`))).toContain('dicts or sets')
+    expect(messageOf(() => run(`${'\x8f0'.repeat(MAX_PICKLE_DICTS)}(\x91.`))).toContain('dicts or sets')
   })
 
   it('may call for so many ordered dicts, of so many pairs together', () => {
     const callable = { kind: 'callable', name: 'collections.OrderedDict' } as const
     const pairs = (count: number): PickleValue => Array.from({ length: count }, () => [1, 2])
     expect(torchHost().call(callable, [pairs(MAX_VISITED_VALUES)])).toEqual(new Map([[1, 2]]))
-    expect(complaint(() => torchHost().call(callable, [pairs(MAX_VISITED_VALUES + 1)]))).toBe(
+    expect(messageOf(() => torchHost().call(callable, [pairs(MAX_VISITED_VALUES + 1)]))).toBe(
       'The pickle copies more than any weight file needs.',
     )
     const host = torchHost()
     for (let n = 0; n < MAX_PICKLE_DICTS; n++) host.call(callable, [])
-    expect(complaint(() => host.call(callable, []))).toBe(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
+    expect(messageOf(() => host.call(callable, []))).toBe(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
   })
 
   it('may have lines of 1,000 bytes, and whole numbers of 64', () => {
@@ -109,9 +109,9 @@ describe('a pickle', () => {
       return new ByteCursor(source, 0, source.size, 'It').line()
     }
     expect(line(1000)).toHaveLength(1000)
-    expect(complaint(() => line(1001))).toBe('It has a line that never ends, at byte 1001.')
+    expect(messageOf(() => line(1001))).toBe('It has a line that never ends, at byte 1001.')
     expect(run(`\x8a\x40\x01${'\0'.repeat(63)}.`)).toBe(1)
-    expect(complaint(() => run(`\x8a\x41\x01${'\0'.repeat(64)}.`))).toContain('a whole number of more than 64 bytes')
+    expect(messageOf(() => run(`\x8a\x41\x01${'\0'.repeat(64)}.`))).toContain('a whole number of more than 64 bytes')
   })
 })
 
@@ -134,13 +134,13 @@ describe('a checkpoint', () => {
   it('may hold so many values', () => {
     const holding = (plain: number): PickleValue => [...new Array<number>(plain).fill(0), TENSOR]
     expect(findWeights(holding(MAX_VISITED_VALUES - 2))).toHaveLength(1)
-    expect(complaint(() => findWeights(holding(MAX_VISITED_VALUES - 1)))).toContain('more values than any model needs')
+    expect(messageOf(() => findWeights(holding(MAX_VISITED_VALUES - 1)))).toContain('more values than any model needs')
   })
 
   it('may nest so deep', () => {
     const nested = (levels: number): PickleValue => (levels === 0 ? TENSOR : [nested(levels - 1)])
     expect(findWeights(nested(MAX_NESTING))).toHaveLength(1)
-    expect(complaint(() => findWeights(nested(MAX_NESTING + 1)))).toContain(`nests deeper than ${MAX_NESTING} levels`)
+    expect(messageOf(() => findWeights(nested(MAX_NESTING + 1)))).toContain(`nests deeper than ${MAX_NESTING} levels`)
   })
 
   it('may spell names of so many characters', () => {
@@ -150,7 +150,7 @@ describe('a checkpoint', () => {
         ['b', TENSOR],
       ])
     expect(findWeights(named(MAX_NAME_CHARACTERS))).toHaveLength(2)
-    expect(complaint(() => findWeights(named(MAX_NAME_CHARACTERS + 1)))).toContain('more values than any model needs')
+    expect(messageOf(() => findWeights(named(MAX_NAME_CHARACTERS + 1)))).toContain('more values than any model needs')
   })
 })
 
@@ -167,19 +167,19 @@ const tensor = (name: string, elements = 1): Tensor => ({
 describe('a file', () => {
   it('may have so many tensors', () => {
     const many = Array.from({ length: MAX_TENSORS }, (_, n) => tensor(String(n), 0))
-    expect(complaint(() => requireSoundTensors(many, 0))).toBeNull()
-    expect(complaint(() => requireSoundTensors([...many, tensor('x', 0)], 0))).toBe(
+    expect(messageOf(() => requireSoundTensors(many, 0))).toBeNull()
+    expect(messageOf(() => requireSoundTensors([...many, tensor('x', 0)], 0))).toBe(
       `The file holds ${MAX_TENSORS + 1} tensors; at most ${MAX_TENSORS} are read.`,
     )
   })
 
   it('may name them in so many characters, each once', () => {
     const half = 'n'.repeat(MAX_NAME_CHARACTERS / 2)
-    expect(complaint(() => requireSoundTensors([tensor(half), tensor(`m${half.slice(1)}`)], 2))).toBeNull()
-    expect(complaint(() => requireSoundTensors([tensor(half), tensor(`m${half}`)], 2))).toBe(
+    expect(messageOf(() => requireSoundTensors([tensor(half), tensor(`m${half.slice(1)}`)], 2))).toBeNull()
+    expect(messageOf(() => requireSoundTensors([tensor(half), tensor(`m${half}`)], 2))).toBe(
       'The names of the tensors are longer than any model needs.',
     )
-    expect(complaint(() => requireSoundTensors([tensor('a'), tensor('a')], 2))).toBe(
+    expect(messageOf(() => requireSoundTensors([tensor('a'), tensor('a')], 2))).toBe(
       'The file holds two tensors named "a".',
     )
   })
@@ -187,8 +187,8 @@ describe('a file', () => {
   it('may claim so many bytes by views, deflated ones left out', () => {
     const most = MAX_VIEW_FACTOR * 10 + MAX_VIEW_SLACK
     const deflated = { ...tensor('z', 10), deflated: { offset: 0, compressedSize: 1, size: 10 } }
-    expect(complaint(() => requireSoundTensors([tensor('a', most), deflated], 10))).toBeNull()
-    expect(complaint(() => requireSoundTensors([tensor('a', most), tensor('b')], 10))).toBe(
+    expect(messageOf(() => requireSoundTensors([tensor('a', most), deflated], 10))).toBeNull()
+    expect(messageOf(() => requireSoundTensors([tensor('a', most), tensor('b')], 10))).toBe(
       `The tensors claim ${most + 1} bytes out of a file of 10: too many views share the same storage. ` +
         'Call .contiguous() on expanded tensors before saving.',
     )
@@ -197,9 +197,9 @@ describe('a file', () => {
   it('may have tensors of so many dimensions and elements', () => {
     const ones = (count: number): number[] => Array.from({ length: count }, () => 1)
     expect(requireShape(ones(MAX_DIMENSIONS), 'w')).toHaveLength(MAX_DIMENSIONS)
-    expect(complaint(() => requireShape(ones(MAX_DIMENSIONS + 1), 'w'))).toContain('at most 64 sizes')
+    expect(messageOf(() => requireShape(ones(MAX_DIMENSIONS + 1), 'w'))).toContain('at most 64 sizes')
     expect(requireShape([2 ** 50 - 1, 0], 'w')).toEqual([2 ** 50 - 1, 0])
-    expect(complaint(() => requireShape([2 ** 50, 0], 'w'))).toContain('more elements than can be counted')
+    expect(messageOf(() => requireShape([2 ** 50, 0], 'w'))).toContain('more elements than can be counted')
   })
 
   it('shows names of 120 characters whole, and longer ones cut', () => {
@@ -217,7 +217,7 @@ describe('a safetensors header', () => {
       return bytes
     }
     expect(readWeights(bytesSource(padded(MAX_SAFETENSORS_HEADER))).tensors).toHaveLength(1)
-    expect(complaint(() => readWeights(bytesSource(padded(MAX_SAFETENSORS_HEADER + 1))))).toBe(
+    expect(messageOf(() => readWeights(bytesSource(padded(MAX_SAFETENSORS_HEADER + 1))))).toBe(
       `The safetensors header has ${MAX_SAFETENSORS_HEADER + 1} bytes; at most ${MAX_SAFETENSORS_HEADER} are read.`,
     )
   })
@@ -229,8 +229,8 @@ describe('a safetensors header', () => {
       bytes.set(Buffer.from(json), 8)
       return bytes
     }
-    expect(complaint(() => readWeights(bytesSource(file('{"__metadata__":{"a":["{[:"]}}'))))).toContain('no tensors')
-    expect(complaint(() => readWeights(bytesSource(file('{"__metadata__":{"a":[[]]}}'))))).toContain('nests or repeats')
+    expect(messageOf(() => readWeights(bytesSource(file('{"__metadata__":{"a":["{[:"]}}'))))).toContain('no tensors')
+    expect(messageOf(() => readWeights(bytesSource(file('{"__metadata__":{"a":[[]]}}'))))).toContain('nests or repeats')
   })
 })
 
@@ -242,8 +242,8 @@ describe('an .npy header', () => {
       return bytes
     }
     expect(npyHeaderLength(head(MAX_NPY_HEADER - 12), 'a')).toBe(MAX_NPY_HEADER)
-    expect(complaint(() => npyHeaderLength(head(MAX_NPY_HEADER - 11), 'a'))).toBe(
-      `Array "a" has a header of ${MAX_NPY_HEADER + 1} bytes; that is no weight.`,
+    expect(messageOf(() => npyHeaderLength(head(MAX_NPY_HEADER - 11), 'a'))).toBe(
+      `Array "a" has a header of ${MAX_NPY_HEADER + 1} bytes, which is too long.`,
     )
   })
 })
@@ -258,7 +258,7 @@ describe('a deflated member', () => {
   it('is inflated to its declared size, and not a byte further', () => {
     expect(inflateMember(bytesSource(packed), member(content.length), 'a')).toEqual(content)
     for (const size of [content.length - 1, content.length + 1, 0])
-      expect(complaint(() => inflateMember(bytesSource(packed), member(size), 'a'))).toBe(
+      expect(messageOf(() => inflateMember(bytesSource(packed), member(size), 'a'))).toBe(
         `Array "a" does not inflate to the ${size} bytes that its archive declares.`,
       )
   })
@@ -282,7 +282,7 @@ describe('a deflated member', () => {
       },
     }
     const claimed = { offset: 0, compressedSize: bomb.length, size: 1000 }
-    expect(complaint(() => inflateMember(source, claimed, 'a'))).toContain('does not inflate to the 1000 bytes')
+    expect(messageOf(() => inflateMember(source, claimed, 'a'))).toContain('does not inflate to the 1000 bytes')
     expect(read).toBe(16 * 1024)
     read = 0
     expect(inflateStart(source, { ...claimed, size: 2 ** 26 }, 256, 'a')).toHaveLength(256)
@@ -291,19 +291,19 @@ describe('a deflated member', () => {
 
   it('may claim so much of what it is packed in', () => {
     const claiming = (size: number) => () => readNpz(bytesSource(packed), [entry(0, size, 10)], DEFAULT_LIMITS)
-    expect(complaint(claiming(10 * MAX_DEFLATE_RATIO))).not.toContain('no honest compression')
-    expect(complaint(claiming(10 * MAX_DEFLATE_RATIO + 1))).toContain('which no honest compression does')
+    expect(messageOf(claiming(10 * MAX_DEFLATE_RATIO))).not.toContain('possible compression ratio')
+    expect(messageOf(claiming(10 * MAX_DEFLATE_RATIO + 1))).toContain('which exceeds the possible compression ratio')
   })
 
   it('may be one of so many, and claim so much with the others', () => {
     const many = Array.from({ length: MAX_DEFLATED_MEMBERS }, (_, n) => entry(n))
     expect(readNpz(bytesSource(packed), many, DEFAULT_LIMITS).tensors).toHaveLength(MAX_DEFLATED_MEMBERS)
-    expect(complaint(() => readNpz(bytesSource(packed), [...many, entry(-1)], DEFAULT_LIMITS))).toBe(
+    expect(messageOf(() => readNpz(bytesSource(packed), [...many, entry(-1)], DEFAULT_LIMITS))).toBe(
       `The .npz has ${MAX_DEFLATED_MEMBERS + 1} compressed arrays. Save them uncompressed (numpy.savez).`,
     )
     const both = 2 * content.length
     expect(readNpz(bytesSource(packed), many.slice(0, 2), { maxInflatedBytes: both }).tensors).toHaveLength(2)
-    expect(complaint(() => readNpz(bytesSource(packed), many.slice(0, 2), { maxInflatedBytes: both - 1 }))).toContain(
+    expect(messageOf(() => readNpz(bytesSource(packed), many.slice(0, 2), { maxInflatedBytes: both - 1 }))).toContain(
       `claim to inflate to ${both} bytes; at most ${both - 1} are read`,
     )
   })
@@ -336,8 +336,8 @@ describe('a zip archive', () => {
       [1, MAX_ZIP_DIRECTORY],
     ] as const)
       expect(findDirectory(wide(count, size))).toEqual({ count, size, offset: 0 })
-    expect(complaint(() => findDirectory(wide(MAX_ZIP_MEMBERS + 1, 100_000)))).toContain('at most 200000 are read')
-    expect(complaint(() => findDirectory(wide(1, MAX_ZIP_DIRECTORY + 1)))).toContain('at most 200000 are read')
+    expect(messageOf(() => findDirectory(wide(MAX_ZIP_MEMBERS + 1, 100_000)))).toContain('at most 200000 are read')
+    expect(messageOf(() => findDirectory(wide(1, MAX_ZIP_DIRECTORY + 1)))).toContain('at most 200000 are read')
   })
 
   const end = (comment: number, said = comment): Uint8Array => {
@@ -351,7 +351,7 @@ describe('a zip archive', () => {
     const none = { count: 0, size: 0, offset: 0 }
     for (const comment of [0, 1, 0xffff]) expect(findDirectory(bytesSource(end(comment)))).toEqual(none)
     for (const bytes of [end(5, 4), end(5, 6), end(0, 1), end(0).subarray(1), new Uint8Array(30), new Uint8Array(3)])
-      expect(complaint(() => findDirectory(bytesSource(bytes)))).toContain(
+      expect(messageOf(() => findDirectory(bytesSource(bytes)))).toContain(
         'its directory at the end of the file is missing',
       )
     // A comment that looks like the record is none, unless it fits itself.
@@ -361,16 +361,16 @@ describe('a zip archive', () => {
     // Behind more than the longest comment, a record is not looked for.
     const far = new Uint8Array(22 + 0xffff + 1)
     far.set(end(0, 0xffff))
-    expect(complaint(() => findDirectory(bytesSource(far)))).toContain('is missing')
+    expect(messageOf(() => findDirectory(bytesSource(far)))).toContain('is missing')
   })
 
   it('has its wide end where the locator says, or is refused', () => {
     const source = wide(1, 0)
     const bytes = source.read(0, source.size)
     viewOf(bytes).setUint32(0, 1, true)
-    expect(complaint(() => findDirectory(bytesSource(bytes)))).toContain('its zip64 end record is missing')
+    expect(messageOf(() => findDirectory(bytesSource(bytes)))).toContain('its zip64 end record is missing')
     viewOf(bytes).setBigUint64(64, 50n, true)
-    expect(complaint(() => findDirectory(bytesSource(bytes)))).toContain('the zip64 end record needs bytes 50 to 106')
+    expect(messageOf(() => findDirectory(bytesSource(bytes)))).toContain('the zip64 end record needs bytes 50 to 106')
   })
 })
 
@@ -379,7 +379,7 @@ describe('the old form of PyTorch', () => {
     const bytes = fixtureBytes('cases/tied_legacy.pt')
     expect(readWeights(bytesSource(bytes)).tensors).not.toHaveLength(0)
     for (const missing of [1, 4, 24])
-      expect(complaint(() => readWeights(bytesSource(bytes.subarray(0, bytes.length - missing))))).toBe(
+      expect(messageOf(() => readWeights(bytesSource(bytes.subarray(0, bytes.length - missing))))).toBe(
         `Storage "${storageKey(bytes)}" should have 6 elements; it claims 6, and ${24 - missing} bytes follow. ` +
           'Send the whole file again.',
       )

@@ -39,13 +39,13 @@ const columnMajorStrides = (shape: readonly number[]): number[] => rowMajorStrid
 
 /** Bytes from the start of the array to element 0, from its first 12 bytes. Throws bad_request. */
 export const npyHeaderLength = (head: Uint8Array, name: string): number => {
-  if (head.length < 12 || !startsLikeNpy(head)) throw badRequest(`Array ${showName(name)} is no .npy array.`)
+  if (head.length < 12 || !startsLikeNpy(head)) throw badRequest(`Array ${showName(name)} is not a .npy array.`)
   const major = head[6]!
   if (major < 1 || major > 3) throw badRequest(`Array ${showName(name)} has the unknown .npy version ${major}.`)
   const view = viewOf(head)
   const length = major === 1 ? 10 + view.getUint16(8, true) : 12 + view.getUint32(8, true)
   if (length > MAX_NPY_HEADER)
-    throw badRequest(`Array ${showName(name)} has a header of ${length} bytes; that is no weight.`)
+    throw badRequest(`Array ${showName(name)} has a header of ${length} bytes, which is too long.`)
   return length
 }
 

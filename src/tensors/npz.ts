@@ -3,7 +3,7 @@ import { inflateStart } from './inflate.ts'
 import { MAX_DEFLATE_RATIO, MAX_DEFLATED_MEMBERS, type ReadLimits } from './limits.ts'
 import { npyHeaderLength, parseNpyHeader, readNpyAt, requireNpySize } from './npy.ts'
 import { showName } from './shape.ts'
-import type { ByteSource, DeflatedMember, Tensor, WeightFile } from './weight-file.ts'
+import type { ByteSource, DeflatedMember, Tensor, TensorPlaces } from './weight-file.ts'
 import type { ZipEntry } from './zip.ts'
 
 const SUFFIX = '.npy'
@@ -13,7 +13,7 @@ const readDeflated = (source: ByteSource, entry: ZipEntry, name: string): Tensor
   if (entry.size > entry.compressedSize * MAX_DEFLATE_RATIO)
     throw badRequest(
       `Array ${showName(name)} claims to inflate from ${entry.compressedSize} to ${entry.size} bytes, ` +
-        'which no honest compression does. The file is refused.',
+        'which exceeds the possible compression ratio. The file is refused.',
     )
   const member: DeflatedMember = { offset: entry.dataOffset, compressedSize: entry.compressedSize, size: entry.size }
   const guess = inflateStart(source, member, USUAL_HEADER, name)
@@ -30,7 +30,7 @@ const readDeflated = (source: ByteSource, entry: ZipEntry, name: string): Tensor
  * NumPy's .npz: a zip of .npy arrays, stored or deflated. Tensors are named like the arrays (members without `.npy`).
  * Throws bad_request, also for archives that claim to inflate beyond the limits.
  */
-export const readNpz = (source: ByteSource, entries: readonly ZipEntry[], limits: ReadLimits): WeightFile => {
+export const readNpz = (source: ByteSource, entries: readonly ZipEntry[], limits: ReadLimits): TensorPlaces => {
   const deflated = entries.filter(({ method }) => method === 'deflated')
   if (deflated.length > MAX_DEFLATED_MEMBERS)
     throw badRequest(`The .npz has ${deflated.length} compressed arrays. Save them uncompressed (numpy.savez).`)
@@ -42,7 +42,7 @@ export const readNpz = (source: ByteSource, entries: readonly ZipEntry[], limits
     )
   const tensors = entries.map((entry) => {
     if (!entry.name.endsWith(SUFFIX))
-      throw badRequest(`Member ${showName(entry.name)} of this .npz is no array. Save arrays only.`)
+      throw badRequest(`Member ${showName(entry.name)} of this .npz is not an array. Save arrays only.`)
     const name = entry.name.slice(0, -SUFFIX.length)
     return entry.method === 'stored'
       ? readNpyAt(source, entry.dataOffset, entry.size, name)
@@ -51,5 +51,5 @@ export const readNpz = (source: ByteSource, entries: readonly ZipEntry[], limits
   const members = entries
     .filter(({ method }) => method === 'stored')
     .map(({ name, dataOffset, size, crcOffsets }) => ({ name, dataOffset, size, crcOffsets }))
-  return { format: 'npz', tensors, members }
+  return { tensors, members }
 }

@@ -6,7 +6,7 @@ import { decodeElements, encodeElements, readTensorBytes } from './elements.ts'
 import { canPatch, seal, writeTensorBytes } from './patch.ts'
 import { readWeights } from './read-weights.ts'
 import { bytesSource } from './sources.ts'
-import type { ByteTarget, Tensor, WeightFile } from './weight-file.ts'
+import type { ByteTarget, Tensor, TensorPlaces } from './weight-file.ts'
 import { writeNpz } from './write-npz.ts'
 import { readZip } from './zip.ts'
 
@@ -20,7 +20,7 @@ const doubled = (source: ByteTarget, tensor: Tensor): Uint8Array => {
   )
 }
 
-const contents = (source: ByteTarget, file: WeightFile): Record<string, string> =>
+const contents = (source: ByteTarget, file: TensorPlaces): Record<string, string> =>
   Object.fromEntries(
     file.tensors.map((tensor) => [tensor.name, Buffer.from(readTensorBytes(source, tensor)).toString('hex')]),
   )
@@ -103,8 +103,7 @@ describe('what cannot be patched', () => {
       )
     }
     const base = { dtype: 'f32', bigEndian: false, deflated: null } as const
-    const file = (...views: [number, number[], number[]][]): WeightFile => ({
-      format: 'torch-zip',
+    const file = (...views: [number, number[], number[]][]): TensorPlaces => ({
       tensors: views.map(([byteOffset, shape, strides], i) => ({ ...base, name: `${i}`, byteOffset, shape, strides })),
       members: [],
     })

@@ -3,7 +3,7 @@ import { type Crc32, crc32 } from './crc32.ts'
 import { overlapsItself, reach, showName } from './shape.ts'
 import { copyOf, viewOf } from './sources.ts'
 import { blocksOf, copyStrided, swapBytes } from './strided.ts'
-import { BYTES_OF, type ByteTarget, byteLength, isDirect, type Tensor, type WeightFile } from './weight-file.ts'
+import { BYTES_OF, type ByteTarget, byteLength, isDirect, type Tensor, type TensorPlaces } from './weight-file.ts'
 
 const CRC_CHUNK = 1024 * 1024
 
@@ -17,7 +17,7 @@ const sameElements = (a: Tensor, b: Tensor): boolean =>
  * True when every tensor can take any new values in its place: none is deflated, and no two elements share bytes.
  * Tied tensors (two names for exactly the same elements) count as one: give both the same values.
  */
-export const canPatch = (file: WeightFile): boolean => {
+export const canPatch = (file: TensorPlaces): boolean => {
   if (file.tensors.some((tensor) => tensor.deflated !== null || overlapsItself(tensor))) return false
   const placed = file.tensors.filter(({ shape }) => !shape.includes(0)).sort((a, b) => a.byteOffset - b.byteOffset)
   let end = 0
@@ -62,7 +62,7 @@ export const writeTensorBytes = (target: ByteTarget, tensor: Tensor, bytes: Uint
  * Recomputes the CRC-32 of every zip member that holds tensors, in every place that repeats it. Streams: memory does
  * not depend on the file. In Node pass zlib's: `seal(target, file, zlib.crc32)`.
  */
-export const seal = (target: ByteTarget, file: Pick<WeightFile, 'members'>, crc: Crc32 = crc32): void => {
+export const seal = (target: ByteTarget, file: Pick<TensorPlaces, 'members'>, crc: Crc32 = crc32): void => {
   for (const { dataOffset, size, crcOffsets } of file.members) {
     let value = 0
     for (let at = 0; at < size; at += CRC_CHUNK)

@@ -50,7 +50,7 @@ export class PickleMachine {
 
   popToMark(): PickleValue[] {
     const at = this.#stack.lastIndexOf(MARK)
-    if (at < 0) throw this.broken('it closes a group that it never opened')
+    if (at < 0) throw this.broken('it closes a mark that it never opened')
     const values = this.#stack.splice(at + 1) as PickleValue[]
     this.#stack.pop()
     return values
@@ -80,26 +80,26 @@ export class PickleMachine {
 
   recall(key: number): void {
     const value = this.#memo.get(key)
-    if (value === undefined) throw this.broken(`it recalls value ${key}, which it never stored`)
+    if (value === undefined) throw this.broken(`it reads memo ${key}, which it never stored`)
     this.push(value)
   }
 
   append(values: readonly PickleValue[]): void {
     const target = this.top()
-    if (!Array.isArray(target)) throw this.broken('it appends to something that is no list')
+    if (!Array.isArray(target)) throw this.broken('it appends to something that is not a list')
     for (const value of values) target.push(value)
   }
 
   setItems(pairs: readonly PickleValue[]): void {
     const target = this.top()
     if (!(target instanceof Map) || pairs.length % 2 !== 0)
-      throw this.broken('it sets items of something that is no dict')
+      throw this.broken('it sets items of something that is not a dict')
     for (let i = 0; i < pairs.length; i += 2) target.set(pairs[i]!, pairs[i + 1]!)
   }
 
   addItems(values: readonly PickleValue[]): void {
     const target = this.top()
-    if (!(target instanceof Set)) throw this.broken('it adds items to something that is no set')
+    if (!(target instanceof Set)) throw this.broken('it adds items to something that is not a set')
     for (const value of values) target.add(value)
   }
 
@@ -130,7 +130,7 @@ export class PickleMachine {
 
   global(module: PickleValue, name: PickleValue): PickleObject {
     if (typeof module !== 'string' || typeof name !== 'string')
-      throw this.broken('it names a global by something that is no text')
+      throw this.broken('it names a global by something that is not a string')
     return this.host.global(module, name)
   }
 
@@ -141,7 +141,7 @@ export class PickleMachine {
 
   reduce(): void {
     const args = this.pop()
-    if (!Array.isArray(args)) throw this.broken('it passes arguments that are no tuple')
+    if (!Array.isArray(args)) throw this.broken('it passes arguments that are not a tuple')
     this.push(this.host.call(this.pop(), args))
   }
 

@@ -53,7 +53,7 @@ it.each([
   ['a length near 2^64', `\x80\x05\x96${'\xff'.repeat(8)}.`, 'truncated'],
   ['no end', '\x80\x02}q\x00', 'truncated'],
   ['bytes behind its end', '\x80\x02}.more', 'ends at byte 4, but the file goes on'],
-  ['a byte that is no opcode', '\x80\x02\xff.', 'byte 2 is no opcode'],
+  ['a byte that is not an opcode', '\x80\x02\xff.', 'byte 2 is not an opcode'],
 ])('refuses %s', (_, content, reason) => {
   expect(walk(content)).toContain(reason)
 })

@@ -38,8 +38,8 @@ const GETS = new Map([
   [0x6a, 4],
 ])
 const TEXTS: ReadonlySet<number> = new Set([0x58, 0x8c, 0x8d])
-const LONGEST_NAME = 200
-const MOST_NAMES = 100_000
+const MAX_NAME_LENGTH = 200
+const MAX_NAMES = 100_000
 
 /** Packages whose objects models are pickled with; of Python's own, what only holds data. */
 const PACKAGES = /^(numpy|scipy|sklearn|pandas|joblib|xgboost|lightgbm|catboost|torch)(\.|$)/
@@ -72,7 +72,7 @@ class Names {
 
   put(key: number): void {
     this.#memoized++
-    if (this.#top !== null && this.#memo.size < MOST_NAMES) this.#memo.set(key, this.#top)
+    if (this.#top !== null && this.#memo.size < MAX_NAMES) this.#memo.set(key, this.#top)
     else this.#memo.delete(key)
   }
 
@@ -119,7 +119,7 @@ export const walkPickle = (source: ByteSource): void => {
 const follow = (cursor: ByteCursor, opcode: number, names: Names): string | null => {
   const argument = ARGUMENTS.get(opcode)
   if (argument === undefined)
-    throw badRequest(`The pickle is damaged: byte ${cursor.position - 1} is no opcode. Send the whole file again.`)
+    throw badRequest(`The pickle is damaged: byte ${cursor.position - 1} is not an opcode. Send the whole file again.`)
   const put = PUTS.get(opcode)
   if (put !== undefined) names.put(put === 1 ? cursor.byte() : cursor.u32())
   else if (opcode === MEMOIZE) names.memoize()
@@ -142,7 +142,7 @@ const pass = (cursor: ByteCursor, argument: Argument, isText: boolean): string |
   if (argument === 'line') cursor.line()
   if (typeof argument !== 'number' && argument !== 'line') {
     const length = argument === 'count1' ? cursor.byte() : argument === 'count4' ? cursor.u32() : cursor.u64()
-    if (isText && length <= LONGEST_NAME) return decodeText(cursor.take(length), 'a text of the pickle')
+    if (isText && length <= MAX_NAME_LENGTH) return decodeText(cursor.take(length), 'a text of the pickle')
     cursor.skip(length)
   }
   if (typeof argument === 'number') cursor.skip(argument)

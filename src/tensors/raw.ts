@@ -1,30 +1,20 @@
 import { badRequest } from '../domain/errors.ts'
-import type { DetectedFormat } from './formats.ts'
-import type { ByteSource, WeightFile } from './weight-file.ts'
+import type { ByteSource, TensorPlaces } from './weight-file.ts'
 
 /** A bare little-endian float32 vector: one tensor `vector` of shape [n]. Throws bad_request on any other length. */
-export const readRaw = (source: ByteSource): WeightFile => {
+export const readRaw = (source: ByteSource): TensorPlaces => {
   if (source.size === 0) throw badRequest('The file is empty. Send the weights of the model.')
   if (source.size % 4 !== 0)
     throw badRequest(
-      `The file is no weight file that we know, and its ${source.size} bytes are no float32 vector either ` +
+      `The file is not in a known weight format, and its ${source.size} bytes are not a float32 vector ` +
         '(not a multiple of 4). Send .safetensors, .pt, .npz, .npy or raw little-endian float32 values.',
     )
   const shape = [source.size / 4]
   return {
-    format: 'raw',
     tensors: [{ name: 'vector', dtype: 'f32', shape, strides: [1], byteOffset: 0, bigEndian: false, deflated: null }],
     members: [],
   }
 }
-
-/** Few floats may be letters by chance; as many as fill this many bytes are not. */
-const CHANCE_BYTES = 64
-const TEXTS: readonly DetectedFormat[] = ['text', 'csv', 'json']
-
-/** Whether content that was declared a float32 vector may be one in spite of what was recognized in it. */
-export const mayBeDeclaredVector = (format: DetectedFormat | null, size: number): boolean =>
-  format === null || (TEXTS.includes(format) && size <= CHANCE_BYTES)
 
 /** A file name that declares a bare float32 vector. */
 export const namesRawVector = (fileName: string): boolean => /\.f32$/i.test(fileName)

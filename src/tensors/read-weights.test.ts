@@ -160,7 +160,7 @@ describe('files that are refused', () => {
   ])('says that %s cannot be aggregated, and what can', (title, content) => {
     const message = refusal(bytesSource(Buffer.from(content, 'latin1')))
     expect(message).toContain(`The file is ${title}`)
-    expect(message).toContain('Weights can be aggregated from .safetensors, .pt or .pth, .npz, .npy and raw')
+    expect(message).toContain('Weights can be aggregated from .pt, .pth, .npz, .npy, .safetensors and raw')
   })
 
   it.each(['net_a.pt', 'net_a.npz', 'net_a.safetensors', 'net_legacy.pt', 'cases/deflated.npz', 'cases/matrix.npy'])(
@@ -191,15 +191,15 @@ describe('bytes that are no container', () => {
 
   it('are refused when nobody says so', () => {
     expect(refusal(bytesSource(new Uint8Array(8)))).toBe(
-      'The file is unknown binary content. Weights can be aggregated from .safetensors, .pt or .pth, ' +
-        '.npz, .npy and raw little-endian float32.',
+      'The file is unknown binary content. Weights can be aggregated from .pt, .pth, .npz, ' +
+        '.npy, .safetensors and raw little-endian float32 (.f32).',
     )
   })
 
   it('are refused when empty or of another length', () => {
     expect(refusal(bytesSource(new Uint8Array(0)))).toBe('The file is empty. Send the weights of the model.')
     expect(refusal(bytesSource(new Uint8Array(6)), { rawVector: true })).toContain(
-      'its 6 bytes are no float32 vector either',
+      'its 6 bytes are not a float32 vector',
     )
   })
 

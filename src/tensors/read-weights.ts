@@ -1,17 +1,9 @@
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { type DetectedFormat, detectFormat } from './detect.ts'
-import { adviceFor, formatOf, READABLE, titleOf } from './formats.ts'
+import { adviceFor, formatOf, isWeightFormat, READABLE, titleOf, type WeightFile } from './formats.ts'
 import { DEFAULT_LIMITS, type ReadLimits } from './limits.ts'
-import { readNpy } from './npy.ts'
-import { readNpz } from './npz.ts'
-import { walkPickle } from './pickle-walk.ts'
-import { readRaw } from './raw.ts'
-import { readSafetensors } from './safetensors.ts'
 import { requireSoundTensors } from './shape.ts'
-import { readTorchLegacy } from './torch-legacy.ts'
-import { readTorchZip } from './torch-zip.ts'
-import type { ByteSource, WeightFile } from './weight-file.ts'
-import { readZip } from './zip.ts'
+import type { ByteSource } from './weight-file.ts'
 
 export interface ReadOptions {
   /** Content that is not recognized is a bare little-endian float32 vector. */
@@ -19,26 +11,15 @@ export interface ReadOptions {
   readonly limits?: ReadLimits
 }
 
-const parse = (source: ByteSource, format: DetectedFormat | null, options: ReadOptions): WeightFile => {
-  switch (format) {
-    case 'safetensors':
-      return readSafetensors(source)
-    case 'torch-zip':
-      return readTorchZip(source, readZip(source))
-    case 'torch-legacy':
-      return readTorchLegacy(source)
-    case 'npz':
-      return readNpz(source, readZip(source), options.limits ?? DEFAULT_LIMITS)
-    case 'npy':
-      return { format, tensors: [readNpy(source)], members: [] }
-    default:
-      if (options.rawVector || source.size === 0) return readRaw(source)
-      throw badRequest(
-        format === null
-          ? `The file is ${titleOf(null)}. ${READABLE}`
-          : `The file is ${titleOf(format)}, which cannot be aggregated; it was not opened. ${adviceFor(format)}`,
-      )
-  }
+const parse = (source: ByteSource, found: DetectedFormat | null, options: ReadOptions): WeightFile => {
+  const isRaw = options.rawVector === true || source.size === 0
+  const format = isWeightFormat(found) || !isRaw ? found : 'raw'
+  if (isWeightFormat(format)) return { format, ...formatOf(format).read!(source, options.limits ?? DEFAULT_LIMITS) }
+  throw badRequest(
+    format === null
+      ? `The file is ${titleOf(null)}. ${READABLE}`
+      : `The file is ${titleOf(format)}, which cannot be aggregated; it was not opened. ${adviceFor(format)}`,
+  )
 }
 
 /** Failures of the disk or of our own memory are not the file's fault. */
@@ -78,8 +59,5 @@ export const readWeights = (source: ByteSource, options: ReadOptions = {}): Weig
  * not kept: pickles (which must not name what no model needs either) and zip archives. Throws bad_request.
  */
 export const requireSound = (source: ByteSource, format: DetectedFormat): void => {
-  blaming(format, () => {
-    if (format === 'pickle') walkPickle(source)
-    if (format === 'keras' || format === 'zip') readZip(source)
-  })
+  blaming(format, () => formatOf(format).check?.(source))
 }

@@ -30,7 +30,7 @@ const countNames = (json: Uint8Array): number => {
       if (byte === 0x3a) names++
       if (depth > 3 || marks > MARKS_PER_TENSOR * MAX_TENSORS)
         throw badRequest(
-          `The safetensors header is no list of tensors: it nests or repeats too much at byte ${8 + at}.`,
+          `The safetensors header is not a list of tensors: it nests or repeats too much at byte ${8 + at}.`,
         )
     }
   }

@@ -9,7 +9,7 @@ import {
   type DType,
   rowMajorStrides,
   type Tensor,
-  type WeightFile,
+  type TensorPlaces,
 } from './weight-file.ts'
 
 const DTYPES: ReadonlyMap<string, DType> = new Map([
@@ -72,7 +72,7 @@ const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => 
  * The safetensors format: u64 header length, JSON header, then the tensors back to back without holes or overlaps.
  * Source: huggingface/safetensors README, "Format". Throws bad_request naming the tensor.
  */
-export const readSafetensors = (source: ByteSource): WeightFile => {
+export const readSafetensors = (source: ByteSource): TensorPlaces => {
   const length = readU64(viewOf(readExactly(source, 0, 8, 'the safetensors header length')), 0)
   if (length > source.size - 8)
     throw badRequest(
@@ -100,5 +100,5 @@ export const readSafetensors = (source: ByteSource): WeightFile => {
       `The tensors need ${expected} bytes of data, but ${available} follow the safetensors header` +
         `${expected > available ? ': the file is truncated. Send the whole file again.' : '.'}`,
     )
-  return { format: 'safetensors', tensors: entries.map(({ tensor }) => tensor), members: [] }
+  return { tensors: entries.map(({ tensor }) => tensor), members: [] }
 }

@@ -5,7 +5,7 @@ import type { ByteSource, ByteTarget } from './weight-file.ts'
 export const bytesSource = (bytes: Uint8Array): ByteTarget => {
   const requireInside = (offset: number, length: number): void => {
     if (!(offset >= 0 && length >= 0 && offset + length <= bytes.length))
-      throw badRequest(`Bytes ${offset} to ${offset + length} lie outside the ${bytes.length} bytes at hand.`)
+      throw badRequest(`Bytes ${offset} to ${offset + length} lie outside the ${bytes.length} available bytes.`)
   }
   return {
     size: bytes.length,

@@ -30,7 +30,7 @@ const plainTensor = (args: readonly PickleValue[], metadata: PickleValue | undef
 const first = (args: readonly PickleValue[]): PickleValue => {
   const value = args[0]
   if (isTensor(value) || isUnusable(value)) return value
-  throw badRequest('The pickle makes a parameter of something that is no tensor.')
+  throw badRequest('The pickle makes a parameter of something that is not a tensor.')
 }
 
 /** What each global that may be called builds from its arguments. Everything here is data in, data out. */
@@ -110,12 +110,12 @@ export const torchHost = (): PickleHost => {
     if (++dicts > MAX_PICKLE_DICTS) throw badRequest(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
     const dict = new Map<PickleValue, PickleValue>()
     if (pairs === undefined) return dict
-    if (!Array.isArray(pairs)) throw badRequest('The pickle makes a dict of something that is no list of pairs.')
+    if (!Array.isArray(pairs)) throw badRequest('The pickle makes a dict of something that is not a list of pairs.')
     // One list can be passed again and again, so what all calls copy together is limited.
     copied += pairs.length
     if (copied > MAX_VISITED_VALUES) throw badRequest('The pickle copies more than any weight file needs.')
     for (const pair of pairs) {
-      if (!Array.isArray(pair) || pair.length !== 2) throw badRequest('The pickle makes a dict of broken pairs.')
+      if (!Array.isArray(pair) || pair.length !== 2) throw badRequest('The pickle makes a dict of malformed pairs.')
       dict.set(pair[0]!, pair[1]!)
     }
     return dict
@@ -123,13 +123,13 @@ export const torchHost = (): PickleHost => {
   const host: PickleHost = {
     global: known,
     call(callable, args) {
-      if (!isCallable(callable)) throw badRequest('The pickle calls something that is no function of a weight file.')
+      if (!isCallable(callable)) throw badRequest('The pickle calls a function that is not allowed in a weight file.')
       return callable.name === 'collections.OrderedDict' ? orderedDict(args[0]) : CALLS[callable.name]!(args, host)
     },
     persistent(id) {
       const [tag, type, key, , elements, view] = Array.isArray(id) ? id : []
       if (tag !== 'storage' || !isType(type) || typeof key !== 'string' || !isSize(elements))
-        throw badRequest('The pickle refers to something outside itself that is no tensor storage; it was not opened.')
+        throw badRequest('The pickle refers to an external object that is not a tensor storage; it was not opened.')
       const storage = { kind: 'storage', key, type, elements, offset: 0 } as const
       if (!Array.isArray(view)) return storage
       const [, offset, size] = view

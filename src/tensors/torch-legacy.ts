@@ -7,7 +7,7 @@ import { readExactly, readU64, viewOf } from './sources.ts'
 import { torchHost } from './torch-globals.ts'
 import type { TorchStorage } from './torch-objects.ts'
 import { findWeights, placeTensor, type StoragePlace } from './torch-weights.ts'
-import type { ByteSource, WeightFile } from './weight-file.ts'
+import type { ByteSource, TensorPlaces } from './weight-file.ts'
 
 /** torch.serialization.MAGIC_NUMBER, 0x1950a86a20f9469cfc6c, as LONG1 writes it. */
 const MAGIC = [0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19]
@@ -23,7 +23,7 @@ export const startsLikeTorchLegacy = (head: Uint8Array): boolean =>
  * system facts, the object and the storage keys, then each storage as an element count and its bytes.
  * Throws bad_request naming the tensor or the global.
  */
-export const readTorchLegacy = (source: ByteSource): WeightFile => {
+export const readTorchLegacy = (source: ByteSource): TensorPlaces => {
   const cursor = new ByteCursor(source, 0, source.size, 'The PyTorch file')
   const host = torchHost()
   const storages = new Map<string, TorchStorage>()
@@ -61,5 +61,5 @@ export const readTorchLegacy = (source: ByteSource): WeightFile => {
   }
   if (at !== source.size) throw badRequest(`The PyTorch file has ${source.size - at} bytes after its last storage.`)
   const tensors = findWeights(root).map((named) => placeTensor(named, places, false))
-  return { format: 'torch-legacy', tensors, members: [] }
+  return { tensors, members: [] }
 }

@@ -92,7 +92,7 @@ export const DTYPES: ReadonlyMap<string, TorchType> = new Map([
 
 const sizes = (value: PickleValue | undefined): readonly number[] => {
   if (!Array.isArray(value) || value.length > MAX_DIMENSIONS || !value.every((size) => typeof size === 'number'))
-    throw badRequest('The pickle rebuilds a tensor whose shape or strides are no list of numbers.')
+    throw badRequest('The pickle rebuilds a tensor whose shape or strides are not a list of numbers.')
   // Copied: the pickle may go on changing a list that it passed.
   return [...(value as number[])]
 }
@@ -109,7 +109,7 @@ export const isCallable = (value: unknown): value is Callable => isKind(value, '
 export const tensorOf = (args: readonly PickleValue[], dtype?: PickleValue): TorchTensor => {
   const [storage, offset, shape, strides] = args
   if (!isKind(storage, 'storage') || typeof offset !== 'number' || (dtype !== undefined && !isType(dtype)))
-    throw badRequest('The pickle rebuilds a tensor from something that is no storage.')
+    throw badRequest('The pickle rebuilds a tensor from something that is not a storage.')
   return {
     kind: 'tensor',
     storage,

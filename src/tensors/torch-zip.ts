@@ -5,7 +5,7 @@ import { showName } from './shape.ts'
 import { readExactly } from './sources.ts'
 import { torchHost } from './torch-globals.ts'
 import { findWeights, placeTensor, type StoragePlace } from './torch-weights.ts'
-import type { ByteSource, WeightFile, ZipMember } from './weight-file.ts'
+import type { ByteSource, TensorPlaces, ZipMember } from './weight-file.ts'
 import type { ZipEntry } from './zip.ts'
 
 /** The member that makes a zip a PyTorch file: `<archive>/data.pkl`. */
@@ -33,7 +33,7 @@ const isBigEndian = (source: ByteSource, entry: ZipEntry | undefined): boolean =
  * PyTorch's zip form (torch.save since 1.6): a pickle that describes the tensors, and one stored member per storage.
  * The pickle is read, never run. Throws bad_request naming the tensor or the global.
  */
-export const readTorchZip = (source: ByteSource, entries: readonly ZipEntry[]): WeightFile => {
+export const readTorchZip = (source: ByteSource, entries: readonly ZipEntry[]): TensorPlaces => {
   const pickleName = findTorchPickle(entries)
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
   const pickle = byName.get(pickleName ?? '')
@@ -54,5 +54,5 @@ export const readTorchZip = (source: ByteSource, entries: readonly ZipEntry[]): 
     members.push({ name, dataOffset: byteOffset, size: bytes, crcOffsets })
   }
   const bigEndian = isBigEndian(source, byName.get(`${archive}byteorder`))
-  return { format: 'torch-zip', tensors: weights.map((named) => placeTensor(named, places, bigEndian)), members }
+  return { tensors: weights.map((named) => placeTensor(named, places, bigEndian)), members }
 }

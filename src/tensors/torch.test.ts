@@ -76,7 +76,7 @@ describe('the zip form', () => {
       { 'm/data.pkl': pickle(6, 0, [2, 3], [1]), 'm/data/0': floats(6) },
       'strides or an offset that cannot be right for [2, 3]',
     ],
-    ['no pickle', { 'm/data/0': floats(6), 'm/x.npy': floats(6) }, 'Member "m/data/0" of this .npz is no array'],
+    ['no pickle', { 'm/data/0': floats(6), 'm/x.npy': floats(6) }, 'Member "m/data/0" of this .npz is not an array'],
   ])('refuses %s', (_, members, reason) => {
     expect(() => values(archive(members))).toThrow(refused(reason))
   })

@@ -30,9 +30,6 @@ export const BYTES_OF: Readonly<Record<DType, number>> = {
   bool: 1,
 }
 
-/** Containers told apart by content, never by file name. `raw` is a bare little-endian float32 vector. */
-export type WeightFormat = 'safetensors' | 'torch-zip' | 'torch-legacy' | 'npz' | 'npy' | 'raw'
-
 /**
  * Random access to a file's bytes. Synchronous, so that every parser is a plain function: a file descriptor in Node,
  * an ArrayBuffer in a browser. `read` returns exactly `length` bytes or throws; the result may alias the source.
@@ -68,9 +65,8 @@ export interface Tensor {
   readonly deflated: DeflatedMember | null
 }
 
-/** A weight file, understood but not loaded: where each tensor's bytes are. Tensors keep the file's order. */
-export interface WeightFile {
-  readonly format: WeightFormat
+/** Where each tensor's bytes are in a file, in the file's order. */
+export interface TensorPlaces {
   readonly tensors: readonly Tensor[]
   /** Zip members whose CRC-32 covers tensor bytes; recomputed by `seal` after a patch. Empty for other containers. */
   readonly members: readonly ZipMember[]

@@ -1,6 +1,6 @@
 import { badRequest } from '../domain/errors.ts'
 import { type ContainerPlan, fillPlan, type TensorData } from './container-plan.ts'
-import type { Layout, LayoutEntry } from './layout.ts'
+import { type Layout, type LayoutEntry, onlyTensor } from './layout.ts'
 import { requireSoundLayout, showName } from './shape.ts'
 import { viewOf } from './sources.ts'
 import { byteLength, type DType, rowMajorStrides, type Tensor } from './weight-file.ts'
@@ -55,22 +55,23 @@ export const planNpz = (layout: Layout): ContainerPlan => {
     layout.map((entry, i) => ({ name: `${entry.name}.npy`, start: headers[i]!, tail: byteLength(entry), align: 1 })),
   )
   const tensors = layout.map((entry, i) => tensorAt(entry, members[i]!.dataOffset + headers[i]!.length))
-  return { file: { format: 'npz', tensors, members }, size, pieces }
+  return { file: { tensors, members }, size, pieces }
 }
 
 /** A whole .npz in memory, as numpy.savez writes it. Throws bad_request like planNpz. */
 export const writeNpz = (tensors: readonly TensorData[]): Uint8Array => fillPlan(planNpz(tensors), tensors)
 
-/** A .npy file of one array. Throws bad_request for bf16, which NumPy lacks. */
-export const planNpy = (entry: LayoutEntry): ContainerPlan => {
+/** A .npy file of one array. Throws bad_request for several, and for bf16, which NumPy lacks. */
+export const planNpy = (layout: Layout): ContainerPlan => {
+  const entry = onlyTensor(layout, 'A .npy file')
   requireSoundLayout([entry])
   const header = npyHeader(entry)
   return {
-    file: { format: 'npy', tensors: [tensorAt(entry, header.length)], members: [] },
+    file: { tensors: [tensorAt(entry, header.length)], members: [] },
     size: header.length + byteLength(entry),
     pieces: [{ offset: 0, bytes: header }],
   }
 }
 
 /** A whole .npy in memory. Throws bad_request like planNpy. */
-export const writeNpy = (tensor: TensorData): Uint8Array => fillPlan(planNpy(tensor), [tensor])
+export const writeNpy = (tensor: TensorData): Uint8Array => fillPlan(planNpy([tensor]), [tensor])

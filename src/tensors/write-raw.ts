@@ -1,12 +1,17 @@
 import { badRequest } from '../domain/errors.ts'
 import type { ContainerPlan, TensorData } from './container-plan.ts'
+import { type Layout, onlyTensor } from './layout.ts'
+import { elementCount } from './weight-file.ts'
 
-/** A raw vector of `count` float32 values: nothing but the values. Throws bad_request for none. */
-export const planRaw = (count: number): ContainerPlan => {
+/** A raw vector: the values of one float32 tensor and nothing else. Throws bad_request for any other layout. */
+export const planRaw = (layout: Layout): ContainerPlan => {
+  const { dtype, shape } = onlyTensor(layout, 'A raw vector')
+  if (dtype !== 'f32') throw badRequest('A raw vector holds float32 values only.')
+  const count = elementCount(shape)
   if (!(count > 0)) throw badRequest('A raw vector needs at least one value.')
   const vector = { name: 'vector', dtype: 'f32', shape: [count], strides: [1], byteOffset: 0 } as const
   return {
-    file: { format: 'raw', tensors: [{ ...vector, bigEndian: false, deflated: null }], members: [] },
+    file: { tensors: [{ ...vector, bigEndian: false, deflated: null }], members: [] },
     size: count * 4,
     pieces: [],
   }

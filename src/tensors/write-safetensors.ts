@@ -44,7 +44,7 @@ export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string
     deflated: null,
   }))
   return {
-    file: { format: 'safetensors', tensors, members: [] },
+    file: { tensors, members: [] },
     size: header.length + end,
     pieces: [{ offset: 0, bytes: header }],
   }

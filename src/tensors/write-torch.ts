@@ -95,7 +95,7 @@ export const planTorch = (layout: Layout): ContainerPlan => {
     bigEndian: false,
     deflated: null,
   }))
-  return { file: { format: 'torch-zip', tensors, members: storages }, size, pieces }
+  return { file: { tensors, members: storages }, size, pieces }
 }
 
 /** A whole PyTorch file in memory. Throws bad_request when a tensor's data does not fit its shape and type. */

@@ -14,6 +14,8 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 
 const heartbeats: HeartbeatsService = {
   contribute: () => undefined,
+  announce: async () => undefined,
+  withdraw: async () => undefined,
   async beat(caller, { deviceId }, { status }) {
     return {
       id: caller.deviceId ?? '',

@@ -5,6 +5,7 @@ import { benchAssignments } from './assignments.ts'
 import { benchByzantine } from './byzantine.ts'
 import { benchCompression } from './compression.ts'
 import { benchFedproxSynthetic } from './fedprox-synthetic.ts'
+import { benchFleetSearch } from './fleet-search.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchInference } from './inference.ts'
@@ -23,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   'robust-aggregation': benchRobustAggregation,
   transfers: benchTransfers,
   'fleet-size': benchFleetSize,
+  'fleet-search': benchFleetSearch,
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,
   'artifact-download': benchArtifactDownload,

@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     // The key went to the command line only; the address that the browser keeps holds a code that was used.
     expect(await login.page.content()).not.toContain('sk_live_')
     expect(login.page.url()).not.toContain('sk_live_')
-    expect(login.complaints).toEqual([])
+    expect(login.problems).toEqual([])
   })
 
   it('a double click signs in as one click does', async () => {
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(kept.api_key).not.toBe(key)
     expect((await world.request('GET', '/api/v1/models', { key: kept.api_key })).status).toBe(200)
     expect((await world.request('POST', '/api/v1/models', { key: kept.api_key, body: {} })).status).toBe(403)
-    expect(login.complaints).toEqual([])
+    expect(login.problems).toEqual([])
   })
 
   it('the page says what is wrong with a key, and takes the right one after it', async () => {
@@ -150,9 +150,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await login.ran).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringContaining(
-        'svc: The browser came back with the state of another login. Nothing was stored.\n',
-      ),
+      stderr: expect.stringContaining('svc: The browser returned the state of another login. Nothing was stored.\n'),
     })
     expect(await keptBy(login)).toBeNull()
   })
@@ -209,7 +207,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     const tab = await openTab()
     await tab.page.goto(`${world.baseUrl}/api/v1/health`)
     await tab.page.setContent(`<iframe src="${world.baseUrl}/login"></iframe>`)
-    await expect.poll(() => tab.complaints).toContainEqual(expect.stringContaining('frame-ancestors'))
+    await expect.poll(() => tab.problems).toContainEqual(expect.stringContaining('frame-ancestors'))
   })
 })
 
@@ -220,7 +218,7 @@ it('svc login --api-key takes the key from a pipe, and says what to do where the
   expect(await runInProcess(['login', '--api-key'], { env })).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'svc: There is nobody to ask for the key.\nGive it on the command line.\n',
+    stderr: 'svc: There is no terminal to ask for the key on.\nGive it on the command line.\n',
   })
   const key = await keyOf(world, { name: 'mine', org_id: 'acme', scopes: ['admin'] })
   const stdin = new PassThrough()

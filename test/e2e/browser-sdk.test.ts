@@ -125,7 +125,7 @@ it('the whole SDK bundles for browsers: nothing of Node is in it, and nothing is
 
 describe.skipIf(!hasBrowser())('in a browser', () => {
   it('a page takes part in a round beside two devices in Node, and its training counts as theirs does', async () => {
-    const { world, page, complaints, id, others, key, roundId, requests } = await joinRound()
+    const { world, page, problems, id, others, key, roundId, requests } = await joinRound()
     const { body: registered } = await world.request('GET', '/api/v1/devices/tab', { key })
     expect(registered).toMatchObject({ id, device_id: 'tab', platform: 'browser', status: 'active' })
 
@@ -167,11 +167,11 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     const aggregate = valuesOf(new Uint8Array(await file.arrayBuffer()))
     expect(aggregate).toEqual(meanOf(updates))
     expect(aggregate).not.toEqual(valuesOf(beginning))
-    expect(complaints).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('a page takes part in a round whose service learns the sum of the updates only', async () => {
-    const { world, page, complaints, others, key, roundId } = await joinRound({ secure_aggregation: {} })
+    const { world, page, problems, others, key, roundId } = await joinRound({ secure_aggregation: {} })
     const [inPage, ...inNode] = await Promise.all([
       page.evaluate((round) => tributary.work(round, 0), roundId),
       ...others.map(({ device, index }) => workInNode(device, roundId, index)),
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     const updates = [Uint8Array.from(inPage.weights), ...inNode.map(({ weights }) => weights)]
     const aggregate = valuesOf(new Uint8Array(await file.arrayBuffer()))
     expect(aggregate).toEqual(meanOf(updates.map((weights) => ({ weights, samples: 1 }))))
-    expect(complaints).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('a page trains to the numbers that Node trains to, on the same rows', async () => {
@@ -214,7 +214,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
   })
 
   it('a page goes on with an interrupted download where it stopped', async () => {
-    const { page, complaints, roundId } = await joinRound()
+    const { page, problems, roundId } = await joinRound()
     const rest = page.waitForResponse((response) => response.request().headers().range !== undefined)
     const whole = await page.evaluate((round) => tributary.resumeDownload(round, 100), roundId)
     expect(Buffer.from(whole).equals(beginning)).toBe(true)
@@ -222,7 +222,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
       206,
       `bytes 100-${beginning.length - 1}/${beginning.length}`,
     ])
-    expect(complaints).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('a page is told by the service itself why it is refused', async () => {

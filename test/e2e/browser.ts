@@ -54,8 +54,8 @@ const launch = async (): Promise<Browser> => {
 export interface Tab {
   readonly page: Page
   readonly context: BrowserContext
-  /** What the page complained of: console errors, thrown errors, requests that got no answer. */
-  readonly complaints: readonly string[]
+  /** What the page reported: console errors, thrown errors, requests that got no answer. */
+  readonly problems: readonly string[]
 }
 
 /** A page in a profile of its own, closed when the test ends. */
@@ -65,11 +65,11 @@ export const openTab = async (): Promise<Tab> => {
   // Before the test's own limit, to say what was awaited in vain.
   context.setDefaultTimeout(20_000)
   const page = await context.newPage()
-  const complaints: string[] = []
+  const problems: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('requestfailed', (request) => complaints.push(`${request.method()} ${request.url()} got no answer`))
-  return { page, context, complaints }
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('requestfailed', (request) => problems.push(`${request.method()} ${request.url()} got no answer`))
+  return { page, context, problems }
 }

@@ -112,7 +112,7 @@ const builds = new Map<string, Promise<void>>()
  */
 export const builtFile = async (name: string): Promise<string> => {
   const names = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[])
-    .filter(isOfProgram)
+    .filter((source) => isOfProgram(source) && !source.startsWith('web/'))
     .sort()
     .map((source) => `src/${source}`)
   const folder = join(CACHE, stampOf(names))

@@ -79,7 +79,7 @@ describe('the code assistant in the terminal', () => {
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 0,
       stdout: `Code assistant: ${assistant.url}\n${ANSWER}\n\n`,
-      stderr: `It asks starter at ${server.url}. Questions can be asked here too; /new begins again, /exit ends.\n`,
+      stderr: `It uses starter at ${server.url}. You can also ask here: /new starts over, /exit quits.\n`,
     })
     await expect(fetch(assistant.url)).rejects.toThrow()
   })
@@ -136,7 +136,7 @@ describe('the code assistant in the terminal', () => {
     child.stderr.on('data', (chunk) => {
       said += chunk
     })
-    await expect.poll(() => said, { timeout: 50_000 }).toMatch(/ asks starter at http:\S+\d\./)
+    await expect.poll(() => said, { timeout: 50_000 }).toMatch(/ uses starter at http:\S+\d\./)
     const address = /at (http:\S+\d)\./.exec(said)![1]!
     expect((await fetch(`${address}/v1/models`)).status).toBe(200)
     child.kill('SIGKILL')
@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
   }
 
   it('answers a question as it comes, and keeps the conversation', async () => {
-    const { page, field, answers, complaints } = await open()
+    const { page, field, answers, problems } = await open()
     expect(await page.title()).toBe('Code assistant: starter')
     const hint = page.getByText('What shall we write?')
     expect(await hint.isVisible()).toBe(true)
@@ -175,11 +175,11 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     await page.getByRole('button', { name: 'New chat' }).click()
     expect(await answers.count()).toBe(0)
     expect(await hint.isVisible()).toBe(true)
-    expect(complaints).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('shows code as code, and markup in an answer as text', async () => {
-    const { page, field, answers, complaints } = await open()
+    const { page, field, answers, problems } = await open()
     const reply = [
       'Try:\n\n```js\nconst a = "<b>1</b>" // one\n```\n\n- first\n- `second`\n\n<img src=x onerror=alert(1)> **bold**',
     ]
@@ -200,7 +200,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     expect(await answer.locator('.comment').allTextContents()).toEqual(['// one'])
     expect(await answer.locator('img, b').count()).toBe(0)
     expect(await answer.locator('strong').textContent()).toBe('bold')
-    expect(complaints).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('an answer can be stopped, and an error is told', async () => {

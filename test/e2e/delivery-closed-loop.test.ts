@@ -25,7 +25,7 @@ const trainerOf = (accuracy: number): AgentTrainer => ({
 })
 
 it.each([
-  ['promotes what a round learned when devices measure that it is better', 0.95, 'promoted', '2.0.0'],
+  ['promotes what a round learned when devices measure that it is better', 0.95, 'promoted', '1.1.0'],
   ['rolls back what a round learned when devices measure that it is worse', 0.5, 'rolled_back', '1.0.0'],
 ])('a policy %s', async (_, accuracy, status, runs) => {
   const service = await runService(await freshDataDir(), { SERVICE_STRAGGLER_GRACE_SECONDS: '1' })

@@ -26,7 +26,7 @@ it('an agent behind a machine that damages bytes says so, keeps what runs, and m
   proxy.onBody = (chunk) => Buffer.from(chunk.toString().replace('second', 'sEcOnD'))
   const wanted = { version: '2.0.0', rollout_percentage: 100 }
   const { rollout_id: id } = await operator.ask<Rollout>('POST', '/models/m/rollouts', wanted)
-  await agent.line('That was try 3, and the last. Version 1.0.0 stays.')
+  await agent.line('Attempt 3, the last one, failed. Version 1.0.0 keeps running.')
   const affected = () => operator.ask<Affected>('GET', `/models/m/rollouts/${id}/devices`)
   const edge = async () => (await affected()).devices.find(({ device_id }) => device_id === 'edge-1')
   await until(edge, (seen) => seen?.state === 'failed')

@@ -74,7 +74,7 @@ it('a blue_green deployment is on all devices before any of them runs it', async
   for (const { said } of agents) {
     const own = said.filter((line) => line.startsWith('Model m: version 2.0.0'))
     expect(own).toEqual([
-      'Model m: version 2.0.0 is ready, and waits for the switch.',
+      'Model m: version 2.0.0 is ready and waits for its activation.',
       'Model m: version 2.0.0 is active.',
     ])
   }

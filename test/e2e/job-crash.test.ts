@@ -41,7 +41,7 @@ const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> 
   })
   const { id } = await unwrap(
     clientOf(service, key).POST('/api/v1/training/jobs', {
-      body: { model: 'm', strategy: 'fedadam', rounds: ROUNDS, min_devices: DEVICES },
+      body: { model: 'm', strategy: 'fedadam', rounds: ROUNDS, min_devices: DEVICES, publish: 'every' },
     }),
   )
   const look = () =>
@@ -72,6 +72,18 @@ const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> 
       params: { path: { job_id: id }, query: { limit: 10, offset: 0 } },
     }),
   )
+  // Each round is there once, as a version of the model that it trained, with the round's own bytes.
+  const { versions } = await unwrap(
+    clientOf(service, key).GET('/api/v1/models/{model_id}', { params: { path: { model_id: 'm' } } }),
+  )
+  expect(versions.map(({ version_label, trained_by }) => [version_label, trained_by?.round_id])).toEqual([
+    ['1.0.0', undefined],
+    ...done.history.map(({ round_id }, round) => [`1.${round + 1}.0`, round_id]),
+  ])
+  const oldestFirst = [...rounds.rounds].reverse()
+  for (const [round, { aggregated_model_path: path }] of oldestFirst.entries()) {
+    expect(path).toContain(versions[round + 1]!.model_hash.slice('sha256:'.length))
+  }
   expect(await service.terminate()).toBe(0)
   return rounds.rounds.map((one) => one.aggregated_model_path)
 }

@@ -58,13 +58,13 @@ it.skipIf(!hasPostgres())(
     // The process that did not begin the canary learns of it a moment later.
     await until(
       () => Promise.all(names.map((_, n) => given(n, n % 2 === 0 ? one : other))),
-      (all) => all.filter(({ version }) => version === '2.0.0').length >= 3,
+      (all) => all.filter(({ version }) => version === '1.1.0').length >= 3,
     )
     await Promise.all(
       names.map(async (name, n) => {
         const url = n % 2 === 0 ? one : other
         const { plan_id, version } = await given(n, url)
-        const metrics = { accuracy: (version === '2.0.0' ? 0.95 : 0.9) + 0.001 * (n % 3) }
+        const metrics = { accuracy: (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3) }
         const report = { state: 'active', version, metrics }
         await call(url, 'POST', `/devices/${name}/assignments/${plan_id}/report`, keys[n], report)
       }),

@@ -17,8 +17,8 @@ export interface ActivationContext {
   readonly log: (message: string) => void
 }
 
-/** An activation that was begun and cut off so often (the machine went down, the agent was killed) is not begun again. */
-const MOST_INTERRUPTIONS = 3
+/** An activation that was started and cut off so often (the machine went down, the agent was killed) is not begun again. */
+const MAX_INTERRUPTIONS = 3
 
 /** This version is not tried again here: its hook said no, and would say it again. */
 export class ActivationRefused extends DeliveryFailed {}
@@ -56,7 +56,7 @@ const putBack = async (state: ModelState, failed: KeptVersion, context: Activati
   if (state.current === null) return
   await runHook(state, state.current, failed, context).catch((error: unknown) => {
     context.signal.throwIfAborted()
-    context.log(`Version ${state.current?.version} could not be put back either: ${messageOf(error)}`)
+    context.log(`Version ${state.current?.version} could not be restored either: ${messageOf(error)}`)
   })
 }
 
@@ -96,10 +96,8 @@ export const activate = async (
   }
   let told: Metrics | null = null
   if (hook !== null) {
-    if (earlier >= MOST_INTERRUPTIONS) {
-      return refuse(
-        `Its activation was begun ${earlier} times and never came to an end: the agent was stopped each time.`,
-      )
+    if (earlier >= MAX_INTERRUPTIONS) {
+      return refuse(`Its activation was started ${earlier} times and never finished: the agent was stopped each time.`)
     }
     await save({ ...state, trying: { version: next, attempts: earlier + 1 } })
     try {
@@ -132,7 +130,7 @@ export const withdraw = async (
     await save({ ...state, trying: { version: next, attempts: 0 } })
     await runHook(state, next, state.current, context).catch((error: unknown) => {
       signal.throwIfAborted()
-      log(`The --on-model command failed while going back: ${messageOf(error)}`)
+      log(`The --on-model command failed during the rollback: ${messageOf(error)}`)
     })
   }
   const done = switched(state, next === null ? null : { ...next, planId: null })

@@ -87,7 +87,7 @@ test('what no plan gives any more is left for what ran before it, or for nothing
   await rollBack(first)
   await rollBack(second)
   await unit.pull()
-  await unit.line('back on version 1.0.0.')
+  await unit.line('rolled back to version 1.0.0.')
   expect(await unit.running(model)).toBe('first')
   // Nothing gives it, so nothing takes it away either.
   await unit.stop()
@@ -101,7 +101,7 @@ test('what no plan gives any more is left for what ran before it, or for nothing
   expect(await again.running(model)).toBe('first')
   await post(world, key, `/models/other/rollouts/${other.rollout_id}/rollback`, {})
   await again.pull()
-  await again.line('Model other: withdrawn, with none to go back to.')
+  await again.line('Model other: withdrawn; there is no previous version.')
   expect(await again.running(String(other.model_id))).toBe(null)
 })
 
@@ -115,10 +115,10 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   const wanted = { model_name: 'm', model_version: '2.0.0', strategy: 'blue_green', devices: ['edge-1', 'edge-2'] }
   const { deployment_id: id } = await post(world, key, '/deploy/execute', wanted)
   await unit.pull()
-  await unit.line('version 2.0.0 is ready, and waits for the switch.')
+  await unit.line('version 2.0.0 is ready and waits for its activation.')
   expect(await unit.running(model)).toBe('first')
   await late.pull()
-  await late.line('version 2.0.0 is ready, and waits for the switch.')
+  await late.line('version 2.0.0 is ready and waits for its activation.')
   const deployment = async () => (await world.request('GET', `/api/v1/deployments/${id}`, { key })).body
   await expect.poll(deployment).toMatchObject({ switched_at: expect.any(String) })
   // The switch is in the database a moment before the service's memory knows of it.
@@ -160,7 +160,7 @@ test('a hook is told what runs; one that fails is a failed activation, and what 
   await unit.line('version 1.0.0 is active (accuracy 0.5).')
   const bad = await rollOut('2.0.0')
   await unit.pull()
-  await unit.line('version 2.0.0 failed: does not fit here. Version 1.0.0 stays.')
+  await unit.line('version 2.0.0 failed: does not fit here. Version 1.0.0 keeps running.')
   const notes = async () => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n')
   expect(await notes()).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first second'])
   expect(await unit.running(model)).toBe('first')
@@ -232,7 +232,7 @@ test('an activation that was cut off is begun again after a start, but not for e
   await cutOff(3)
   const tired = await startUnit(world, device, { folder: first.folder, hook })
   await tired.pull()
-  await tired.line('version 2.0.0 failed: Its activation was begun 3 times and never came to an end')
+  await tired.line('version 2.0.0 failed: Its activation was started 3 times and never finished')
   expect(await notes()).toEqual(['m 1.0.0 first second'])
   await tired.stop()
   await writeFile(
@@ -259,7 +259,7 @@ test('a name that the catalog does not know is for the hook to resolve, and fail
   const plain = await startUnit(world, device)
   await plain.pull()
   await plain.line(
-    "Model hf:org/tiny: version main failed: The catalog has no model 'hf:org/tiny', and this device has no --on-model command that could resolve the name. Nothing runs.",
+    "Model hf:org/tiny: version main failed: The catalog has no model 'hf:org/tiny', and this device has no --on-model command that could resolve the name. No version is running.",
   )
   await plain.stop()
   const unit = await startUnit(world, device, { folder: plain.folder, hook: notingHook(folder, '') })

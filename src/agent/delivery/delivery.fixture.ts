@@ -41,7 +41,7 @@ export interface Unit {
   readonly said: string[]
   /** What was told to the service, in order. */
   readonly reports: (DeliveryReport & { readonly planId: string })[]
-  /** Versions whose download was begun. */
+  /** Versions whose download was started. */
   readonly downloads: string[]
   /** A heartbeat, and what it brings. */
   pull(): Promise<void>

@@ -18,13 +18,13 @@ test('bytes that keep arriving wrong are reported as such; nothing of them is ke
   proxy.onBody = (chunk) => Buffer.from(chunk.toString().replace('second', 'SECOND'))
   await rollOut('2.0.0')
   await unit.pull()
-  await unit.line('That was try 3, and the last. Version 1.0.0 stays.')
+  await unit.line('Attempt 3, the last one, failed. Version 1.0.0 keeps running.')
   expect(proxy.downloads()).toHaveLength(4)
   await expect
     .poll(() => unit.reports.at(-1))
     .toMatchObject({
       state: 'failed',
-      reason: expect.stringMatching(/^The file arrived with sha256 \w{64} instead of \w{64}\. That was try 3/),
+      reason: expect.stringMatching(/^The file arrived with sha256 \w{64} instead of \w{64}\. Attempt 3/),
     })
   expect(await unit.running(model)).toBe('first')
   await unit.stop()
@@ -79,7 +79,7 @@ test.runIf(process.platform === 'linux')('a disk that is full is a failure with 
   await symlink('/dev/full', join(folder, model, `${file!.sha256}.part`))
   const unit = await startUnit(world, device, { folder })
   await unit.pull()
-  await unit.line('version 1.0.0 failed: The disk is full: the version could not be written. Nothing runs.')
+  await unit.line('version 1.0.0 failed: The disk is full: the version could not be written. No version is running.')
   await expect.poll(() => unit.reports.at(-1)?.state).toBe('failed')
 })
 

@@ -34,8 +34,8 @@ export class HookFailed extends Error {
   override readonly name = 'HookFailed'
 }
 
-const MOST_METRICS = 100
-const LONGEST_NAME = 100
+const MAX_METRICS = 100
+const MAX_NAME_LENGTH = 100
 
 /** The finite numbers of a JSON object in this line; null when it is none. */
 export const metricsOf = (line: string | null): Metrics | null => {
@@ -48,9 +48,9 @@ export const metricsOf = (line: string | null): Metrics | null => {
   }
   const numbers = Object.entries(found as object).filter(
     (entry): entry is [string, number] =>
-      typeof entry[1] === 'number' && Number.isFinite(entry[1]) && entry[0].length <= LONGEST_NAME,
+      typeof entry[1] === 'number' && Number.isFinite(entry[1]) && entry[0].length <= MAX_NAME_LENGTH,
   )
-  return numbers.length === 0 ? null : Object.fromEntries(numbers.slice(0, MOST_METRICS))
+  return numbers.length === 0 ? null : Object.fromEntries(numbers.slice(0, MAX_METRICS))
 }
 
 /**

@@ -33,7 +33,7 @@ export interface ModelState {
   readonly current: KeptVersion | null
   /** What ran before it, kept for going back. */
   readonly previous: KeptVersion | null
-  /** What was being made to run when this was written; `null` inside: nothing. Counts how often that was begun. */
+  /** What was being made to run when this was written; `null` inside: nothing. Counts how often that was started. */
   readonly trying: { readonly version: KeptVersion | null; readonly attempts: number } | null
   readonly refused: Refused | null
 }

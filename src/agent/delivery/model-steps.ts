@@ -22,13 +22,13 @@ export interface StepsContext {
 export interface ModelSteps {
   load(): Promise<void>
   /** Fetches what is wanted and makes it run, as far as that is not so. @throws DeliveryFailed, or a passing error. */
-  bring(wanted: Assignment, stop: AbortSignal): Promise<void>
+  ensureActive(wanted: Assignment, stop: AbortSignal): Promise<void>
   /** No plan gives this model any more: what ran before the last one runs again. */
-  goBack(stop: AbortSignal): Promise<void>
+  rollback(stop: AbortSignal): Promise<void>
   /** Measures again, where this device can, and says again what runs: a comparison wants figures of today. */
   restate(wanted: Assignment): Promise<void>
   /** Tells the service that it failed. */
-  sayFailed(wanted: Assignment, reason: string): Promise<void>
+  reportFailure(wanted: Assignment, reason: string): Promise<void>
   log(message: string): void
 }
 
@@ -121,7 +121,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       state = (await folder.load()) ?? state
     },
 
-    bring: async (wanted, stop) => {
+    ensureActive: async (wanted, stop) => {
       const { current, trying } = state
       state = { ...state, modelId: wanted.modelId, modelName: wanted.modelName }
       if (trying === null && (await wasRefused(wanted))) return
@@ -139,20 +139,20 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       } else {
         if (state.trying !== null) await withdraw(state, state.current, partsOf(stop))
         if (told !== nameOf(wanted, 'ready')) {
-          log(`version ${next.version} is ready, and waits for the switch.`)
+          log(`version ${next.version} is ready and waits for its activation.`)
           await report(wanted, { state: 'ready' })
         }
       }
       await tidy(wanted)
     },
 
-    goBack: async (stop) => {
+    rollback: async (stop) => {
       const { current, previous, trying } = state
       const isGiven = current !== null && current.planId !== null
       if (isGiven || trying !== null) {
         const next = isGiven ? previous : current
         await withdraw(state, next, partsOf(stop))
-        log(next === null ? 'withdrawn, with none to go back to.' : `back on version ${next.version}.`)
+        log(next === null ? 'withdrawn; there is no previous version.' : `rolled back to version ${next.version}.`)
       }
       told = ''
       await tidy(null)
@@ -167,8 +167,9 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       await sayActive(wanted)
     },
 
-    sayFailed: async (wanted, reason) => {
-      const stays = state.current === null ? 'Nothing runs.' : `Version ${state.current.version} stays.`
+    reportFailure: async (wanted, reason) => {
+      const stays =
+        state.current === null ? 'No version is running.' : `Version ${state.current.version} keeps running.`
       log(`version ${wanted.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${stays}`)
       await report(wanted, { state: 'failed', reason })
     },

@@ -60,8 +60,8 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
 
   const work = async (target: Assignment | null, failures: number, stop: AbortSignal): Promise<Outcome> => {
     try {
-      if (target === null) await steps.goBack(stop)
-      else await steps.bring(target, stop)
+      if (target === null) await steps.rollback(stop)
+      else await steps.ensureActive(target, stop)
       return { waitMs: target === null ? Number.POSITIVE_INFINITY : restateMs(), isSettled: true }
     } catch (error) {
       if (stop.aborted) return { waitMs: 0, isSettled: false }
@@ -70,7 +70,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
         steps.log(`${error instanceof Error ? error.message : String(error)} Trying again.`)
         return { waitMs: backOffMs(failures + 1, AWAY, Math.random), isSettled: false }
       }
-      await steps.sayFailed(target, failure.message)
+      await steps.reportFailure(target, failure.message)
       if (failure instanceof ActivationRefused) return { waitMs: Number.POSITIVE_INFINITY, isSettled: true }
       return { waitMs: backOffMs(failures + 1, FAILED, Math.random), isSettled: false }
     }
@@ -102,7 +102,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
       if (isSameWish(wanted, assignment)) return
       const isTheSameWork = leadsTo(wanted, assignment)
       wanted = assignment
-      if (!isTheSameWork) step.abort(new Error('Another version is wanted now.'))
+      if (!isTheSameWork) step.abort(new Error('Another version is assigned now.'))
       awaken()
     },
     ended: run(),

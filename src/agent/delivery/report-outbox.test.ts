@@ -64,9 +64,7 @@ test('what the service will never take is told and dropped; a refused key is wai
   await outbox.add('p', { state: 'active', version: '1' })
   await outbox.add('q', { state: 'active', version: '2' })
   await expect.poll(() => sent).toEqual(['q active 2 null'])
-  expect(said).toEqual([
-    "The service does not take the report that version 1 is active: ApiError: Plan 'p' does not exist.",
-  ])
+  expect(said).toEqual(["The service rejected the report that version 1 is active: ApiError: Plan 'p' does not exist."])
   const refused = await start(join(await emptyFolder(), 'reports.json'), () => {
     throw new ApiError(401, null)
   })

@@ -77,7 +77,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
       signal.throwIfAborted()
       // A key that is refused may be replaced; what waits is then said with the new one.
       if (isPassing(error) || (error instanceof ApiError && error.status === 401)) return false
-      log(`The service does not take the report that version ${report.version} is ${report.state}: ${String(error)}`)
+      log(`The service rejected the report that version ${report.version} is ${report.state}: ${String(error)}`)
       return true
     }
   }

@@ -18,7 +18,7 @@ export const createTurns = (lengthMs: number): Turns => {
   let holder: { readonly end: AbortController; hasHadItsTime: boolean } | null = null
 
   const endIfDue = (): void => {
-    if (holder?.hasHadItsTime && queue.length > 0) holder.end.abort(new Error('Others wait for their turn.'))
+    if (holder?.hasHadItsTime && queue.length > 0) holder.end.abort(new Error('Other models are waiting.'))
   }
 
   const begin = (): Turn => {

@@ -22,6 +22,7 @@ interface AgentCommandOptions extends ServiceOptions {
   readonly platform: Platform
   readonly interval?: number
   readonly once?: true
+  readonly join?: string
 }
 
 const SYSTEM_PLATFORMS: Readonly<Record<string, Platform>> = { darwin: 'macos', linux: 'linux', win32: 'windows' }
@@ -49,13 +50,13 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
     const { commandTrainer } = await import('../../agent/command-trainer.ts')
     return () => commandTrainer({ command, cwd: io.cwd, onLine: (line) => out.note(`trainer: ${line}`) })
   }
-  if (data === undefined && options.onModel !== undefined) {
+  if (data === undefined && (options.onModel !== undefined || options.join !== undefined)) {
     const { noTrainer } = await import('../../agent/agent-trainer.ts')
     return () => noTrainer
   }
   if (data === undefined) {
     throw wrongUsage(
-      'A device needs something to do.',
+      'No work was configured for this device.',
       'Give --data <file.csv> for the built-in trainer, --trainer "<command>" for your own, or --on-model "<command>" ' +
         'to run delivered models only.',
     )
@@ -82,6 +83,23 @@ const readDeviceKey = async ({ deviceId, deviceKey }: AgentCommandOptions, { io 
   return key
 }
 
+/** Takes the code of an invitation, unless this machine is a device of that service already; where the service is. */
+const join = async (text: string, { deviceId, platform }: AgentCommandOptions, session: Session): Promise<string> => {
+  const { parseJoinCode } = await import('./join-code.ts')
+  const { openAgentState } = await import('../../agent/agent-state.ts')
+  const { baseUrl, code } = parseJoinCode(text)
+  const known = await (await openAgentState(session.home.folder, baseUrl, deviceId ?? null)).load()
+  if (known !== null) {
+    session.out.note(`This machine is device ${known.deviceId} of ${baseUrl} already; the code was not used.`)
+    return baseUrl
+  }
+  const { claimCode } = await import('../delivery/claim.ts')
+  const claim = { baseUrl, code, deviceId: deviceId ?? null, platform, deviceName: null }
+  const { identity } = await claimCode(claim, session)
+  session.out.line(`Joined ${baseUrl} as ${identity.deviceId}.`)
+  return baseUrl
+}
+
 const capabilities = (): Readonly<Record<string, unknown>> => ({
   cpu: cpus()[0]?.model ?? 'unknown',
   memory_gb: Math.round(totalmem() / 2 ** 30),
@@ -91,21 +109,19 @@ export const define = (command: Command, session: Session): void => {
   command
     .option('--data <file.csv>', 'train the built-in model on this file')
     .addOption(new Option('--label <column>', 'name or position of the label (default: label, y, target, or the last)'))
-    .addOption(new Option('--classes <names>', 'label words in the order of their indices').argParser(parseClasses))
-    .addOption(
-      new Option('--trainer <command>', 'train with a program of your own').conflicts(['data', 'label', 'classes']),
-    )
+    .addOption(new Option('--classes <names>', 'class names in the order of their indices').argParser(parseClasses))
+    .addOption(new Option('--trainer <command>', 'train with your own program').conflicts(['data', 'label', 'classes']))
     .option(
       '--on-model <command>',
-      'run this when another version of a model is to run (MODEL_PATH, MODEL_VERSION, ...)',
+      'command to run when the version of a model changes (MODEL_PATH, MODEL_VERSION, ...)',
     )
-    .option('--models-dir <folder>', 'keep delivered versions there (default: beside the key of the device)')
+    .option('--models-dir <folder>', 'folder for delivered versions (default: next to the device key)')
     .addOption(
       new Option('--measure-interval <seconds>', 'between measurements of delivered versions')
         .argParser(parseSeconds(86_400))
         .default(1800),
     )
-    .option('--device-id <id>', 'name of this device (default: made up, and remembered)')
+    .option('--device-id <id>', 'name of this device (default: generated once and stored)')
     .option('--device-key [key]', 'key of a device that is registered already; without a value it is asked for')
     .addOption(
       new Option('--platform <platform>', 'what it runs on')
@@ -117,14 +133,21 @@ export const define = (command: Command, session: Session): void => {
         parseSeconds(3600),
       ),
     )
-    .option('--once', 'stop after one round, with exit code 1 if it failed')
+    .addOption(
+      new Option(
+        '--join <code>',
+        'address and enrollment in one, as svc devices invite prints it (ABCD-2345@http://...)',
+      ).conflicts(['apiBase', 'deviceKey']),
+    )
+    .option('--once', 'exit after one round, with exit code 1 if it failed')
     .addOption(apiBaseOption())
     .action(async (options: AgentCommandOptions) => {
       const { io, out, home } = session
       const trainer = await makeTrainer(options, session)
       const hook = await makeHook(options, session)
       const deviceKey = options.deviceKey === undefined ? null : await readDeviceKey(options, session)
-      const baseUrl = await session.apiBase(options.apiBase)
+      const baseUrl =
+        options.join === undefined ? await session.apiBase(options.apiBase) : await join(options.join, options, session)
       // Where the service asks for one, the key of whoever is signed in admits the device.
       const admission = await session.apiKey(baseUrl)
       const { RoundFailed, runAgent } = await import('../../agent/agent.ts')

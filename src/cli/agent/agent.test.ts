@@ -146,7 +146,7 @@ it('ends with 1 when the device is taken, and with the key that is missing when 
     exitCode: 1,
     stdout: '',
     stderr:
-      `svc: Device 'edge-1' is registered with ${world.baseUrl} already, and its key is not on this machine. ` +
+      `svc: Device 'edge-1' is already registered with ${world.baseUrl}, and its key is not on this machine. ` +
       'Choose another device id, or give the key that this device was registered with.\n',
   })
 
@@ -164,7 +164,7 @@ it('ends with 1 when the device is taken, and with the key that is missing when 
 it('tells what it needs before it registers anything', async () => {
   const home = await emptyFolder()
   const svc = (...argv: string[]) => runInProcess(['agent', ...argv], { env: { SERVICE_HOME: home }, cwd: home })
-  const advice = 'What it takes: svc agent --help\n'
+  const advice = 'Usage: svc agent --help\n'
   expect([
     await svc(),
     await svc('--data', 'a.csv', '--trainer', 'true'),
@@ -178,7 +178,7 @@ it('tells what it needs before it registers anything', async () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        'svc: A device needs something to do.\n' +
+        'svc: No work was configured for this device.\n' +
         'Give --data <file.csv> for the built-in trainer, --trainer "<command>" for your own, or --on-model "<command>" ' +
         'to run delivered models only.\n',
     },

@@ -1,7 +1,8 @@
 import { ApiError } from '../../client/client.ts'
 import { meantBy } from '../../domain/misspelling.ts'
+import { splitReference } from '../../domain/model-reference.ts'
 import type { Connection } from '../connection.ts'
-import { Failure } from '../failure.ts'
+import { Failure, wrongUsage } from '../failure.ts'
 
 export type ModelDetail = Awaited<ReturnType<typeof modelNamed>>
 export type ListedVersion = ModelDetail['versions'][number]
@@ -19,6 +20,21 @@ export const orNull = async <Value>(asked: Promise<Value>): Promise<Value | null
 /** A model with its versions, by name or id. @throws Failure */
 export const modelNamed = (connection: Connection, nameOrId: string) =>
   connection.ask((client) => client.GET('/api/v1/models/{model_id}', { params: { path: { model_id: nameOrId } } }))
+
+/**
+ * The model and the version that a command means: `my-model@production` is both in one. A model whose name is the whole
+ * text goes first. @throws Failure where the option names another version than the text
+ */
+export const referenced = async (
+  connection: Connection,
+  text: string,
+  version: string,
+): Promise<{ readonly name: string; readonly version: string }> => {
+  const split = splitReference(text)
+  if (split === null || (await orNull(modelNamed(connection, text))) !== null) return { name: text, version }
+  if (version === 'latest' || version === split.version) return split
+  throw wrongUsage(`'${text}' names version ${split.version}, and --version ${version}.`, 'Name one of them.')
+}
 
 /** The names that models of the newest hundred have. */
 const namesOf = async (connection: Connection): Promise<readonly string[]> => {
@@ -39,20 +55,28 @@ export const knownModel = async (connection: Connection, nameOrId: string): Prom
   })
 }
 
-/** A version by its label, its number, or `latest`; null when the model has none such. */
+/** A version by its label, its number, an alias, or `latest`; null when the model has none such. */
 export const versionNamed = ({ versions }: ModelDetail, text: string): ListedVersion | null => {
   if (text === 'latest') return [...versions].sort((one, other) => other.version - one.version)[0] ?? null
   const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null
-  return versions.find(({ version, version_label }) => version === number || version_label === text) ?? null
+  return (
+    versions.find(({ version, version_label }) => version === number || version_label === text) ??
+    versions.find(({ aliases }) => aliases.includes(text)) ??
+    null
+  )
 }
 
 /** @throws Failure that lists the versions there are. */
 export const requireVersion = (model: ModelDetail, name: string, text: string): ListedVersion => {
   const found = versionNamed(model, text)
   if (found !== null) return found
-  const labels = model.versions.map(({ version_label }) => version_label)
+  const labels = model.versions.map(({ version_label, aliases }) =>
+    aliases.length === 0 ? version_label : `${version_label} (${aliases.join(', ')})`,
+  )
   throw new Failure(`Model '${name}' has no version ${text}.`, {
     advice:
-      labels.length === 0 ? 'It has none yet. Push one with: svc push' : `It has ${labels.slice(-20).join(', ')}.`,
+      labels.length === 0
+        ? 'It has no versions yet. Upload one with: svc push'
+        : `It has ${labels.slice(-20).join(', ')}.`,
   })
 }

@@ -1,7 +1,7 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { foresee, prepare, type Wanted, type Way, warningsBeyondFleet } from './deploy.ts'
+import { prepare, previewSchedule, type Wanted, type Way, warningsBeyondFleet } from './deploy.ts'
 
 const TARGETS_SHOWN = 20
 
@@ -19,7 +19,7 @@ export const dryRun = async (
   json: boolean,
 ): Promise<void> => {
   const prepared = await prepare(connection, wanted)
-  const seen = way.kind === 'rollout' ? await foresee(connection, way.model.id, wanted) : null
+  const seen = way.kind === 'rollout' ? await previewSchedule(connection, way.model.id, wanted) : null
   // A rollout reaches inactive devices too, once they come back.
   const total = seen?.target_devices ?? prepared.target_count
   const away = total > prepared.target_count ? `, of which ${prepared.target_count} are active now` : ''
@@ -50,7 +50,7 @@ export const dryRun = async (
         seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage} %`, `about ${step.devices}`]),
       )
     } else if (wanted.rollout < 100) {
-      out.line(`${wanted.rollout} % are ${firstDevices} of them. Which ones follows from the id that it gets.`)
+      out.line(`${wanted.rollout} % are ${firstDevices} of them. The rollout's id decides which.`)
     }
     out.note('Nothing was changed.')
   }

@@ -53,13 +53,13 @@ const carryOut = async (
     const rollout = await startRollout(connection, way.model.id, wanted)
     for (const warning of rollout.warnings) out.note(warning)
     if (json) return out.json({ kind: 'rollout', ...rollout })
-    const climbs = `${rollout.increment_step} % more every ${rollout.step_interval_minutes} min while health holds`
+    const climbs = `${rollout.increment_step} % more every ${rollout.step_interval_minutes} min while it is healthy`
     out.fields([
       ['Rollout', rollout.rollout_id],
       ['Model', rollout.model_name],
       ['Version', rollout.version],
       ['Reaches', rollout.percentage < 100 ? `${rollout.percentage} % of the fleet, ${climbs}` : 'the whole fleet'],
-      ['If it fails', 'it is rolled back by itself'],
+      ['If it fails', 'it is rolled back automatically'],
     ])
   } else {
     const deployment = await execute(connection, wanted)
@@ -77,10 +77,10 @@ const carryOut = async (
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'a model, by name or id')
-    .option('-v, --version <version>', 'a version of it, or latest', 'latest')
+    .argument('<name>', 'a model, by name or id; name@version is also taken')
+    .option('-v, --version <version>', 'a version of it, an alias, or latest', 'latest')
     .addOption(
-      new Option('--phone', 'pair a phone by a code and deploy to it').conflicts([
+      new Option('--phone', 'pair a phone and deploy to it').conflicts([
         'devices',
         'group',
         'rollout',
@@ -91,27 +91,28 @@ export const define = (command: Command, session: Session): void => {
       ]),
     )
     .addOption(
-      new Option('-r, --rollout <percent>', 'percentage to begin with, 1 to 100')
-        .argParser(parsePercentage)
-        .default(100),
+      new Option('-r, --rollout <percent>', 'initial percentage, 1 to 100').argParser(parsePercentage).default(100),
     )
     .addOption(
-      new Option('-s, --strategy <strategy>', 'canary: comes back when it fails').choices(STRATEGIES).default('canary'),
+      new Option('-s, --strategy <strategy>', 'how the targets get it; canary rolls back automatically on failure')
+        .choices(STRATEGIES)
+        .default('canary'),
     )
-    .addOption(new Option('-t, --target <platform>', 'only devices that run this').choices(['ios', 'android']))
-    .addOption(new Option('--devices <names>', 'to these devices, with commas between').argParser(parseDevices))
-    .option('-g, --group <group>', 'to the devices of this group (name or id)')
-    .addOption(new Option('--step <percent>', 'how much more at each step (default: 10)').argParser(parsePercentage))
-    .addOption(new Option('--interval <minutes>', 'between two steps (default: 60)').argParser(parseMinutes))
-    .option('--dry-run', 'show who would get it; change nothing')
-    .option('--allow-unknown', 'also a name that is not in the catalog, for devices that resolve it themselves')
-    .option('-y, --yes', 'deploy to the whole fleet without asking')
+    .addOption(new Option('-t, --target <platform>', 'only devices of this platform').choices(['ios', 'android']))
+    .addOption(new Option('--devices <names>', 'only these devices, comma-separated').argParser(parseDevices))
+    .option('-g, --group <group>', 'only devices of this group, by name or id')
+    .addOption(new Option('--step <percent>', 'increase at each step (default: 10)').argParser(parsePercentage))
+    .addOption(new Option('--interval <minutes>', 'minutes between steps (default: 60)').argParser(parseMinutes))
+    .option('--dry-run', 'show the affected devices and change nothing')
+    .option('--allow-unknown', 'accept a name that is not in the catalog, for devices that resolve it themselves')
+    .option('-y, --yes', 'deploy to the whole fleet without confirmation')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async (name: string, options: DeployOptions) => {
+    .action(async (model: string, options: DeployOptions) => {
       const json = options.json === true
       const connection = await session.signedIn({ apiBase: options.apiBase })
-      const { version, target: platform } = options
+      const { target: platform } = options
+      const { name, version } = await (await import('./catalog.ts')).referenced(connection, model, options.version)
       if (options.phone) {
         const { deployToPhone } = await import('./phone.ts')
         if (!options.allowUnknown) await (await import('./catalog.ts')).knownModel(connection, name)

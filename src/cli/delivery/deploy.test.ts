@@ -19,7 +19,7 @@ it('over the whole fleet it is a rollout, which climbs from its first percentage
   expect(stdout).toMatch(
     new RegExp(
       `^Rollout: +${uuid}\nModel: +m\nVersion: +2.0.0\n` +
-        'Reaches: +10 % of the fleet, 30 % more every 5 min while health holds\nIf it fails: +it is rolled back by itself\n$',
+        'Reaches: +10 % of the fleet, 30 % more every 5 min while it is healthy\nIf it fails: +it is rolled back automatically\n$',
     ),
   )
   const id = /^Rollout: +(\S+)$/m.exec(stdout)![1]!
@@ -93,7 +93,9 @@ it('with --allow-unknown it goes to the devices as it is, with a warning', async
     "The catalog has no model 'ollama:tiny': devices must resolve the name themselves.\n" +
       'Watch it with: svc status ollama:tiny --watch\n',
   ])
-  expect((await svc('status', 'ollama:tiny')).stdout).toContain('not there: devices resolve the name themselves')
+  expect((await svc('status', 'ollama:tiny')).stdout).toContain(
+    'not in the catalog: devices resolve the name themselves',
+  )
 })
 
 it('the whole fleet is a target only when somebody says yes, at the terminal or with --yes', async () => {
@@ -107,7 +109,7 @@ it('the whole fleet is a target only when somebody says yes, at the terminal or 
     expect(await deploy(null, ...argv), argv.join(' ')).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: `svc: ${question} needs to be confirmed, and there is no terminal to ask at.\nConfirm it with --yes.\n`,
+      stderr: `svc: ${question} needs a confirmation, and there is no terminal to ask on.\nConfirm it with --yes.\n`,
     })
   }
   expect(await deploy('n')).toEqual({
@@ -145,9 +147,9 @@ it('a dry run shows targets, steps and warnings, and changes nothing', async () 
     exitCode: 0,
     stdout:
       'Model:    m\nVersion:  9.0.0\nHow:      deployment, canary\nTargets:  2: d0, d1\n' +
-      '50 % are 1 of them. Which ones follows from the id that it gets.\n',
+      "50 % are 1 of them. The rollout's id decides which.\n",
     stderr:
-      'Unknown devices: ghost.\nNo upload carries version 9.0.0 yet: devices are offered nothing until one does.\nNothing was changed.\n',
+      'Unknown devices: ghost.\nNo upload carries version 9.0.0 yet: devices get nothing until one does.\nNothing was changed.\n',
   })
   const nobody = await svc('deploy', 'm', '--group', 'nobody', '--dry-run', '--json')
   expect([nobody.exitCode, JSON.parse(nobody.stdout), nobody.stderr]).toEqual([
@@ -158,7 +160,7 @@ it('a dry run shows targets, steps and warnings, and changes nothing', async () 
       ok: false,
       target_count: 0,
       resolved_targets: [],
-      warnings: ['Unknown group: nobody.', 'No target was resolved.'],
+      warnings: ['Unknown group: nobody.', 'No target device was found.'],
       rollout_percentage: 100,
       activated_count: 0,
     },
@@ -179,8 +181,8 @@ it('what cannot be right is wrong usage, and names the option', async () => {
     [['m', '--devices', 'a,,b'], '--devices'],
     [['m', '--step', '0'], '--step'],
     [['m', '--interval', '0'], '--interval'],
-    [['m', '--devices', 'd0', '--interval', '5'], '--interval is for versions that climb by themselves'],
-    [['m', '-s', 'immediate', '--step', '5'], '--step is for versions that climb by themselves'],
+    [['m', '--devices', 'd0', '--interval', '5'], '--interval applies to rollouts only'],
+    [['m', '-s', 'immediate', '--step', '5'], '--step applies to rollouts only'],
     [['m', '--phone', '--devices', 'd0'], '--phone'],
     [['m', '--phone', '--rollout', '10'], '--phone'],
   ]

@@ -43,7 +43,7 @@ export const wayOf = async (connection: Connection, wanted: Wanted, allowUnknown
   ] as const) {
     if (value === undefined) continue
     throw wrongUsage(
-      `${option} is for versions that climb by themselves: a canary over the whole fleet.`,
+      `${option} applies to rollouts only: a canary over the whole fleet.`,
       'Leave it out, or leave out --devices, --group, --target and --strategy.',
     )
   }
@@ -77,7 +77,7 @@ export const execute = (connection: Connection, wanted: Wanted) =>
     }),
   )
 
-export const foresee = (connection: Connection, modelId: string, wanted: Wanted) =>
+export const previewSchedule = (connection: Connection, modelId: string, wanted: Wanted) =>
   connection.ask((client) =>
     client.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
       params: { path: { model_id: modelId } },

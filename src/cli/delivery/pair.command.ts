@@ -15,16 +15,16 @@ const SYSTEM_PLATFORMS: Readonly<Record<string, Platform>> = { darwin: 'macos', 
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<code>', 'as the other screen shows it, such as ABCD-2345')
-    .option('--device-id <id>', 'name of this device; auto: the one it has, or a new one', 'auto')
+    .argument('<code>', 'the code shown on the other screen, such as ABCD-2345')
+    .option('--device-id <id>', 'name of this device; auto: its current name, or a new one', 'auto')
     .addOption(
       new Option('-p, --platform <platform>', 'what it runs on').choices(['auto', ...PLATFORMS]).default('auto'),
     )
-    .option('--device-name <name>', 'a name for people')
+    .option('--device-name <name>', 'a display name')
     .addOption(apiBaseOption())
     .action(async (text: string, { deviceId, platform, deviceName, apiBase }: PairCommandOptions) => {
       const code = typedCode(text)
-      if (code === null) throw wrongUsage(`'${text.slice(0, 50)}' is no pairing code.`, 'Codes look like ABCD-2345.')
+      if (code === null) throw wrongUsage(`'${text.slice(0, 50)}' is not a pairing code.`, 'Codes look like ABCD-2345.')
       for (const [option, value] of [
         ['--device-id', deviceId],
         ['--device-name', deviceName ?? 'x'],

@@ -47,7 +47,7 @@ it('a code brings the model to the device that enters it, and both sides see how
   )
   expect(paired).toMatchObject({
     exitCode: 0,
-    stderr: 'To keep it up to date, leave running: svc agent --device-id pixel\n',
+    stderr: 'To keep it up to date, keep this running: svc agent --device-id pixel\n',
   })
   expect(paired.stdout.split('\n')[0]).toBe('Paired as pixel.')
   const { exitCode, stdout, stderr } = await ended
@@ -78,8 +78,8 @@ it('a code that nobody enters expires', async () => {
   await world.advance(300)
   expect(await ended).toMatchObject({
     exitCode: 1,
-    stdout: `Code: ${await code}\nwaiting\nexpired: Nobody entered the code within 5 minutes.\n`,
-    stderr: expect.stringContaining('svc: Nobody entered the code within 5 minutes.\nStart again.\n'),
+    stdout: `Code: ${await code}\nwaiting\nexpired: The code was not used within 5 minutes.\n`,
+    stderr: expect.stringContaining('svc: The code was not used within 5 minutes.\nStart again.\n'),
   })
 })
 
@@ -93,8 +93,8 @@ it('a wrong code, one that was used, and a phone of another kind are refused', a
     await phone('pair', await code, '--platform', 'toaster'),
     await phone('pair', await code, '--device-id', ' '),
   ]).toEqual([
-    { exitCode: 1, stdout: '', stderr: expect.stringContaining('This pairing code is not known.') },
-    { exitCode: 2, stdout: '', stderr: "svc: 'hello' is no pairing code.\nCodes look like ABCD-2345.\n" },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining('This pairing code is unknown.') },
+    { exitCode: 2, stdout: '', stderr: "svc: 'hello' is not a pairing code.\nCodes look like ABCD-2345.\n" },
     { exitCode: 1, stdout: '', stderr: expect.stringContaining('this code is for a device that runs ios') },
     { exitCode: 2, stdout: '', stderr: expect.stringContaining('--platform') },
     { exitCode: 2, stdout: '', stderr: expect.stringContaining('--device-id') },

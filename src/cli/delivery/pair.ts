@@ -1,20 +1,10 @@
-import { type Identity, inventDeviceId, openAgentState } from '../../agent/agent-state.ts'
+import type { Identity } from '../../agent/agent-state.ts'
 import { startDeliveries } from '../../agent/delivery/deliveries.ts'
-import type { Platform } from '../../domain/device.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { createDevice } from '../../sdk/device-client.ts'
-import { connect } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-
-export interface PairOptions {
-  readonly baseUrl: string
-  readonly code: string
-  /** Null: the device that this machine is when nobody names it. */
-  readonly deviceId: string | null
-  readonly platform: Platform
-  readonly deviceName: string | null
-}
+import { type Claim, claimCode } from './claim.ts'
 
 const WAIT_SECONDS = 20
 const RESTATE_SECONDS = 3600
@@ -22,39 +12,17 @@ const RESTATE_SECONDS = 3600
 const TIMEOUT_MS = 16 * 60 * 1000
 
 /** The device's side of a pairing: takes the code, keeps the key, and fetches what it was given. @throws Failure */
-export const pair = async (options: PairOptions, session: Session): Promise<void> => {
-  const { baseUrl, code, platform, deviceName } = options
-  const { io, out, home } = session
+export const pair = async (options: Claim, session: Session): Promise<void> => {
+  const { io, out } = session
   const signal = io.signal ?? new AbortController().signal
-  const state = await openAgentState(home.folder, baseUrl, options.deviceId)
-  const known = await state.load()
-  const connection = connect({
-    baseUrl,
-    signal,
-    warn: out.warn,
-    ...(known && { apiKey: known.apiKey, keySource: home.folder }),
-  })
-  const claimed = await connection.ask((client) =>
-    client.POST('/api/v1/pairings/claim', {
-      body: {
-        code,
-        device_id: known?.deviceId ?? options.deviceId ?? inventDeviceId(),
-        platform,
-        ...(deviceName !== null && { device_name: deviceName }),
-      },
-    }),
-  )
-  const apiKey = claimed.api_key ?? known?.apiKey
-  if (claimed.device_id === null || apiKey === undefined) throw new Failure(`${baseUrl} gave this device no key.`)
-  const identity: Identity = { deviceId: claimed.device_id, apiKey }
-  if (claimed.api_key !== null) await state.save(identity)
+  const { claimed, identity, state } = await claimCode(options, session)
   out.line(`Paired as ${identity.deviceId}.`)
-  if (claimed.status === 'failed') throw new Failure(`It gets no model: ${claimed.reason}`)
+  if (claimed.status === 'failed') throw new Failure(`No model is deployed to it: ${claimed.reason}`)
   if (claimed.deployment_id !== null) {
     await receive(claimed.deployment_id, identity, state.modelsFolder, options, session, signal)
   }
   const named = options.deviceId === null ? '' : ` --device-id ${options.deviceId}`
-  out.note(`To keep it up to date, leave running: svc agent${named}`)
+  out.note(`To keep it up to date, keep this running: svc agent${named}`)
 }
 
 /** Applies what the device is assigned until the deployment of this pairing has come to an end here. */
@@ -62,7 +30,7 @@ const receive = async (
   planId: string,
   { deviceId, apiKey }: Identity,
   modelsFolder: string,
-  { baseUrl, platform }: PairOptions,
+  { baseUrl, platform }: Claim,
   { out }: Session,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -79,8 +47,8 @@ const receive = async (
     log: out.line,
     device: {
       downloadVersion: device.downloadVersion,
-      reportAssignment: async (plan, report, patience) => {
-        const answer = await device.reportAssignment(plan, report, patience)
+      reportAssignment: async (plan, report, options) => {
+        const answer = await device.reportAssignment(plan, report, options)
         if (plan === planId) last = report
         if (plan === planId && (report.state === 'active' || report.state === 'failed')) done.abort(new Error('done'))
         return answer

@@ -70,5 +70,5 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   if (options.json) out.json(pairing)
   if (pairing.status === 'expired')
     throw new Failure(pairing.reason ?? 'The code has expired.', { advice: 'Start again.' })
-  if (pairing.status === 'failed') throw new Failure(`${name} did not get to the phone: ${pairing.reason}`)
+  if (pairing.status === 'failed') throw new Failure(`${name} did not reach the phone: ${pairing.reason}`)
 }

@@ -12,26 +12,27 @@ interface PullCommandOptions extends DataOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'a model of the catalog, by name or id')
-    .option('-v, --version <version>', 'a version of it, or latest', 'latest')
+    .argument('<name>', 'a model of the catalog, by name or id; name@version is also taken')
+    .option('-v, --version <version>', 'a version of it, an alias, or latest', 'latest')
     .addOption(
       new Option(
         '--format <format>',
-        'the form that it must have; none is converted yet (default: as it was uploaded)',
+        'required format; conversion is not available yet (default: as uploaded)',
       ).choices(['onnx', 'coreml', 'tflite']),
     )
-    .option('-o, --output <path>', 'a folder, or the path of the file', '.')
+    .option('-o, --output <path>', 'destination folder or file', '.')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { version: wanted, format, output, json, apiBase }: PullCommandOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
-      const { modelNamed, requireVersion } = await import('./catalog.ts')
-      const model = await modelNamed(connection, name)
-      const version = requireVersion(model, name, wanted)
+      const { modelNamed, referenced, requireVersion } = await import('./catalog.ts')
+      const meant = await referenced(connection, name, wanted)
+      const model = await modelNamed(connection, meant.name)
+      const version = requireVersion(model, meant.name, meant.version)
       const { pull } = await import('./pull.ts')
       const pulled = await pull({ connection, modelId: model.id, version, format, output }, session)
-      if (pulled.wasThere) out.note('It was there already.')
+      if (pulled.wasThere) out.note('It was already there.')
       if (json) {
         return out.json({
           model_id: model.id,

@@ -53,7 +53,7 @@ it('what is there with the same bytes is a success, and what is something else i
   const again = await svc('pull', 'net', '--json')
   expect([again.exitCode, again.stderr, JSON.parse(again.stdout)]).toEqual([
     0,
-    'It was there already.\n',
+    'It was already there.\n',
     {
       model_id: expect.any(String),
       version: 2,
@@ -68,7 +68,7 @@ it('what is there with the same bytes is a success, and what is something else i
   expect(await svc('pull', 'net')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `svc: ${join(cwd, 'net-v2.onnx')} exists and is something else: it is left as it is.\nMove it away, or give --output another place.\n`,
+    stderr: `svc: ${join(cwd, 'net-v2.onnx')} already exists with other contents; it was not changed.\nMove it, or choose another path with --output.\n`,
   })
   expect(await readFile(join(cwd, 'net-v2.onnx'), 'utf8')).toBe('mine')
 })
@@ -127,7 +127,7 @@ it('a connection that breaks is continued; wrong bytes are refused, and nothing 
   spoil = true
   expect(await svc('pull', 'net', '-v', '1.4.0')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('arrives with the sha256'),
+    stderr: expect.stringContaining('has the sha256'),
   })
   expect(await readdir(cwd)).toEqual(['net-v2.onnx'])
 })

@@ -2,10 +2,11 @@ import { stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { ApiError } from '../../client/client.ts'
 import type { DownloadFormat } from '../../domain/model.ts'
-import { digestOf, downloadFile } from '../../inference/sources/download-file.ts'
-import { type Asked, follow, plainEtag } from '../../inference/sources/follow.ts'
-import { type RemoteFile, safeFileName } from '../../inference/sources/remote-file.ts'
-import { Interruption, SourceError } from '../../inference/sources/source-error.ts'
+import { downloadFile } from '../../platform/transfer/download-file.ts'
+import { digestOf } from '../../platform/transfer/file-sink.ts'
+import { type Asked, follow, plainEtag } from '../../platform/transfer/follow.ts'
+import { type RemoteFile, safeFileName } from '../../platform/transfer/remote-file.ts'
+import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure, unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
@@ -44,8 +45,8 @@ const isThere = async (target: string, bytes: number, sha256: string): Promise<b
   if (found === null) return false
   const same = found.isFile() && found.size === bytes && (await digestOf(target, 'sha256')) === sha256
   if (same) return true
-  throw new Failure(`${target} exists and is something else: it is left as it is.`, {
-    advice: 'Move it away, or give --output another place.',
+  throw new Failure(`${target} already exists with other contents; it was not changed.`, {
+    advice: 'Move it, or choose another path with --output.',
   })
 }
 
@@ -75,7 +76,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   const size = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN)
   const sha256 = /^sha256:([0-9a-f]{64})$/.exec(response.headers.get('x-model-hash') ?? '')?.[1]
   if (sha256 === undefined || !Number.isSafeInteger(size)) {
-    throw new Failure(`${baseUrl} does not say what the bytes of this file are. Is the address right?`)
+    throw new Failure(`${baseUrl} did not send a checksum for this file. Is the address right?`)
   }
   const named = /filename="([^"]*)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? ''
   const target = await targetOf(options.output, io.cwd, safeFileName(named))
@@ -94,7 +95,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   try {
     await downloadFile(remote, target, { signal, progress: bar.update })
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error
+    if (!(error instanceof TransferError)) throw error
     throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
   } finally {
     bar.end()

@@ -16,10 +16,10 @@ const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
 
 const NOTES = `
 Environment:
-  HF_TOKEN         key of Hugging Face, for private and gated models
-  HF_ENDPOINT      another address of Hugging Face
-  OLLAMA_REGISTRY  another registry of Ollama models; without it, what Ollama has pulled here goes first
-  OLLAMA_MODELS    where Ollama keeps what it has pulled`
+  HF_TOKEN         Hugging Face token, for private and gated models
+  HF_ENDPOINT      address of a Hugging Face mirror
+  OLLAMA_REGISTRY  address of an Ollama registry; if unset, models that Ollama has pulled here are used first
+  OLLAMA_MODELS    folder of the models that Ollama has pulled`
 
 const parseVersion = (text: string): string => {
   try {
@@ -40,11 +40,11 @@ const requireNoQuantizing = ({ quantize, qualityThreshold }: PushCommandOptions)
   if (quantize !== undefined) {
     throw new Failure(`Quantizing (${quantize}) is not available yet: nothing was pushed.`, {
       advice:
-        'Leave out --quantize to push the file as it is. Many models of Hugging Face are there quantized already.',
+        'Leave out --quantize to push the file as it is. Many models on Hugging Face are available already quantized.',
     })
   }
   if (qualityThreshold !== undefined) {
-    throw wrongUsage('--quality-threshold is about what --quantize loses, and there is no --quantize.')
+    throw wrongUsage('--quality-threshold needs --quantize.')
   }
 }
 
@@ -52,14 +52,14 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[source]',
-      'a file, a model of this machine, hf:<org>/<model> or ollama:<name> (default: the model file in this folder)',
+      'a file, a local model, hf:<org>/<model> or ollama:<name> (default: the model file in this folder)',
     )
-    .requiredOption('-v, --version <version>', 'semantic version that it gets, such as 1.4.0', parseVersion)
-    .option('-m, --model-id <model>', 'name (or id) of the model in the catalog (default: from the name of the file)')
-    .addOption(new Option('-q, --quantize <method>', 'quantize it first (not available yet)').choices(METHODS))
+    .requiredOption('-v, --version <version>', 'semantic version of the upload, such as 1.4.0', parseVersion)
+    .option('-m, --model-id <model>', 'model in the catalog, by name or id (default: derived from the file name)')
+    .addOption(new Option('-q, --quantize <method>', 'quantize before uploading (not available yet)').choices(METHODS))
     .option(
       '--quality-threshold <share>',
-      'least quality that quantizing may leave, 0.0 to 1.0 (not available yet)',
+      'minimum quality after quantization, 0.0 to 1.0 (not available yet)',
       parseThreshold,
     )
     .addOption(jsonOption())
@@ -77,7 +77,7 @@ export const define = (command: Command, session: Session): void => {
       const { push } = await import('./push.ts')
       const done = await push(pushed, { connection, model, version: options.version }, session)
       for (const warning of done.warnings) out.note(warning)
-      if (done.wasThere) out.note('These bytes are there under this version already.')
+      if (done.wasThere) out.note('This version already exists with the same contents.')
       const { version } = done
       if (options.json) {
         return out.json({

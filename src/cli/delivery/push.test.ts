@@ -65,7 +65,7 @@ it('the same bytes again are a success that sends nothing; other bytes under tha
   const again = await svc('push', 'net.onnx', '-v', '1.0.0', '--json')
   expect([again.exitCode, again.stderr, JSON.parse(again.stdout)]).toEqual([
     0,
-    'These bytes are there under this version already.\n',
+    'This version already exists with the same contents.\n',
     {
       model_id: first.model_id,
       model_name: 'net',
@@ -83,7 +83,7 @@ it('the same bytes again are a success that sends nothing; other bytes under tha
     exitCode: 1,
     stdout: '',
     stderr:
-      "svc: Version 1.0.0 of 'net' exists with other bytes.\nA version never changes once it is there. Give this one another --version.\n",
+      "svc: Version 1.0.0 of 'net' already exists with other contents.\nVersions cannot be changed. Choose another --version.\n",
   })
   const { body } = await world.request('GET', '/api/v1/models/net', { key })
   expect((body as { versions: unknown[] }).versions).toHaveLength(1)
@@ -187,7 +187,7 @@ it('what Ollama has pulled to this machine is not downloaded again', async () =>
     await runInProcess(['push', 'ollama:tiny', '-v', '1.0.0'], { env: { ...env, OLLAMA_MODELS }, cwd }),
   ).toMatchObject({
     exitCode: 0,
-    stderr: 'Taken from what Ollama has pulled to this machine.\n',
+    stderr: 'Read from the models that Ollama has pulled to this machine.\n',
   })
   expect(await catalog()).toMatchObject([{ name: 'tiny', model_hash: digest }])
 })

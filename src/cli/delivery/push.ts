@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../client/client.ts'
 import { extensionOf, type Framework, isUuid } from '../../domain/model.ts'
-import { digestOf } from '../../inference/sources/download-file.ts'
-import { Interruption } from '../../inference/sources/source-error.ts'
+import { digestOf } from '../../platform/transfer/file-sink.ts'
+import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
@@ -25,7 +25,7 @@ export interface PushOptions {
 
 export interface Outcome {
   readonly model: ModelDetail
-  readonly version: ListedVersion
+  readonly version: Omit<ListedVersion, 'aliases' | 'trained_by'>
   /** The same bytes were there under that label already. */
   readonly wasThere: boolean
   readonly warnings: readonly string[]
@@ -68,8 +68,8 @@ const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedV
   const found = versionNamed(model, label)
   if (found === null || found.version_label !== label) return null
   if (found.model_hash === `sha256:${sha256}`) return found
-  throw new Failure(`Version ${label} of '${model.name ?? model.id}' exists with other bytes.`, {
-    advice: 'A version never changes once it is there. Give this one another --version.',
+  throw new Failure(`Version ${label} of '${model.name ?? model.id}' already exists with other contents.`, {
+    advice: 'Versions cannot be changed. Choose another --version.',
   })
 }
 
@@ -89,8 +89,12 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
   let model = await findOrCreate(connection, name, pushed.fileName)
   const before = sameVersion(model, label, sha256)
   const access = await session.apiKey(connection.baseUrl)
-  if (access === null) throw new Failure('The key is gone.', { advice: 'Sign in again: svc login' })
-  const outcome = (version: ListedVersion, wasThere: boolean, warnings: readonly string[] = []): Outcome => ({
+  if (access === null) throw new Failure('The key was revoked or has expired.', { advice: 'Sign in again: svc login' })
+  const outcome = (
+    { aliases: _, trained_by: __, ...version }: ListedVersion,
+    wasThere: boolean,
+    warnings: readonly string[] = [],
+  ): Outcome => ({
     model,
     version,
     wasThere,
@@ -152,8 +156,8 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
         if (!(error instanceof Interruption)) throw error
         failure = new Failure(`The upload to ${connection.baseUrl} failed: ${error.message}.`, {
           advice: isResumable
-            ? 'Push it again: it goes on where it stopped.'
-            : 'Push it again: a version is there whole or not at all.',
+            ? 'Push it again: the upload resumes where it stopped.'
+            : 'Push it again: an incomplete upload never becomes a version.',
           cause: error,
         })
       }

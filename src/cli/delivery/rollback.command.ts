@@ -10,7 +10,11 @@ interface RollbackOptions extends DataOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model, by name or id')
-    .option('--to-version <version>', 'what the whole fleet gets; previous: what each device had before', 'previous')
+    .option(
+      '--to-version <version>',
+      'version for the whole fleet; previous: the previous version of each device',
+      'previous',
+    )
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { toVersion, json, apiBase }: RollbackOptions) => {
@@ -26,12 +30,12 @@ export const define = (command: Command, session: Session): void => {
         const [newest] = plans
         if (newest === undefined) {
           if (model === null) await asked
-          throw new Failure(`Nothing of '${name}' is delivered that could be rolled back.`)
+          throw new Failure(`'${name}' has no rollout or deployment to roll back.`)
         }
         await withdraw(connection, newest, model?.id ?? null, 'svc rollback')
         if (json) return out.json({ rolled_back: [{ kind: newest.kind, id: newest.id, version: newest.version }] })
         out.line(`Rolled back the ${newest.kind} of version ${newest.version} (${newest.id}).`)
-        return out.note('Every device that it reached gets what it got before.')
+        return out.note('Every device that received it returns to its previous version.')
       }
 
       if (model === null) {

@@ -16,7 +16,7 @@ it('takes back the newest of rollouts and deployments, one after the other, down
     {
       exitCode: 0,
       stdout: expect.stringMatching(/^Rolled back the deployment of version 2\.0\.0 \([0-9a-f-]{36}\)\.\n$/),
-      stderr: 'Every device that it reached gets what it got before.\n',
+      stderr: 'Every device that received it returns to its previous version.\n',
     },
     { d0: '1.0.0', d1: '1.0.0' },
   ])
@@ -29,7 +29,7 @@ it('takes back the newest of rollouts and deployments, one after the other, down
   expect(await svc('rollback', 'm')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: Nothing of 'm' is delivered that could be rolled back.\n",
+    stderr: "svc: 'm' has no rollout or deployment to roll back.\n",
   })
 })
 

@@ -16,7 +16,7 @@ const showModel = (out: Output, { name, model }: ModelStatus): void => {
   if (model === null) {
     out.fields([
       ['Model', name],
-      ['Catalog', 'not there: devices resolve the name themselves'],
+      ['Catalog', 'not in the catalog: devices resolve the name themselves'],
     ])
     return
   }
@@ -43,7 +43,7 @@ const showModel = (out: Output, { name, model }: ModelStatus): void => {
 const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
   out.line('')
   if (plans.length === 0) {
-    out.line('Nothing of it is being delivered.')
+    out.line('It has no rollout or deployment.')
     return
   }
   out.table(
@@ -73,7 +73,7 @@ const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model, by name or id')
-    .option('-w, --watch', 'go on until the newest is through; exit code 1 if it is paused, failed or rolled back')
+    .option('-w, --watch', 'follow the newest until it ends; exit code 1 if it is paused, failed or rolled back')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { json, apiBase, watch: isWatched }: StatusOptions) => {

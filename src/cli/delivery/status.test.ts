@@ -18,7 +18,7 @@ it('shows the versions, the plans, their devices by state, and who failed why', 
     ['2.0.0', 'pytorch', '1 kB', '2026-01-01 00:00', expect.stringMatching(/^[0-9a-f]{12}$/)],
     ['1.0.0', 'pytorch', '1 kB', '2026-01-01 00:00', expect.stringMatching(/^[0-9a-f]{12}$/)],
     [''],
-    ['Nothing of it is being delivered.'],
+    ['It has no rollout or deployment.'],
     [''],
   ])
   await world.register('silent')

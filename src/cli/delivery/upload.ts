@@ -4,7 +4,7 @@ import { request as requestOverHttp } from 'node:http'
 import { request as requestOverHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Interruption, reasonOf } from '../../inference/sources/source-error.ts'
+import { Interruption, reasonOf } from '../../platform/transfer/transfer-error.ts'
 
 /** How requests to the service are sent. */
 export interface Line {
@@ -78,7 +78,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
       }),
     },
   })
-  request.setTimeout(stallMs, () => request.destroy(new Error(`nothing moved for ${stallMs / 1000} s`)))
+  request.setTimeout(stallMs, () => request.destroy(new Error(`no progress for ${stallMs / 1000} s`)))
   const answered = new Promise<Answer>((resolve, reject) => {
     request.on('error', reject)
     request.on('response', (response) => {

@@ -7,7 +7,7 @@ import { findModel } from '../../inference/models/model-folder.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
-import { SourceError } from '../../inference/sources/source-error.ts'
+import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
@@ -54,7 +54,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
     const source = parseModelSource(text)
     const here = source.kind === 'ollama' && !io.env.OLLAMA_REGISTRY ? await findInLocalOllama(source, io.env) : null
     if (source.kind === 'ollama' && here !== null) {
-      out.note('Taken from what Ollama has pulled to this machine.')
+      out.note('Read from the models that Ollama has pulled to this machine.')
       const { name, tag } = source
       return {
         path: here,
@@ -78,7 +78,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
       bar.end()
     }
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error
+    if (!(error instanceof TransferError)) throw error
     throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
   }
 }
@@ -116,7 +116,7 @@ export const whatToPush = async (text: string | undefined, session: Session): Pr
   } catch (error) {
     if (!(error instanceof InferenceError)) throw error
     throw new Failure(`There is no file and no model '${text}' here.`, {
-      advice: 'See the models of this machine with: svc list models. Elsewhere: hf:<org>/<model>, ollama:<name>.',
+      advice: 'List local models with: svc list models. Other sources: hf:<org>/<model>, ollama:<name>.',
       cause: error,
     })
   }
@@ -126,9 +126,9 @@ export const whatToPush = async (text: string | undefined, session: Session): Pr
 export const requireModelName = (name: string, from: '--model-id' | 'file'): string => {
   if (MODEL_NAME.test(name)) return name
   throw from === 'file'
-    ? wrongUsage('No name for the model can be made from that of the file.', 'Give it one with --model-id.')
+    ? wrongUsage('No model name can be derived from the file name.', 'Name the model with --model-id.')
     : wrongUsage(
         `--model-id '${name.slice(0, 150)}' cannot be the name of a model.`,
-        "Names have up to 128 letters, digits, '.', '_' and '-', and begin with a letter or a digit.",
+        "Names have up to 128 letters, digits, '.', '_' and '-', and start with a letter or a digit.",
       )
 }

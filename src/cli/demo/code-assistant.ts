@@ -54,7 +54,7 @@ export const codeAssistant = async (session: Session, options: AssistantOptions)
     const page = await servePage(options.port, server.url, model)
     try {
       out.line(`Code assistant: ${page.url}`)
-      out.note(`It asks ${model} at ${server.url}. Questions can be asked here too; /new begins again, /exit ends.`)
+      out.note(`It uses ${model} at ${server.url}. You can also ask here: /new starts over, /exit quits.`)
       const asked = await chatInTerminal(session, server.url, model)
       // Input that ended without a word was nobody's: the page goes on.
       if (asked === 0 && io.stdin?.isTTY !== true) await stopped(io.signal)

@@ -68,7 +68,9 @@ export const servePage = async (port: number, serverUrl: string, model: string):
     const hosts = [`localhost:${own}`, `${HOST}:${own}`]
     const { host, origin } = incoming.headers
     if (!hosts.includes(host ?? '') || (origin !== undefined && !hosts.includes(origin.replace(/^http:\/\//, '')))) {
-      return void outgoing.writeHead(403, { 'content-type': 'text/plain' }).end('This page is for this machine only.\n')
+      return void outgoing
+        .writeHead(403, { 'content-type': 'text/plain' })
+        .end('This page is available on this machine only.\n')
     }
     const asked = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
     if (PASSED_ON.includes(asked)) return passOn(new URL(serverUrl + asked.split(' ')[1]), incoming, outgoing)
@@ -92,8 +94,8 @@ export const servePage = async (port: number, serverUrl: string, model: string):
     await once(server, 'listening')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new Failure(`Port ${port} is in use already.`, {
-      advice: 'Give --port another one; 0 takes any that is free.',
+    throw new Failure(`Port ${port} is already in use.`, {
+      advice: 'Choose another --port; 0 picks a free one.',
       cause: error,
     })
   }

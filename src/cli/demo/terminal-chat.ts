@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { ChatServerError, streamChat } from '../../inference/engines/proxied/chat-stream.ts'
+import { ChatServerError, streamChat } from '../../inference/engines/proxied/openai-client.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
 import { SYSTEM_PROMPT } from './system-prompt.ts'
@@ -27,7 +27,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
     messages = [...messages, { role: 'user', content: question }]
     let text = ''
     try {
-      for await (const piece of streamChat(url, { model, messages }, signal)) {
+      for await (const piece of streamChat({ baseUrl: `${url}/v1` }, { model, messages }, signal)) {
         text += piece.text
         io.stdout.write(harmless(piece.text))
       }
@@ -36,7 +36,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
       if (signal.aborted) return
       // The question is taken back: asked once more, it stands there once.
       messages = messages.slice(0, -1)
-      out.note(error instanceof ChatServerError ? error.message : `The server is gone: ${(error as Error).message}`)
+      out.note(error instanceof ChatServerError ? error.message : `The server stopped: ${(error as Error).message}`)
     } finally {
       io.stdout.write('\n\n')
     }

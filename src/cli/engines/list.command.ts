@@ -54,7 +54,7 @@ export const define = (command: Command, session: Session): void => {
     const rows = await rowsOf(session)
     if (json) return session.out.json({ engines: rows })
     session.out.table(
-      ['ENGINE', 'STATE', 'SIZE', 'WHERE, OR HOW TO GET IT'],
+      ['ENGINE', 'STATE', 'SIZE', 'LOCATION, OR HOW TO INSTALL'],
       rows.map(({ name, state, size, where, install, experimental }) => [
         name,
         experimental ? `${state}, experimental` : state,
@@ -62,5 +62,7 @@ export const define = (command: Command, session: Session): void => {
         state === 'installed' ? where : install,
       ]),
     )
+    session.out.line('')
+    session.out.line('Any OpenAI-style server is an engine by its address: --engine http://127.0.0.1:8000/v1')
   })
 }

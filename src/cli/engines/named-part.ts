@@ -10,7 +10,7 @@ export const requireNamed = (name: string): Part => {
   const part = partNamed(name)
   if (part !== null) return part
   throw wrongUsage(
-    `'${name}' is no optional part. There are ${PART_ARGUMENT}.`,
-    'How to get the other engines: svc engines list',
+    `'${name}' is not an optional engine. Available: ${PART_ARGUMENT}.`,
+    'How to install the other engines: svc engines list',
   )
 }

@@ -12,8 +12,8 @@ interface BudgetOptions extends DataOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .addOption(new Option('--epsilon <number>', 'set the budget to this').argParser(numberAboveZero))
-    .addOption(new Option('--delta <number>', 'with this delta (default: 1e-5)').argParser(numberAboveZero))
+    .addOption(new Option('--epsilon <number>', 'set the total budget').argParser(numberAboveZero))
+    .addOption(new Option('--delta <number>', 'delta of the budget (default: 1e-5)').argParser(numberAboveZero))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { epsilon, delta, json, apiBase }: BudgetOptions) => {

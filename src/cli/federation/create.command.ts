@@ -11,8 +11,8 @@ interface CreateOptions extends DataOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name of the federation')
-    .option('--description <text>', 'what it is for')
-    .option('--org <org_id>', 'organization that owns it (default: that of svc init)')
+    .option('--description <text>', 'description')
+    .option('--org <org_id>', 'organization that owns it (default: the one of svc init)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { description, org, json, apiBase }: CreateOptions) => {

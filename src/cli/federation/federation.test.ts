@@ -42,7 +42,7 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
   expect(await acme.svc('federation', 'invite', 'hospitals', 'beta,gamma', 'delta')).toEqual(
     done('Invited beta.\nInvited gamma.\nInvited delta.\n'),
   )
-  expect(await acme.svc('federation', 'invite', id, 'beta')).toEqual(done('beta was invited or a member already.\n'))
+  expect(await acme.svc('federation', 'invite', id, 'beta')).toEqual(done('beta was already invited or a member.\n'))
   expect(await beta.svc('federation', 'show', 'hospitals')).toEqual(
     done(
       fields.replace('You are:      owner', 'You are:      invited'),
@@ -86,8 +86,7 @@ it('takes the organization of init where none is named', async () => {
   expect(await admin('federation', 'create', 'x')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr:
-      'svc: It is not clear for which organization.\nName it with --org, or create one with: svc init <org_name>\n',
+    stderr: 'svc: No organization was given.\nName it with --org, or create one with: svc init <org_name>\n',
   })
   await admin('init', 'Acme')
   expect(JSON.parse((await admin('federation', 'create', 'x', '--json')).stdout)).toMatchObject({ org_id: 'acme' })
@@ -122,7 +121,7 @@ it('says which federation it cannot find, cannot tell from another, or may not c
   expect(await beta.svc('federation', 'show', 'f')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: There is no federation 'f' that this key may see.\nSee which there are: svc federation list\n",
+    stderr: "svc: There is no federation 'f' visible to this key.\nList them with: svc federation list\n",
   })
   const idOf = async (org: string) =>
     JSON.parse((await admin('federation', 'create', 'f', '--org', org, '--json')).stdout).id as string

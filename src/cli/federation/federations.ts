@@ -21,8 +21,8 @@ export const federationNamed = async (connection: Connection, name: string): Pro
   )
   const [found, ...others] = federations
   if (found === undefined) {
-    throw new Failure(`There is no federation '${name}' that this key may see.`, {
-      advice: 'See which there are: svc federation list',
+    throw new Failure(`There is no federation '${name}' visible to this key.`, {
+      advice: 'List them with: svc federation list',
     })
   }
   if (others.length > 0) {
@@ -43,7 +43,7 @@ export const orgFor = async (
   if (config !== null && isSameService(config.apiBase, baseUrl)) return config.orgId
   const kept = await session.home.credentials(baseUrl)
   if (kept?.orgId) return kept.orgId
-  throw new Failure('It is not clear for which organization.', {
+  throw new Failure('No organization was given.', {
     advice: 'Name it with --org, or create one with: svc init <org_name>',
   })
 }

@@ -6,7 +6,7 @@ import { federationNamed } from './federations.ts'
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .argument('<org_ids...>', 'organizations to invite, with spaces or commas in between')
+    .argument('<org_ids...>', 'organizations to invite, separated by spaces or commas')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, orgIds: readonly string[], { json, apiBase }: DataOptions) => {
@@ -21,6 +21,6 @@ export const define = (command: Command, session: Session): void => {
       )
       if (json) return session.out.json(answer)
       for (const orgId of answer.invited) session.out.line(`Invited ${orgId}.`)
-      for (const orgId of answer.skipped) session.out.line(`${orgId} was invited or a member already.`)
+      for (const orgId of answer.skipped) session.out.line(`${orgId} was already invited or a member.`)
     })
 }

@@ -6,7 +6,7 @@ import { federationNamed, orgFor } from './federations.ts'
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .option('--org <org_id>', 'organization that joins (default: that of svc init)')
+    .option('--org <org_id>', 'organization that joins (default: the one of svc init)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { org, json, apiBase }: DataOptions & { readonly org?: string }) => {

@@ -5,7 +5,7 @@ import { standingOf } from './federations.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
-    .option('--org <org_id>', 'only those of this organization')
+    .option('--org <org_id>', 'only federations of this organization')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async ({ org, json, apiBase }: DataOptions & { readonly org?: string }) => {

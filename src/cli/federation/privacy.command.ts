@@ -16,9 +16,11 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
     .addOption(
-      new Option('--noise <multiplier>', 'ask what a round with this noise would cost').argParser(numberAboveZero),
+      new Option('--noise <multiplier>', 'estimate the cost of a round with this noise multiplier').argParser(
+        numberAboveZero,
+      ),
     )
-    .addOption(new Option('--sample-rate <part>', 'the part of all devices in such a round').argParser(numberAboveZero))
+    .addOption(new Option('--sample-rate <part>', 'sample rate of such a round').argParser(numberAboveZero))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { noise, sampleRate, json, apiBase }: PrivacyOptions) => {

@@ -7,15 +7,15 @@ import { engineOption, maxTokensOption, modelOrDefault, numberFrom } from './inf
 export const define = (command: Command, session: Session): void => {
   command
     .argument('[model]', 'name of a model, name:variant, or a path (default: SERVICE_MODEL)')
-    .option('--local', 'share nothing')
+    .option('--local', 'do not share the result')
     .addOption(
-      new Option('-n, --iterations <count>', 'answers that are measured')
+      new Option('-n, --iterations <count>', 'number of measured replies')
         .argParser(numberFrom({ min: 1, max: 10_000 }))
         .default(10),
     )
     .addOption(maxTokensOption(50))
     .addOption(engineOption())
-    .option('--all-engines', 'measure every engine that can run it')
+    .option('--all-engines', 'measure every engine that can run the model')
     .addOption(
       new Option('--threads <count>', 'processor cores to use (default: all but one)').argParser(
         numberFrom({ min: 1, max: 1024 }),

@@ -33,7 +33,7 @@ it('sends exactly the fields that it printed before, and neither names nor text'
   expect(ran.exitCode).toBe(0)
   expect(received.map(({ method, url }) => [method, url])).toEqual([['POST', '/api/v1/benchmarks']])
   const lines = ran.stderr.split('\n')
-  const from = lines.indexOf(`Shared with ${base}, and nothing else (not with --local):`)
+  const from = lines.indexOf(`Sending exactly this to ${base} (turn off with --local):`)
   const printed = lines
     .slice(from + 1)
     .filter((line) => line.startsWith('  '))
@@ -86,7 +86,7 @@ it('a key that is not active shares nothing, and the measurement is still worth 
   const { base } = await recorder(401)
   const ran = await svc([], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
   expect(ran.exitCode).toBe(0)
-  expect(ran.stderr).toContain('It was not shared after all: This key is not valid.\n')
+  expect(ran.stderr).toContain('Sharing failed: This key is not valid.\n')
 })
 
 it('--all-engines measures what can run it, and says why the others cannot', async () => {
@@ -94,7 +94,13 @@ it('--all-engines measures what can run it, and says why the others cannot', asy
   const { results, skipped } = JSON.parse(stdout)
   expect(exitCode).toBe(0)
   expect(results.map(({ engine }: { engine: string }) => engine)).toEqual(['llama.cpp'])
-  expect(skipped.map(({ engine }: { engine: string }) => engine)).toEqual(['onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'])
+  expect(skipped.map(({ engine }: { engine: string }) => engine)).toEqual([
+    'onnxruntime',
+    'mlx-lm',
+    'mlc-llm',
+    'mnn',
+    'vllm',
+  ])
 })
 
 it('a model that does not exist is told once', async () => {

@@ -106,7 +106,7 @@ export const runBenchmark = async (
     out.note(
       `${chosen.engine.name}: ${options.iterations} ${options.iterations === 1 ? 'answer' : 'answers'} of up to ${options.maxTokens} tokens, after a warm-up.`,
     )
-    measured.push(await measure(session, chosen, options))
+    measured.push({ chosen, ...(await measure(session, chosen, options)) })
   }
   const results = measured.map(({ result }) => result)
   if (!options.json) {
@@ -117,7 +117,12 @@ export const runBenchmark = async (
   if ('not' in sharing) out.note(`Nothing was shared (${sharing.not}).`)
   else {
     const [version, hardware] = [packageVersion(), thisHardware()]
-    for (const { result, kind } of measured) {
+    for (const { chosen, result, kind } of measured) {
+      if (chosen.file.format === 'remote') {
+        out.note(`${chosen.engine.name}: nothing was shared, because the model ran on another machine, perhaps.`)
+        isShared = false
+        continue
+      }
       const report = sharedReport(result, { version, hardware, model: kind })
       isShared = (await shareBenchmark(session, sharing.to, report)) && isShared
     }

@@ -13,7 +13,7 @@ const parseNames = (text: string): readonly string[] =>
 export const define = (command: Command, session: Session): void => {
   command
     .addOption(
-      new Option('--models <names>', 'models to choose between, such as small,big')
+      new Option('--models <names>', 'models to choose from, such as small,big')
         .argParser(parseNames)
         .makeOptionMandatory(),
     )
@@ -21,9 +21,12 @@ export const define = (command: Command, session: Session): void => {
       '--prompts <file>',
       'your prompts: lines of {"input": "…"}, with "expected_output" where it is known',
     )
-    .option('--reference <name>', 'whose answers count as right where none is expected (default: the biggest)')
+    .option(
+      '--reference <name>',
+      'model whose replies are the reference where no output is expected (default: the largest)',
+    )
     .addOption(
-      new Option('--keep <share>', "how much of the reference's quality must be kept")
+      new Option('--keep <share>', "share of the reference's quality to keep")
         .argParser(numberFrom({ min: 0, max: 1, whole: false }))
         .default(0.95),
     )

@@ -49,7 +49,7 @@ it('tries the prompts on each model, reports quality and cost, and writes the li
     unseen: null,
     caveats: [
       'Quality is agreement with the answers of starter in 2 of 5 prompts: it cannot show where starter is wrong.',
-      '5 prompts are few: the intervals are wide, and limits may follow chance. 30 or more say more.',
+      '5 prompts are few: the intervals are wide and the limits uncertain. Use at least 30.',
     ],
   })
   expect(chosen.kept).toBeGreaterThanOrEqual(0.95)
@@ -93,11 +93,11 @@ it('says what is wrong with a line, with the models, and with a file that is not
   }
   expect(told).toEqual(
     [
-      'it has neither input, a text, nor messages',
+      'it has neither input (a string) nor messages',
       'it is not JSON',
       'it is not an object',
-      'its messages are not a list of {role: system, user or assistant; content: a text}',
-      'expected_output is not a text',
+      'its messages are not a list of {role: system, user or assistant; content: a string}',
+      'expected_output is not a string',
     ].map((what) => [1, `svc: /prompts.jsonl, line 3: ${what}.`]),
   )
   const { svc } = await start([])

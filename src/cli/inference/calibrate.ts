@@ -36,7 +36,7 @@ const SHOWN_POLICIES = 8
 /** Smallest first; the reference, whose answers count as right, last. */
 const inOrder = async (session: Session, { models, reference, engine }: CalibrateOptions): Promise<ChosenModel[]> => {
   const names = [...new Set(models)]
-  if (names.length < 2) throw wrongUsage('--models needs at least two models.', 'Such as: --models small,big')
+  if (names.length < 2) throw wrongUsage('--models needs at least two models.', 'For example: --models small,big')
   if (reference !== undefined && !names.includes(reference)) {
     throw wrongUsage(`--reference ${reference} is not one of --models.`, `They are: ${names.join(', ')}`)
   }
@@ -117,9 +117,7 @@ const caveatsOf = (count: number, graded: number, reference: string): string[] =
       ]
     : []),
   ...(count < FEW_PROMPTS
-    ? [
-        `${count} prompts are few: the intervals are wide, and limits may follow chance. ${FEW_PROMPTS} or more say more.`,
-      ]
+    ? [`${count} prompts are few: the intervals are wide and the limits uncertain. Use at least ${FEW_PROMPTS}.`]
     : []),
 ]
 
@@ -161,7 +159,7 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   out.note(
     `* the fastest that keeps ${percent(options.keep)} of what ${names.at(-1)} alone reaches (${alone.quality.toFixed(3)}).`,
   )
-  if (unseen !== null) out.note(`On prompts left out while choosing, that kept ${percent(unseen.kept)}.`)
+  if (unseen !== null) out.note(`On held-out prompts it kept ${percent(unseen.kept)}.`)
   for (const caveat of caveats) out.note(caveat)
   out.note(`Written to ${path}, which svc serve --auto-route reads.`)
 }

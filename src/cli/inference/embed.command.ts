@@ -11,8 +11,7 @@ interface EmbedOptions {
   readonly output?: string
 }
 
-const ADVICE =
-  'Name the folder of an embedding model as ONNX, such as one of sentence-transformers with onnx/model.onnx.'
+const ADVICE = 'Name the folder of an ONNX embedding model, such as one of sentence-transformers with onnx/model.onnx.'
 
 const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
   model: engine.model.name,
@@ -23,19 +22,20 @@ const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
 })
 
 const embed = async (session: Session, model: string, text: string, options: EmbedOptions): Promise<void> => {
-  if (text === '') throw wrongUsage('A text is needed.', 'Such as: svc embed <model> "What is a rollout?"')
+  if (text === '') throw wrongUsage('A text is needed.', 'For example: svc embed <model> "What is a rollout?"')
   const signal = session.io.signal ?? new AbortController().signal
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const { format } = chosen.file
   if (format !== 'onnx') {
-    throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}; embeddings are made of ONNX models here.`, {
+    throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}; embeddings need an ONNX model.`, {
       advice: ADVICE,
     })
   }
   const engine = await openChosen(session, chosen, { cacheMegabytes: 0, log: () => undefined })
   try {
-    if (engine.embed === undefined) throw new Failure(`The model '${model}' makes no embeddings.`, { advice: ADVICE })
+    if (engine.embed === undefined)
+      throw new Failure(`The model '${model}' does not compute embeddings.`, { advice: ADVICE })
     const { vectors, tokens } = await engine.embed([text], signal)
     const answer = presented(engine, vectors[0]!, tokens)
     await deliver(session, JSON.stringify(answer, null, options.output === undefined ? 2 : 0), options.output)
@@ -47,7 +47,7 @@ const embed = async (session: Session, model: string, text: string, options: Emb
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'name of a model, name:variant, or a path')
-    .argument('<text>', 'what becomes a vector')
+    .argument('<text>', 'text to embed')
     .addOption(engineOption())
     .addOption(outputOption('a JSON file'))
     .action((model: string, text: string, options: EmbedOptions) => embed(session, model, text, options))

@@ -13,12 +13,13 @@ export const numberFrom =
   }
 
 export const engineOption = (): Option =>
-  new Option('-e, --engine <engine>', 'what runs it: auto, mlx-lm, llama.cpp, mnn, mlc-llm or onnxruntime').default(
-    'auto',
-  )
+  new Option(
+    '-e, --engine <engine>',
+    'engine: auto, llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn, vllm, or the address of an OpenAI-compatible server',
+  ).default('auto')
 
 export const maxTokensOption = (fallback: number): Option =>
-  new Option('--max-tokens <count>', 'the most tokens an answer may have')
+  new Option('--max-tokens <count>', 'maximum number of tokens to generate')
     .argParser(numberFrom({ min: 1, max: 1_000_000 }))
     .default(fallback)
 
@@ -28,6 +29,6 @@ export const modelOrDefault = (given: string | undefined, { io }: Session): stri
   if (name) return name
   throw wrongUsage(
     'No model was named.',
-    'Name one, such as starter, or set SERVICE_MODEL. What there is: svc list models',
+    'Name one, such as starter, or set SERVICE_MODEL. List local models with: svc list models',
   )
 }

@@ -64,8 +64,8 @@ test.each([
   [['run', 'starter', 'Hi', '--max-tokens', '0'], 2, 'It must be a whole number from 1'],
   [['embed', 'starter', ''], 2, 'A text is needed.'],
   [['serve'], 2, 'No model was named.'],
-  [['serve', 'starter', '--auto-route'], 2, 'there is only one'],
-  [['serve', 'starter', '--models', 'starter', '--auto-route', '--port', '0'], 2, 'there is only one'],
+  [['serve', 'starter', '--auto-route'], 2, 'needs more than one model'],
+  [['serve', 'starter', '--models', 'starter', '--auto-route', '--port', '0'], 2, 'needs more than one model'],
   [['serve', 'starter', '--share'], 2, 'Add --benchmark.'],
   [['serve', 'starter', '--share', '--benchmark', '--port', '0', '--host', '127.0.0.1'], 1, 'needs an API key'],
   [['serve', 'starter', '--route-strategy', 'dice'], 2, "argument 'dice' is invalid"],
@@ -83,7 +83,7 @@ test('serve says when its port is in use, before it loads a model', async () => 
   const { port } = other.address() as { port: number }
   const ran = await runInProcess(['serve', 'starter', '--host', '127.0.0.1', '--port', String(port)], { env: nowhere })
   expect(ran.exitCode).toBe(1)
-  expect(ran.stderr).toContain(`Port ${port} is in use already.`)
+  expect(ran.stderr).toContain(`Port ${port} is already in use.`)
   other.close()
 })
 
@@ -115,10 +115,10 @@ test('serve shows what it serves, routes between models, and told to stop ends w
     `Address:  ${address}`,
     expect.stringMatching(/^Engine: {3}llama\.cpp: starter is a GGUF file, which llama\.cpp runs/),
     'Model:    starter (2.6 million parameters, 2048 tokens of context)',
-    '          and when asked for: tiny-chat-q8_0',
+    '          and on request: tiny-chat-q8_0',
     "Routing:  the model 'auto' is chosen by complexity (even shares, not calibrated)",
     expect.stringMatching(/^Memory: {3}\d+ MB$/),
-    'Queue:    8 at the same time, 32 more may wait',
+    'Queue:    8 parallel, 32 more queued',
   ])
 
   await vi.waitUntil(() => output.includes('whole answer, ms'), { timeout: 30_000 })
@@ -136,5 +136,5 @@ test('serve shows what it serves, routes between models, and told to stop ends w
 
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
-  expect(output).toContain('Stopping: finishing what is running.')
+  expect(output).toContain('Stopping: finishing the running requests.')
 })

@@ -58,8 +58,12 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
 
   it('a model of another kind is told apart', async () => {
     const { svc } = await start()
-    expect((await svc('embed', WHISPER, 'the sky')).stderr).toMatch(/^svc: The model '.*' makes no embeddings\.\n/)
-    expect((await svc('transcribe', RECORDING, '-m', BERT)).stderr).toMatch(/^svc: The model '.*' hears nothing\.\n/)
+    expect((await svc('embed', WHISPER, 'the sky')).stderr).toMatch(
+      /^svc: The model '.*' does not compute embeddings\.\n/,
+    )
+    expect((await svc('transcribe', RECORDING, '-m', BERT)).stderr).toMatch(
+      /^svc: The model '.*' does not transcribe\.\n/,
+    )
   })
 })
 
@@ -69,7 +73,7 @@ it('a Whisper model that is not there is asked for', async () => {
   expect(exitCode).toBe(1)
   expect(stderr).toMatch(/^svc: There is no model 'whisper-base'\./)
   expect(stderr).toContain(
-    '\nGet the default model with: svc add whisper-base hf:onnx-community/whisper-base\nOr give the folder of a Whisper model as ONNX with --model: ',
+    '\nGet the default model with: svc add whisper-base hf:onnx-community/whisper-base\nOr name the folder of an ONNX Whisper model with --model: ',
   )
 })
 
@@ -79,8 +83,8 @@ it('a model that cannot embed says which can', async () => {
     exitCode: 1,
     stdout: '',
     stderr:
-      "svc: 'starter' is a GGUF file; embeddings are made of ONNX models here.\n" +
-      'Name the folder of an embedding model as ONNX, such as one of sentence-transformers with onnx/model.onnx.\n',
+      "svc: 'starter' is a GGUF file; embeddings need an ONNX model.\n" +
+      'Name the folder of an ONNX embedding model, such as one of sentence-transformers with onnx/model.onnx.\n',
   })
 })
 

@@ -28,12 +28,12 @@ const parseLine = (line: string): PromptLine | string => {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'it is not an object'
   const { input, messages, expected_output: expected = null } = value
-  if (expected !== null && typeof expected !== 'string') return 'expected_output is not a text'
+  if (expected !== null && typeof expected !== 'string') return 'expected_output is not a string'
   if (typeof input === 'string' && input.trim() !== '')
     return { messages: [{ role: 'user', content: input }], expected }
-  if (!Array.isArray(messages)) return 'it has neither input, a text, nor messages'
+  if (!Array.isArray(messages)) return 'it has neither input (a string) nor messages'
   if (messages.length > 0 && messages.every(isMessage)) return { messages, expected }
-  return 'its messages are not a list of {role: system, user or assistant; content: a text}'
+  return 'its messages are not a list of {role: system, user or assistant; content: a string}'
 }
 
 /** Reads prompts, one JSON object on each line. @throws Failure naming the line */
@@ -47,7 +47,7 @@ export const readPrompts = async (given: string, cwd: string): Promise<readonly 
     if (typeof parsed === 'string') {
       throw new Failure(`${path}, line ${index + 1}: ${parsed}.`, {
         advice:
-          'Each line is such as: {"input": "What is a rollout?", "expected_output": "…"}; the latter if it is known.',
+          'Each line looks like: {"input": "What is a rollout?", "expected_output": "…"}; expected_output is optional.',
       })
     }
     prompts.push(parsed)

@@ -56,7 +56,7 @@ const answer = async (
       return { text, promptTokens: event.result.prompt?.tokens ?? promptTokens, result: event.result }
     }
   }
-  throw new Failure('The engine ended without an answer.')
+  throw new Failure('The engine ended without a reply.')
 }
 
 /** Runs the model in this process: nothing has to be started before, and no key is needed. */
@@ -99,7 +99,7 @@ const run = async (session: Session, model: string, prompt: string, options: Run
         },
       })
     } else if (result.reason === 'length') {
-      out.note(`The answer was cut after ${result.completionTokens} tokens. More: --max-tokens`)
+      out.note(`The reply was cut off after ${result.completionTokens} tokens. Raise the limit with --max-tokens.`)
     }
   } finally {
     await engine.close()
@@ -109,11 +109,11 @@ const run = async (session: Session, model: string, prompt: string, options: Run
 export const define = (command: Command, session: Session): void => {
   command
     .argument('[model]', 'name of a model, name:variant, or a path (default: SERVICE_MODEL)')
-    .argument('[prompt]', 'what to ask it; - reads it from standard input')
+    .argument('[prompt]', 'the prompt; - reads it from standard input')
     .addOption(engineOption())
     .addOption(maxTokensOption(256))
     .addOption(
-      new Option('--temperature <number>', 'from 0, always the likeliest, to 2')
+      new Option('--temperature <number>', '0 (always the most likely token) to 2')
         .argParser(numberFrom({ min: 0, max: 2, whole: false }))
         .default(0.7),
     )
@@ -123,7 +123,7 @@ export const define = (command: Command, session: Session): void => {
       const [model, prompt] =
         second === undefined && session.io.env.SERVICE_MODEL ? [undefined, first] : [first, second]
       const name = modelOrDefault(model, session)
-      if (!prompt) throw wrongUsage('A prompt is needed.', `Such as: svc run ${name} "What is a rollout?"`)
+      if (!prompt) throw wrongUsage('A prompt is needed.', `For example: svc run ${name} "What is a rollout?"`)
       await run(session, name, prompt, options)
     })
 }

@@ -47,12 +47,15 @@ export const bannerOf = (
     ...(isAny(address) ? everywhere().map((other) => ['', at(other, port)] as const) : []),
     ['Engine', `${engine.name}: ${chosen.engine.reason}`],
     ['Model', `${name}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`],
-    ...(others.length === 0 ? [] : [['', `and when asked for: ${others.join(', ')}`] as const]),
+    ...(others.length === 0 ? [] : [['', `and on request: ${others.join(', ')}`] as const]),
     ...(models.route === null ? [] : [['Routing', routingOf(models, options)] as const]),
-    ['Memory', megabytes(memoryBytes)],
-    ['Queue', `${engine.slots} at the same time, ${options.maxQueue} more may wait`],
+    ...(memoryBytes === 0 ? [] : [['Memory', megabytes(memoryBytes)] as const]),
+    ['Queue', `${engine.slots} parallel, ${options.maxQueue} more queued`],
   ]
   const lines = rows.map(([label, value]) => `${label === '' ? '' : `${label}:`}`.padEnd(10) + value)
   if (!isAny(address)) return lines
-  return [...lines, 'It needs no key: whoever reaches this machine can use it. --host 127.0.0.1 keeps it to yourself.']
+  return [
+    ...lines,
+    'No key is required: anyone who can reach this machine can use it. Use --host 127.0.0.1 for this machine only.',
+  ]
 }

@@ -32,7 +32,7 @@ export const benchmarkServed = async (
   const { engine, release } = await models.source.open(file.name, signal)
   try {
     if (engine.chat === undefined) {
-      out.note(`There is no benchmark for ${file.name}: it does not chat.`)
+      out.note(`${file.name} has no benchmark: it is not a chat model.`)
       return
     }
     out.note(`Measuring ${ITERATIONS} answers of up to ${MAX_TOKENS} tokens, after a warm-up.`)

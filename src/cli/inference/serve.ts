@@ -14,12 +14,12 @@ import type { ServeOptions } from './serve-options.ts'
 
 const assertConsistent = (model: string, { share, benchmark, models = [], autoRoute }: ServeOptions): void => {
   if (share && !benchmark) {
-    throw wrongUsage('--share sends what --benchmark finds, and that is not measured.', 'Add --benchmark.')
+    throw wrongUsage('--share needs --benchmark.', 'Add --benchmark.')
   }
   if (autoRoute && models.every((name) => name === model)) {
     throw wrongUsage(
-      '--auto-route chooses between models, and there is only one.',
-      'Name the others with --models, such as: svc serve small --models medium,large --auto-route',
+      '--auto-route needs more than one model.',
+      'Name the others with --models, for example: svc serve small --models medium,large --auto-route',
     )
   }
 }
@@ -27,17 +27,17 @@ const assertConsistent = (model: string, { share, benchmark, models = [], autoRo
 const startFailure = (error: unknown, { host, port }: ServeOptions): unknown => {
   if (error instanceof InferenceError && error.param === 'models') return wrongUsage(error.message)
   const { code } = error as NodeJS.ErrnoException
-  const other = 'Give --port another one; 0 takes any that is free.'
+  const other = 'Choose another --port; 0 picks a free one.'
   if (code === 'EADDRINUSE') {
-    return new Failure(`Port ${port} is in use already.`, {
-      advice: `Stop the program that has it. Or: ${other}`,
+    return new Failure(`Port ${port} is already in use.`, {
+      advice: `Stop the program that uses it. Or: ${other}`,
       cause: error,
     })
   }
   if (code === 'EACCES')
     return new Failure(`Port ${port} is not allowed to this user.`, { advice: other, cause: error })
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    const advice = 'Give --host 127.0.0.1 for this machine alone, or 0.0.0.0 for every network that it is in.'
+    const advice = 'Use --host 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.'
     return new Failure(`${host} is not an address of this machine.`, { advice, cause: error })
   }
   return error
@@ -108,7 +108,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     for (const line of bannerOf(server.models, options, server.address)) out.line(line)
     if (options.benchmark) await benchmarkServed(session, server.models, shared).catch(unlessStopped(io.signal))
     await stopped(io.signal)
-    out.note('Stopping: finishing what is running.')
+    out.note('Stopping: finishing the running requests.')
   } finally {
     await server.close()
   }

@@ -17,7 +17,7 @@ export const sharingOf = async (
 /** Prints every field with its value, then sends exactly these. The measurement is worth having when sending fails. */
 export const shareBenchmark = async (session: Session, to: string, report: SharedReport): Promise<boolean> => {
   const { out } = session
-  out.note(`Shared with ${to}, and nothing else (not with --local):`)
+  out.note(`Sending exactly this to ${to} (turn off with --local):`)
   for (const [name, value] of Object.entries(report)) out.note(`  ${name}: ${JSON.stringify(value)}`)
   try {
     const connection = await session.signedIn({ apiBase: to })
@@ -25,7 +25,7 @@ export const shareBenchmark = async (session: Session, to: string, report: Share
     return true
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    out.note(`It was not shared after all: ${error.message}`)
+    out.note(`Sharing failed: ${error.message}`)
     return false
   }
 }

@@ -20,7 +20,7 @@ interface TranscribeOptions {
 
 const ADVICE =
   'Get the default model with: svc add whisper-base hf:onnx-community/whisper-base\n' +
-  'Or give the folder of a Whisper model as ONNX with --model: config.json, generation_config.json, preprocessor_config.json ' +
+  'Or name the folder of an ONNX Whisper model with --model: config.json, generation_config.json, preprocessor_config.json ' +
   'and tokenizer.json, and under onnx/ encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
 
 /** A transcript in the form that the file's ending asks for; text for all others. */
@@ -43,7 +43,7 @@ const choose = async (session: Session, model: string): Promise<ChosenModel> => 
   })
   const { format } = chosen.file
   if (format === 'onnx') return chosen
-  throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}, which hears nothing.`, { advice: ADVICE })
+  throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}, which does not transcribe.`, { advice: ADVICE })
 }
 
 const present = (transcription: Transcription, samples: number, output: string | undefined): string => {
@@ -57,7 +57,7 @@ const read = async (path: string): Promise<Buffer> => {
   if (size > LARGEST_FILE) {
     const megabytes = Math.ceil(size / 1024 / 1024)
     throw new Failure(`${path} has ${megabytes} MB; at most ${LARGEST_FILE / 1024 / 1024} MB are read.`, {
-      advice: 'Cut the recording into parts, or store it as MP3.',
+      advice: 'Split the recording, or convert it to MP3.',
     })
   }
   return readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -76,7 +76,7 @@ const transcribe = async (session: Session, file: string, options: TranscribeOpt
   const engine = await openChosen(session, chosen, { cacheMegabytes: 0, log: () => undefined })
   try {
     if (engine.transcribe === undefined) {
-      throw new Failure(`The model '${options.model}' hears nothing.`, { advice: ADVICE })
+      throw new Failure(`The model '${options.model}' does not transcribe.`, { advice: ADVICE })
     }
     const transcription = await engine.transcribe(samples, options.language, signal)
     await deliver(session, present(transcription, samples.length, options.output), options.output)
@@ -87,13 +87,13 @@ const transcribe = async (session: Session, file: string, options: TranscribeOpt
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<file>', 'a recording: WAV, MP3, and others where ffmpeg is installed')
+    .argument('<file>', 'audio file: WAV, MP3, and others if ffmpeg is installed')
     .option('-m, --model <model>', 'a Whisper model: its name, name:variant, or a path', 'whisper-base')
     .addOption(
-      new Option('--language <code>', 'what is spoken, such as en')
+      new Option('--language <code>', 'spoken language, such as en')
         .argParser(parseLanguage)
-        .default(null, 'auto, the model finds out'),
+        .default(null, 'auto: detected by the model'),
     )
-    .addOption(outputOption('a text file; .json, .srt and .vtt also say when'))
+    .addOption(outputOption('output file: text, or .json, .srt or .vtt with timestamps'))
     .action((file: string, options: TranscribeOptions) => transcribe(session, file, options))
 }

@@ -33,12 +33,12 @@ const orgOf = async (session: Session, baseUrl: string): Promise<string | undefi
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'what the key is for')
-    .addOption(new Option('--scope <scope>', 'what it may do, repeatable (default: all but admin)').argParser(addScope))
+    .argument('<name>', 'name of the key')
     .addOption(
-      new Option('--expires <days>', 'when it stops working, such as 30d (default: never)').argParser(parseDays),
+      new Option('--scope <scope>', 'scope of the key, repeatable (default: all but admin)').argParser(addScope),
     )
-    .option('--org <org_id>', 'organization that it is bound to (default: that of svc init)')
+    .addOption(new Option('--expires <days>', 'lifetime, such as 30d (default: never expires)').argParser(parseDays))
+    .option('--org <org_id>', 'organization that it is bound to (default: the one of svc init)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { scope, expires, org, json, apiBase }: CreateOptions) => {
@@ -63,6 +63,6 @@ export const define = (command: Command, session: Session): void => {
         ['Organization', key.org_id],
         ['Expires', key.expires_at ?? 'never'],
       ])
-      session.out.note('Keep the key now: it is not shown again.')
+      session.out.note('Save the key now: it is not shown again.')
     })
 }

@@ -31,7 +31,7 @@ it('makes a key with scopes and an expiry, which works until it is revoked', asy
       'Scopes:        models:read, devices:read\n' +
       'Organization:  -\n' +
       'Expires:       2026-01-31T00:00:00.000Z\n',
-    stderr: 'Keep the key now: it is not shown again.\n',
+    stderr: 'Save the key now: it is not shown again.\n',
   })
   const status = async () => (await world.request('GET', '/api/v1/status', { key })).status
   expect(await status()).toBe(200)
@@ -115,7 +115,7 @@ it('warns when the key that is revoked is its own', async () => {
   expect(await svc('keys', 'revoke', keys[0].id)).toEqual({
     exitCode: 0,
     stdout: `Revoked first admin key (${keys[0].id}).\n`,
-    stderr: 'That was the key in SERVICE_API_KEY, which you are using. Sign in again: svc login\n',
+    stderr: 'You were using this key (SERVICE_API_KEY). Sign in again: svc login\n',
   })
   expect((await world.request('GET', '/api/v1/keys', { key: world.service.firstAdminKey! })).status).toBe(401)
 })

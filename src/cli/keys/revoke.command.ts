@@ -14,7 +14,7 @@ export const define = (command: Command, session: Session): void => {
       session.out.line(`Revoked ${key.name} (${key.id}).`)
       const own = await session.apiKey(connection.baseUrl)
       if (own?.key.startsWith(key.prefix)) {
-        session.out.note(`That was the key in ${own.source}, which you are using. Sign in again: svc login`)
+        session.out.note(`You were using this key (${own.source}). Sign in again: svc login`)
       }
     })
 }

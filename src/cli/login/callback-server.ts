@@ -58,13 +58,13 @@ export const openCallback = async (state: string): Promise<Callback> => {
   const server = createServer((request, response) => {
     const url = addressOf(request.url ?? '/')
     if (request.method !== 'GET' || url?.pathname !== PATH) {
-      return void send(response, 404, 'Nothing here', 'This address only ends a login of svc.')
+      return void send(response, 404, 'Nothing here', 'This address only completes a login of svc.')
     }
     if (settle === null)
       return void send(response, 400, 'Too late', 'This login has ended. Start again with svc login.')
     if (!sameText(url.searchParams.get('state') ?? '', state)) {
-      const failure = new Failure('The browser came back with the state of another login. Nothing was stored.', {
-        advice: 'If you did not open an old tab, somebody else may have sent it. Start again with: svc login',
+      const failure = new Failure('The browser returned the state of another login. Nothing was stored.', {
+        advice: 'Unless you opened an old tab, someone else may have sent it. Start again with: svc login',
       })
       return refuse(response, 'This page does not belong to the login that svc is waiting for.', failure)
     }
@@ -90,7 +90,7 @@ export const openCallback = async (state: string): Promise<Callback> => {
       if (waiting !== null && outcome === 'signed-in') {
         await send(waiting, 200, 'Signed in', 'The command line is signed in. You can close this page.')
       } else if (waiting !== null) {
-        await send(waiting, 502, 'Not signed in', 'The login could not be completed. The terminal says why.')
+        await send(waiting, 502, 'Not signed in', 'The login could not be completed. See the terminal for the reason.')
       }
       server.close()
       // Browsers open connections ahead of need, on which nothing ever comes.

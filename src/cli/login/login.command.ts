@@ -8,7 +8,7 @@ interface LoginOptions extends ServiceOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .option('--api-key [key]', 'skip the browser; without a value the key is asked for, or read from stdin')
+    .option('--api-key [key]', 'sign in with a key; without a value it is asked for, or read from stdin')
     .addOption(apiBaseOption())
     .action(async (options: LoginOptions) => {
       const { home, io, out } = session
@@ -20,6 +20,6 @@ export const define = (command: Command, session: Session): void => {
       const org = orgId === null ? '' : ` for the organization ${orgId}`
       out.line(`Signed in to ${apiBase}${org}.`)
       out.note(`The key is in ${home.credentialsPath}.`)
-      if (io.env.SERVICE_API_KEY) out.note('SERVICE_API_KEY is set and goes before it.')
+      if (io.env.SERVICE_API_KEY) out.note('SERVICE_API_KEY is set and takes precedence.')
     })
 }

@@ -111,8 +111,8 @@ it('refuses an answer with the state of another login, and stores nothing', asyn
     exitCode: 1,
     stdout: '',
     last:
-      'svc: The browser came back with the state of another login. Nothing was stored.\n' +
-      'If you did not open an old tab, somebody else may have sent it. Start again with: svc login\n',
+      'svc: The browser returned the state of another login. Nothing was stored.\n' +
+      'Unless you opened an old tab, someone else may have sent it. Start again with: svc login\n',
   })
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
 })
@@ -214,9 +214,9 @@ it('refuses a key that is mistyped without asking, and one that the service does
     await login('my-key', silent),
     await login(key, world.baseUrl),
   ]).toEqual([
-    { exitCode: 1, stdout: '', stderr: `svc: This is no API key: its check characters do not fit.\n${advice}` },
-    { exitCode: 1, stdout: '', stderr: `svc: This is no API key: its check characters do not fit.\n${advice}` },
-    { exitCode: 1, stdout: '', stderr: `svc: This is no API key: it does not begin with sk_live_.\n${advice}` },
+    { exitCode: 1, stdout: '', stderr: `svc: Not an API key: its checksum is wrong.\n${advice}` },
+    { exitCode: 1, stdout: '', stderr: `svc: Not an API key: its checksum is wrong.\n${advice}` },
+    { exitCode: 1, stdout: '', stderr: `svc: Not an API key: it does not start with sk_live_.\n${advice}` },
     {
       exitCode: 1,
       stdout: '',

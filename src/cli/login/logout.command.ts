@@ -9,16 +9,16 @@ interface LogoutOptions extends ServiceOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .option('--all', 'of every service')
+    .option('--all', 'sign out of every service')
     .addOption(apiBaseOption())
     .action(async ({ all, apiBase }: LogoutOptions) => {
-      if (all && apiBase !== undefined) throw wrongUsage('--all and --api-base contradict each other.')
+      if (all && apiBase !== undefined) throw wrongUsage('--all and --api-base cannot be combined.')
       const { home, io, out } = session
       const bases = all ? await home.signedInTo() : [await session.apiBase(apiBase)]
       const removed = []
       for (const base of bases) if (await home.removeCredentials(base)) removed.push(base)
       for (const base of removed) out.line(`Signed out of ${base}.`)
-      if (removed.length > 0) out.note('The key is valid until it expires or an admin revokes it: svc keys revoke.')
+      if (removed.length > 0) out.note('The key stays valid until it expires or an admin revokes it: svc keys revoke.')
       else out.line(all ? 'You are not signed in anywhere.' : `You are not signed in to ${bases[0]}.`)
       if (io.env.SERVICE_API_KEY) out.note('SERVICE_API_KEY is set and is still sent.')
     })

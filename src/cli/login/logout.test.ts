@@ -21,7 +21,7 @@ it('forgets the key of one address and keeps those of others', async () => {
   expect(await logout()).toEqual({
     exitCode: 0,
     stdout: `Signed out of ${world.baseUrl}.\n`,
-    stderr: 'The key is valid until it expires or an admin revokes it: svc keys revoke.\n',
+    stderr: 'The key stays valid until it expires or an admin revokes it: svc keys revoke.\n',
   })
   expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(other)
   expect(await runInProcess(['keys', 'list', '--api-base', world.baseUrl], { env })).toEqual({

@@ -6,10 +6,10 @@ import { sizeWords } from '../sizes.ts'
 export const define = (command: Command, session: Session): void => {
   const { out, home, io } = session
   command
-    .argument('<name>', "what to call it, or name:variant; the file's name tells the variant otherwise")
+    .argument('<name>', 'name of the model, or name:variant (default variant: from the file name)')
     .argument(
       '<path>',
-      'a GGUF file, or the folder of an ONNX, MLX, MLC or MNN model, which is copied; or hf:org/model, ollama:name',
+      'a GGUF file, the folder of an ONNX, MLX, MLC or MNN model, hf:org/model or ollama:name; files are copied',
     )
     .action(async (name: string, path: string) => {
       const { addModel } = await import('../../inference/models/change-models.ts')
@@ -26,6 +26,6 @@ export const define = (command: Command, session: Session): void => {
       })
       await fetched.discard()
       out.line(`Added ${added.name} (${added.format}, ${sizeWords(added.bytes)}, sha256 ${added.sha256}).`)
-      if (added.format === 'gguf') out.line(`Ask it: svc run ${added.name} "..."`)
+      if (added.format === 'gguf') out.line(`Try it: svc run ${added.name} "..."`)
     })
 }

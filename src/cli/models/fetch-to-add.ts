@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fetchModelFile, findModelParts } from '../../inference/sources/fetch-model.ts'
 import { parseModelSource } from '../../inference/sources/model-source.ts'
-import { SourceError } from '../../inference/sources/source-error.ts'
+import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
@@ -36,7 +36,7 @@ export const fetchToAdd = async (text: string, { io, out, home }: Session): Prom
     }
     return { path, source: text, discard: () => rm(folder, { recursive: true, force: true }) }
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error
+    if (!(error instanceof TransferError)) throw error
     throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
   }
 }

@@ -35,7 +35,7 @@ export const define = (command: Command, { out, home, io }: Session): void => {
     )
     out.line('')
     out.table(
-      ['ENGINE', 'INSTALLED', 'WHERE, OR HOW TO INSTALL IT'],
+      ['ENGINE', 'INSTALLED', 'LOCATION, OR HOW TO INSTALL'],
       engines.map(({ name, installed, where, install }) => [name, installed ? 'yes' : 'no', where ?? install]),
     )
   })

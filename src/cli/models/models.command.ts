@@ -11,7 +11,7 @@ interface ModelsOptions extends DataOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .addOption(
-      new Option('--source <source>', 'where to look; all adds the models folder').choices(SOURCES).default('all'),
+      new Option('--source <source>', 'source to list; all adds the models folder').choices(SOURCES).default('all'),
     )
     .addOption(jsonOption())
     .addOption(apiBaseOption())

@@ -51,7 +51,7 @@ it('add copies a model in under its name, says what it is, and remove takes it o
   expect(await svc('add', 'mine', path)).toEqual({
     exitCode: 0,
     stderr: '',
-    stdout: `Added mine:q8_0 (gguf, 1 kB, sha256 ${sha256}).\nAsk it: svc run mine:q8_0 "..."\n`,
+    stdout: `Added mine:q8_0 (gguf, 1 kB, sha256 ${sha256}).\nTry it: svc run mine:q8_0 "..."\n`,
   })
   expect(await readFile(join(home, 'models', 'mine', 'q8_0', 'tiny-q8_0.gguf'), 'utf8')).toBe('GGUF and more')
   expect(await svc('remove', 'mine')).toEqual({ exitCode: 0, stderr: '', stdout: 'Removed mine.\n' })
@@ -63,7 +63,7 @@ it('add copies a model in under its name, says what it is, and remove takes it o
   expect((await svc('add', 'starter', path)).stderr).toContain(
     "The name 'starter' belongs to the model of the package.",
   )
-  expect((await svc('add', 'text', 'README.md')).stderr).toContain('README.md is no model')
+  expect((await svc('add', 'text', 'README.md')).stderr).toContain('README.md is not a model')
 })
 
 it('add fetches an ONNX model of several files from Hugging Face, and a GGUF file', async () => {
@@ -119,12 +119,13 @@ it('list models shows models with their variants, damaged ones with the reason, 
     ['starter', 'q4_0', 'gguf', '1.5 MB', 'package', await beginningOfHash('models/starter.gguf')],
     ['hurt:q8_0', '-', 'damaged: model.json is missing', '-', '-', '-'],
     ['mine:q8_0', 'q8_0', 'gguf', '1 kB', 'here', expect.stringMatching(/^[0-9a-f]{12}$/)],
-    ['ENGINE', 'INSTALLED', 'WHERE, OR HOW TO INSTALL IT'],
+    ['ENGINE', 'INSTALLED', 'LOCATION, OR HOW TO INSTALL'],
     ['llama.cpp', 'yes', `@node-llama-cpp/${process.platform}-${process.arch}`],
     ['onnxruntime', 'no', 'svc engines install onnxruntime'],
     ['mlx-lm', 'yes', join(PATH, 'mlx_lm.server')],
     ['mlc-llm', 'no', 'see https://llm.mlc.ai/docs/install/mlc_llm.html'],
     ['mnn', 'no', 'see https://github.com/alibaba/MNN/tree/master/apps/mnncli'],
+    ['vllm', 'no', 'pip install vllm'],
   ])
   const { folder, models } = JSON.parse((await svc('list', 'models', '--json')).stdout)
   expect({ folder, model: models[2], fault: models[1].fault }).toEqual({
@@ -198,7 +199,7 @@ it('a source that has no models says so, and how to get one', async () => {
   expect(await of('ollama')).toEqual({
     exitCode: 0,
     stdout: '',
-    stderr: 'Ollama has no models. Get one with: ollama pull <name>\n',
+    stderr: 'Ollama has no models. Download one with: ollama pull <name>\n',
   })
 })
 
@@ -208,8 +209,8 @@ it('a source that cannot be asked is a note where others answer, and a failure a
   expect({ exitCode, stderr, rows: table(stdout) }).toEqual({
     exitCode: 0,
     stderr:
-      'Ollama could not be asked: nothing answers at http://127.0.0.1:1 (OLLAMA_HOST).\n' +
-      'The registry could not be asked: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n',
+      'Ollama cannot be listed: nothing answers at http://127.0.0.1:1 (OLLAMA_HOST).\n' +
+      'The registry cannot be listed: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n',
     rows: [
       ['SOURCE', 'MODEL', 'KIND', 'SIZE'],
       ['local', 'starter', 'q4_0', '1.5 MB'],
@@ -219,7 +220,7 @@ it('a source that cannot be asked is a note where others answer, and a failure a
   expect(await runInProcess(['models', '--source', 'ollama'], { env: { ...env, OLLAMA_HOST: other } })).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `svc: Ollama could not be asked: what answers at http://${other} is no Ollama.\n`,
+    stderr: `svc: Ollama cannot be listed: what answers at http://${other} is not Ollama.\n`,
   })
   const registry = await runInProcess(['models', '--source', 'registry'], { env })
   expect([registry.exitCode, registry.stdout]).toEqual([1, ''])

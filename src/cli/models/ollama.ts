@@ -48,6 +48,6 @@ export const ollamaModels = async (env: Io['env'], signal?: AbortSignal): Promis
     throw new Error(`nothing answers at ${address} (OLLAMA_HOST)`, { cause: error })
   }
   const body = (await response.json().catch(() => null)) as { readonly models?: unknown } | null
-  if (!response.ok || !Array.isArray(body?.models)) throw new Error(`what answers at ${address} is no Ollama`)
+  if (!response.ok || !Array.isArray(body?.models)) throw new Error(`what answers at ${address} is not Ollama`)
   return body.models.flatMap(modelIn)
 }

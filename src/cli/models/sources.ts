@@ -37,7 +37,7 @@ const ollama = async ({ io }: Session): Promise<Asked> => {
     models: models.map(({ name, bytes, quantization }) => ({ source: 'ollama', name, kind: quantization, bytes })),
     notes:
       models.length === 0
-        ? ['Ollama has no models. Get one with: ollama pull <name>']
+        ? ['Ollama has no models. Download one with: ollama pull <name>']
         : blobs === null
           ? []
           : [`Ollama keeps the files of its models in ${blobs}.`],
@@ -51,7 +51,7 @@ const registry = async (session: Session, apiBase: string | undefined): Promise<
   const connection = await session.signedIn({ apiBase })
   const models: KnownModel[] = []
   for (;;) {
-    const query = { limit: PAGE, offset: models.length }
+    const query = { limit: PAGE, offset: models.length, round_models: false }
     const page = await connection.ask((client) => client.GET('/api/v1/models', { params: { query } }))
     for (const { id, name, framework, model_size_bytes: bytes } of page.models)
       models.push({ source: 'registry', name: name ?? id, kind: framework, bytes })
@@ -88,7 +88,7 @@ export const askSources = async (session: Session, source: SourceName, apiBase?:
         return await answer
       } catch (error) {
         session.io.signal?.throwIfAborted()
-        const message = `${name} could not be asked: ${(error as Error).message.replace(/\.$/, '')}.`
+        const message = `${name} cannot be listed: ${(error as Error).message.replace(/\.$/, '')}.`
         if (!all) throw new Failure(message, { cause: error, ...(error instanceof Failure && adviceOf(error)) })
         return { models: [], notes: [message] }
       }

@@ -6,11 +6,11 @@ import type { LaunchOptions } from './launch.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
-    .addArgument(new Argument('<agent>', 'which one').choices(AGENTS.map(({ name }) => name)))
-    .argument('[arguments...]', 'what the agent is given, after --')
+    .addArgument(new Argument('<agent>', 'coding agent').choices(AGENTS.map(({ name }) => name)))
+    .argument('[arguments...]', 'arguments of the agent, after --')
     .option('-m, --model <model>', `name of a model, name:variant, or a path (default: ${DEFAULT_MODEL})`)
     .addOption(
-      new Option('-p, --port <port>', 'port of the server, which is started if none answers there')
+      new Option('-p, --port <port>', 'port of the server; started if none runs there')
         .argParser(numberFrom({ min: 1, max: 65_535 }))
         .default(8080),
     )

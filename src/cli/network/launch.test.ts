@@ -117,8 +117,8 @@ describe('svc launch', () => {
       argv: ['--model', 'starter'],
     })
     expect(stderr).toBe(
-      'claude speaks /v1/messages, which the server does not: it is translated on the way, text only. ' +
-        'Local models get no tools here, so claude can talk about code but not change it.\n' +
+      'claude uses /v1/messages, which the server does not support: requests are translated, text only. ' +
+        'Tools are not available to local models, so claude can discuss code but not change it.\n' +
         `claude uses starter at ${server.url}.\n`,
     )
     const codex = await tell('codex', '--', 'exec', 'hi')
@@ -192,8 +192,8 @@ describe('svc launch', () => {
       {
         exitCode: 1,
         stderr:
-          `svc: What answers at http://127.0.0.1:${otherPort} is no inference server: it lists no models at /v1/models.\n` +
-          'Give another address or port, or stop that program.\n',
+          `svc: The program at http://127.0.0.1:${otherPort} is not an inference server: it lists no models at /v1/models.\n` +
+          'Choose another address or port, or stop that program.\n',
       },
     ])
   })

@@ -81,8 +81,8 @@ export const launch = async (
       closing.push(gateway.close)
       url = gateway.url
       out.note(
-        `${agent.name} speaks ${dialect.path}, which the server does not: it is translated on the way, text only. ` +
-          `Local models get no tools here, so ${agent.name} can talk about code but not change it.`,
+        `${agent.name} uses ${dialect.path}, which the server does not support: requests are translated, text only. ` +
+          `Tools are not available to local models, so ${agent.name} can discuss code but not change it.`,
       )
     }
     const folder = await mkdtemp(join(tmpdir(), 'svc-launch-'))

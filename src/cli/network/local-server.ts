@@ -58,7 +58,7 @@ export const startServer = async (
   await program.stop()
   const words = program.stderrTail().replace(/^svc: /, '')
   throw new Failure(
-    ended ? `The server ended while it started. ${words}`.trimEnd() : `The server did not start in time. ${words}`,
+    ended ? `The server exited during startup. ${words}`.trimEnd() : `The server did not start in time. ${words}`,
   )
 }
 

@@ -20,7 +20,7 @@ const namesIn = (body: unknown): readonly string[] | null => {
 
 /**
  * The server at an address; null when nothing listens there.
- * @throws Failure when what listens there is no inference server.
+ * @throws Failure when what listens there is not an inference server.
  */
 export const serverAt = async (url: string, signal?: AbortSignal): Promise<RunningServer | null> => {
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
@@ -32,12 +32,12 @@ export const serverAt = async (url: string, signal?: AbortSignal): Promise<Runni
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     if (code === 'ECONNREFUSED') return null
     throw new Failure(`There is no inference server at ${url}: ${code ?? (error as Error).message}.`, {
-      advice: 'Give another address or port.',
+      advice: 'Choose another address or port.',
     })
   }
   const models = namesIn(await response.json().catch(() => null))
   if (response.ok && models !== null && models.length > 0) return { url, models }
-  throw new Failure(`What answers at ${url} is no inference server: it lists no models at /v1/models.`, {
-    advice: 'Give another address or port, or stop that program.',
+  throw new Failure(`The program at ${url} is not an inference server: it lists no models at /v1/models.`, {
+    advice: 'Choose another address or port, or stop that program.',
   })
 }

@@ -14,8 +14,10 @@ interface InitOptions extends ServiceOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<org_name>', 'name of the organization')
-    .addOption(new Option('--compliance <rules>', 'rules it must keep').choices(['hipaa', 'gdpr', 'pci', 'soc2']))
-    .addOption(new Option('--region <region>', 'where it is').choices(['us', 'eu', 'ap']).default('us'))
+    .addOption(
+      new Option('--compliance <rules>', 'compliance rules, such as hipaa').choices(['hipaa', 'gdpr', 'pci', 'soc2']),
+    )
+    .addOption(new Option('--region <region>', 'region').choices(['us', 'eu', 'ap']).default('us'))
     .addOption(apiBaseOption())
     .action(async (name: string, { compliance, region, apiBase }: InitOptions) => {
       const connection = await session.signedIn({ apiBase })
@@ -31,6 +33,6 @@ export const define = (command: Command, session: Session): void => {
       }
       await session.home.saveConfig(config)
       session.out.fields(orgFields(config))
-      session.out.note(`Kept in ${session.home.configPath}. Keys made from now on belong to ${org.name}.`)
+      session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
     })
 }

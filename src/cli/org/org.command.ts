@@ -11,7 +11,7 @@ const settingsOf = async (session: Session): Promise<OrgConfig> => {
   if (config !== null) return config
   const orgId = (await session.home.credentials(await session.apiBase(undefined)))?.orgId ?? null
   if (orgId === null) {
-    throw new Failure('No organization is set up here.', { advice: 'Create one with: svc init <org_name>' })
+    throw new Failure('No organization is configured.', { advice: 'Create one with: svc init <org_name>' })
   }
   const connection = await session.signedIn({})
   const org = await connection.ask((client) =>

@@ -17,7 +17,7 @@ it('creates an organization on the service and shows it from then on', async () 
   expect(await svc('org')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: 'svc: No organization is set up here.\nCreate one with: svc init <org_name>\n',
+    stderr: 'svc: No organization is configured.\nCreate one with: svc init <org_name>\n',
   })
 
   const path = join(home, 'config.json')
@@ -31,7 +31,7 @@ it('creates an organization on the service and shows it from then on', async () 
   expect(await svc(...argv)).toEqual({
     exitCode: 0,
     stdout: shown,
-    stderr: `Kept in ${path}. Keys made from now on belong to Acme Robotics.\n`,
+    stderr: `Saved in ${path}. New keys belong to Acme Robotics.\n`,
   })
   const kept = {
     org_id: 'acme-robotics',
@@ -55,7 +55,7 @@ it('creates an organization on the service and shows it from then on', async () 
   expect(await svc(...argv)).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: An organization 'acme-robotics' exists already. Choose another name.\n",
+    stderr: "svc: The organization 'acme-robotics' already exists. Choose another name.\n",
   })
 })
 

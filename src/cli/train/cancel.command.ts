@@ -8,7 +8,7 @@ interface CancelOptions extends DataOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<round_id>', 'a round in progress; its job, if any, goes on with another round')
+    .argument('<round_id>', 'a round in progress; its job, if any, continues with another round')
     .option('--reason <text>', 'shown with the round')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
@@ -22,7 +22,7 @@ export const define = (command: Command, session: Session): void => {
       if (json) return session.out.json(round)
       session.out.line(`Cancelled round ${round.round_number} (${round.id}).`)
       if (round.job_id !== undefined) {
-        session.out.note(`Its job goes on with another round. To end the job: svc train stop ${round.job_id}`)
+        session.out.note(`Its job continues with another round. To stop the job: svc train stop ${round.job_id}`)
       }
     })
 }

@@ -48,6 +48,9 @@ export const follow = async ({ io, out }: Session, connection: Connection, id: s
       shown = [...bar].length
       io.stderr.write(bar)
     }
-    await sleep(EVERY_MS, undefined, io.signal && { signal: io.signal }).catch(() => io.signal?.throwIfAborted())
+    await sleep(EVERY_MS, undefined, io.signal && { signal: io.signal }).catch(() => {
+      if (io.signal?.aborted) out.note(`The job goes on without you. Watch it with: svc train status ${id} --follow`)
+      io.signal?.throwIfAborted()
+    })
   }
 }

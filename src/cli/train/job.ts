@@ -47,17 +47,28 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
 const spending = ({ epsilon, target_delta, rounds }: NonNullable<JobDetail['privacy_spent']>): string =>
   `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
 
+/** What a completed job leaves, and how to get it. */
+export const resultOf = ({ published, latest_model_id }: JobDetail, model: string): string => {
+  const newest = published.at(-1)
+  return newest === undefined
+    ? `The result is model ${latest_model_id}.`
+    : `The result is version ${newest.version_label} of ${model}. Fetch it with: svc pull ${model}`
+}
+
 export const printJob = (out: Output, job: JobDetail): void => {
   out.fields([
     ['Job', job.id],
     ['Name', job.name],
     ['Status', job.reason === null ? job.status : `${job.status}: ${job.reason}`],
     ['Strategy', [job.strategy, ...Object.entries(job.strategy_options).map(([k, v]) => `${k}=${v}`)].join(' ')],
-    ...(job.secure_aggregation === null ? [] : [['Secure', 'only sums are seen'] as const]),
+    ...(job.secure_aggregation === null ? [] : [['Secure', 'only the sum is visible'] as const]),
     ['Rounds', `${job.rounds_completed} of ${job.rounds}`],
     ...(job.privacy_spent === undefined ? [] : [['Privacy', spending(job.privacy_spent)] as const]),
     ['Model', job.model_id],
     ['Result', job.latest_model_id],
+    ...(job.published.length === 0
+      ? []
+      : [['Versions', job.published.map(({ version_label }) => version_label).join(', ')] as const]),
     ...(job.waiting_until === null ? [] : [['Waits for devices until', job.waiting_until] as const]),
     ...(job.waiting_for === null ? [] : [['Waiting', job.waiting_for] as const]),
   ])

@@ -43,7 +43,7 @@ it('a secure job’s round gives the sum of the devices’ updates, shows none o
   expect(job.history).toMatchObject([
     { status: 'completed', completed_devices: 4, loss: plain.totals.loss, accuracy: plain.totals.accuracy },
   ])
-  expect((await svc('train', 'status', 'small')).stdout).toMatch(/^Secure: +only sums are seen$/m)
+  expect((await svc('train', 'status', 'small')).stdout).toMatch(/^Secure: +only the sum is visible$/m)
 
   const path = `${world.baseUrl}/api/v1/models/${job.latest_model_id}/versions/1/download`
   const file = await fetch(path, { headers: { authorization: `Bearer ${key}` } })

@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName } from '../../domain/strategy-rules.ts'
+import { splitReference } from '../../domain/model-reference.ts'
+import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
+import { PUBLISH, type Publish } from '../../domain/training-job.ts'
 import { wrongUsage } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption, numberAboveZero } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, keyValue, numberAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface StartOptions extends DataOptions {
@@ -26,6 +28,7 @@ interface StartOptions extends DataOptions {
   readonly stopBelow?: number
   readonly patience: number
   readonly follow?: true
+  readonly publish: Publish
 }
 
 const numberFrom = (least: number) => (text: string) => {
@@ -37,20 +40,6 @@ const whole = (text: string): number => {
   const value = numberFrom(1)(text)
   if (Number.isInteger(value)) return value
   throw new InvalidArgumentError('It must be a whole number of at least 1.')
-}
-
-/** `key=value`, the value as JSON where it is JSON (numbers, lists), else as text. */
-const pair = (text: string, before: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
-  const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('It must be key=value, such as learning_rate=0.05.')
-  const value = text.slice(at + 1)
-  let parsed: unknown = value
-  try {
-    parsed = JSON.parse(value)
-  } catch {
-    // A word.
-  }
-  return { ...before, [text.slice(0, at)]: parsed }
 }
 
 const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: StartOptions) => {
@@ -69,48 +58,56 @@ const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count}
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model>', 'the model to train, by name or id')
+    .argument('<model>', 'the model to train, by name or id; name@version begins from that version')
     .addOption(
-      new Option('--strategy <strategy>', 'how updates become one')
+      new Option('--strategy <strategy>', 'aggregation strategy')
         .choices([...ACCEPTED_STRATEGY_NAMES])
-        .default('fedavg'),
+        .default(DEFAULT_STRATEGY),
     )
-    .option('--rounds <count>', 'how many rounds', whole, 10)
-    .option('--min-devices <count>', 'updates that a round needs', whole, 2)
+    .option('--rounds <count>', 'number of rounds', whole, 10)
+    .option('--min-devices <count>', 'updates required per round', whole, 2)
     .option('--group <group>', 'only devices of this group, by name or id')
     .option(
       '--target-devices <count>',
-      'updates that a round wants (default: as --min-devices; with privacy the least that works)',
+      'updates aimed for per round (default: --min-devices; with privacy the smallest possible)',
       whole,
     )
-    .option('--over-selection <factor>', 'select so many times the devices that are wanted', numberFrom(1))
+    .option('--over-selection <factor>', 'select this multiple of the target devices', numberFrom(1))
     .option('--federation <federation>', 'devices of all active members of a federation, by name or id')
     .option('--name <name>', 'a name for the job')
-    .option('--timeout <seconds>', 'how long a round may take', whole)
-    .option('--wait-for-devices <seconds>', 'how long a round waits for enough active devices', whole)
+    .option('--timeout <seconds>', 'maximum duration of a round', whole)
+    .option('--wait-for-devices <seconds>', 'how long to wait for enough active devices', whole)
     .addOption(
       new Option('--option <key=value>', 'an option of the strategy, such as trim=0.1; repeatable')
-        .argParser(pair)
+        .argParser(keyValue)
         .default({}, 'none'),
     )
     .addOption(
-      new Option('--hyperparameter <key=value>', 'for the devices, such as learning_rate=0.05; repeatable')
-        .argParser(pair)
+      new Option(
+        '--hyperparameter <key=value>',
+        'hyperparameter for the devices, such as learning_rate=0.05; repeatable',
+      )
+        .argParser(keyValue)
         .default({}, 'none'),
     )
-    .option('--clip-norm <norm>', 'clip every update to this norm', numberAboveZero)
-    .option('--noise-multiplier <ratio>', 'noise on the sum, in units of the norm', numberAboveZero)
-    .option('--target-epsilon <epsilon>', 'as much noise as keeps the job within this', numberAboveZero)
-    .option('--adaptive-clip', 'let the norm follow the updates')
+    .option('--clip-norm <norm>', 'clip each update to this L2 norm', numberAboveZero)
+    .option('--noise-multiplier <ratio>', 'noise standard deviation in units of the clip norm', numberAboveZero)
+    .option('--target-epsilon <epsilon>', 'choose the noise that keeps the job within this epsilon', numberAboveZero)
+    .option('--adaptive-clip', 'adapt the clip norm to the updates')
     .option(
       '--secure-aggregation [threshold]',
-      'learn the sum of the updates only; so many devices must stay to the end (default: two thirds)',
+      'mask the updates; this many devices must complete the round (default: two thirds)',
       whole,
     )
     .option('--raw-vector', 'model and updates are bare little-endian float32 vectors')
-    .option('--stop-below <improvement>', 'end when the loss gets better by less than this', numberFrom(0))
-    .option('--patience <rounds>', 'over so many rounds', whole, 3)
-    .option('--follow', 'show the rounds until the job has ended')
+    .option('--stop-below <improvement>', 'stop when the loss improves by less than this', numberFrom(0))
+    .option('--patience <rounds>', 'over this many rounds', whole, 3)
+    .addOption(
+      new Option('--publish <which>', 'results that become versions of the model: the last, every one, each best one')
+        .choices([...PUBLISH])
+        .default('last'),
+    )
+    .option('--follow', 'follow the rounds until the job ends')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (model: string, options: StartOptions) => {
@@ -118,7 +115,7 @@ export const define = (command: Command, session: Session): void => {
       const privacy = privacyOf(options)
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { follow } = await import('./follow.ts')
-      const { jobById } = await import('./job.ts')
+      const { jobById, resultOf } = await import('./job.ts')
       const { federationNamed } = await import('../federation/federations.ts')
       const federation = options.federation === undefined ? null : await federationNamed(connection, options.federation)
       const job = await connection.ask((client) =>
@@ -128,6 +125,7 @@ export const define = (command: Command, session: Session): void => {
             strategy: options.strategy,
             rounds: options.rounds,
             min_devices: options.minDevices,
+            ...(options.publish !== 'last' && { publish: options.publish }),
             strategy_options: options.option,
             hyperparameters: options.hyperparameter,
             ...(options.targetDevices !== undefined && { target_devices: options.targetDevices }),
@@ -156,6 +154,6 @@ export const define = (command: Command, session: Session): void => {
       out.note(`Job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
       const done = await follow(session, connection, job.id)
       if (options.json) return out.json(done)
-      out.line(`Completed: ${done.reason} The result is model ${done.latest_model_id}.`)
+      out.line(`Completed: ${done.reason} ${resultOf(done, splitReference(model)?.name ?? model)}`)
     })
 }

@@ -4,8 +4,8 @@ import type { Session } from '../session.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model>', 'a model that was trained, by name or id, or the id of a job')
-    .option('--follow', 'show the rounds until the job has ended')
+    .argument('<model>', 'a trained model, by name or id, or the id of a job')
+    .option('--follow', 'follow the rounds until the job ends')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (model: string, { json, apiBase, follow: following }: DataOptions & { readonly follow?: true }) => {

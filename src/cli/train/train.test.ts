@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
@@ -86,7 +88,7 @@ it('cancels a round, and says that its job goes on', async () => {
   expect(await svc('train', 'cancel', id, '--reason', 'too slow')).toEqual({
     exitCode: 0,
     stdout: `Cancelled round 1 (${id}).\n`,
-    stderr: `Its job goes on with another round. To end the job: svc train stop ${job.id}\n`,
+    stderr: `Its job continues with another round. To stop the job: svc train stop ${job.id}\n`,
   })
   const { body: round } = await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })
   expect(round).toMatchObject({ status: 'failed', failure_reason: 'The round was cancelled: too slow' })
@@ -96,7 +98,7 @@ it('cancels a round, and says that its job goes on', async () => {
   })
 })
 
-it('follows a job to its end, a line for each round', async () => {
+it('follows a job to its end, a line for each round, and pulls what was trained by name', async () => {
   const { world, devices, svc } = await opened()
   const following = svc('train', 'start', 'm', '--rounds', '2', '--follow')
   await vi.waitFor(async () => {
@@ -109,10 +111,15 @@ it('follows a job to its end, a line for each round', async () => {
   expect({ exitCode, stdout }).toEqual({
     exitCode: 0,
     stdout: expect.stringMatching(
-      /^Round 1 of 2: loss 0\.5000, 2 updates\nRound 2 of 2: loss 0\.2500, 2 updates\nCompleted: All 2 rounds asked for are completed\. The result is model [0-9a-f-]{36}\.\n$/,
+      /^Round 1 of 2: loss 0\.5000, 2 updates\nRound 2 of 2: loss 0\.2500, 2 updates\nCompleted: All 2 rounds asked for are completed\. The result is version 1\.1\.0 of m\. Fetch it with: svc pull m\n$/,
     ),
   })
   expect(stderr).toMatch(/^Job [0-9a-f-]{36}: 2 rounds of fedavg on m\.\n$/)
+  // What is pulled by name is what was trained: the mean of both updates.
+  const path = join(await emptyFolder(), 'trained.f32')
+  expect(await svc('pull', 'm', '--output', path)).toMatchObject({ exitCode: 0, stderr: '' })
+  const bytes = await readFile(path)
+  expect([...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]).toEqual([0.5, 1, 2])
 })
 
 it('says what is wrong with an order', async () => {

@@ -26,8 +26,8 @@ export const define = (command: Command, session: Session): void => {
         ])
       }
       if (!replay.matches) {
-        throw new Failure(`Round ${roundId} does not give the bytes that its receipt names.`, {
-          advice: 'The updates, the service that adds them up, or the receipt have changed since.',
+        throw new Failure(`Round ${roundId} does not reproduce the result that its receipt names.`, {
+          advice: 'The updates, the aggregating service, or the receipt have changed since.',
         })
       }
     })

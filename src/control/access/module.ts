@@ -10,30 +10,38 @@ import { orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
 import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
+import { sessionsRoutes } from './sessions/sessions.routes.ts'
+import { createSessionsService } from './sessions/sessions.service.ts'
+import { createSessionsStore } from './sessions/sessions.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
-const create = ({ database, config, now, newId }: Context) => {
+const create = ({ database, config, events, now, newId }: Context) => {
   const { enrollment } = config
-  const keys = createKeysService({ database, store: createKeysStore(), enrollment, now, newId })
+  const keysStore = createKeysStore()
+  const keys = createKeysService({ database, store: keysStore, enrollment, now, newId })
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
-  const orgs = createOrgsService({ database, store: createOrgsStore(), now })
-  return { keys, login, orgs, rateLimits: createRateLimitsStore() }
+  const orgs = createOrgsService({ database, store: createOrgsStore(), events, now })
+  const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
+  events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
+  return { keys, login, orgs, sessions, rateLimits: createRateLimitsStore() }
 }
 
 /** Organizations, keys, sign-in, and how often a key may call. */
 export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {
-  tables: ['orgs', 'keys', 'login_codes', 'rate_counts'],
+  tables: ['orgs', 'keys', 'login_codes', 'sessions', 'rate_counts'],
   create,
-  routes(app, { keys, login, orgs }, { config, now }) {
+  routes(app, { keys, login, orgs, sessions }, { config, now }) {
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
+    sessionsRoutes(app, { sessions, keys, enrollment: config.enrollment })
     loginRoutes(app, login, config.enrollment)
   },
-  tasks: ({ database, now }, { keys, rateLimits }) => [
+  tasks: ({ database, now }, { keys, rateLimits, sessions }) => [
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
     { name: 'rate-limits', everyMs: HOUR_MS, run: () => rateLimits.forgetOld(database.sql, now()) },
+    { name: 'sessions', everyMs: HOUR_MS, run: sessions.deleteEnded },
   ],
 }

@@ -70,7 +70,7 @@ const NO_ANOVA = {
 }
 
 /** So many groups have 1,225 pairs. */
-const MOST_COMPARED_IN_PAIRS = 50
+const MAX_COMPARED_IN_PAIRS = 50
 
 /** Answers other requests between two pairs. */
 const pairsOf = async (groups: readonly Group[], moments: readonly Moments[], anova: Anova, level: number) => {
@@ -104,9 +104,9 @@ export const compareGroups = async (
     )
     return { ...NO_ANOVA, groups: shown }
   }
-  const inPairs = postHoc && groups.length <= MOST_COMPARED_IN_PAIRS
+  const inPairs = postHoc && groups.length <= MAX_COMPARED_IN_PAIRS
   if (postHoc && !inPairs) {
-    warnings.push(`Pairs are compared of at most ${MOST_COMPARED_IN_PAIRS} groups: name fewer of them in group_ids.`)
+    warnings.push(`Pairs are compared of at most ${MAX_COMPARED_IN_PAIRS} groups: name fewer of them in group_ids.`)
   }
   return {
     f_statistic: anova.fStatistic,

@@ -1,12 +1,25 @@
 import { Type } from 'typebox'
-import { PLATFORMS } from '../../domain/device.ts'
-import { Count, Envelope, FreeObject, Nullable, OneOf, Page, Timestamp, Uuid } from '../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  FreeObject,
+  Nullable,
+  OneOf,
+  Page,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../platform/http/wire.schema.ts'
+import { FederationId } from '../federations/federations.schema.ts'
+import { Platform } from '../fleet/devices/devices.schema.ts'
+import { examples } from './analytics.examples.ts'
 import { QUERY_TYPES } from './query-type.ts'
 
-const MOST_GROUPS = 1000
+const MAX_GROUPS = 1000
 
-export const AnalyticsParams = Type.Object({ federation_id: Type.String() })
-export const QueryParams = Type.Object({ federation_id: Type.String(), query_id: Type.String() })
+export const AnalyticsParams = Type.Object({ federation_id: FederationId })
+export const QueryParams = Type.Object({ federation_id: FederationId, query_id: Type.String() })
 export const ListQueriesQuery = Type.Object(Page({ max: 100, default: 20 }))
 
 const Variable = Type.String({
@@ -21,12 +34,11 @@ const GroupName = Type.String({ minLength: 1, maxLength: 255 })
 const GroupByOptional = Type.Optional(OneOf(['device_group', 'federation_member']))
 const GroupIds = Type.Optional(
   Type.Array(GroupName, {
-    maxItems: MOST_GROUPS,
+    maxItems: MAX_GROUPS,
     description: 'Ids or names of device groups, or ids of member organizations; all of them when absent',
   }),
 )
 const Level = Type.Optional(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: '0.95 when absent' }))
-const Platform = OneOf(PLATFORMS)
 const Moment = Type.Optional(Type.String({ format: 'date-time' }))
 
 const Filters = Type.Optional(
@@ -42,18 +54,21 @@ const Filters = Type.Optional(
         Type.Integer({ minimum: 1, description: 'Withholds groups of fewer devices; 5 at least' }),
       ),
     },
-    { description: 'By the time of the heartbeat or update, and by platform. Unknown filters are warned of' },
+    {
+      title: 'AnalyticsFilters',
+      description: 'By the time of the heartbeat or update, and by platform. Unknown filters are warned of',
+    },
   ),
 )
 
-export const DescriptiveBody = Type.Object({
+export const DescriptiveBody = Body('NewDescription', 'A variable to describe', examples.newDescription, {
   variable: Variable,
   group_by: GroupByOptional,
   group_ids: GroupIds,
   include_percentiles: Type.Optional(Type.Boolean({ description: 'true when absent' })),
   filters: Filters,
 })
-export const TTestBody = Type.Object({
+export const TTestBody = Body('NewTTest', 'Two groups to compare', examples.newTTest, {
   variable: Variable,
   group_a: GroupName,
   group_b: GroupName,
@@ -66,7 +81,7 @@ export const TTestBody = Type.Object({
   confidence_level: Level,
   filters: Filters,
 })
-export const AnovaBody = Type.Object({
+export const AnovaBody = Body('NewAnova', 'Groups to compare', examples.newAnova, {
   variable: Variable,
   group_by: GroupByOptional,
   group_ids: GroupIds,
@@ -76,7 +91,7 @@ export const AnovaBody = Type.Object({
   ),
   filters: Filters,
 })
-export const ChiSquareBody = Type.Object({
+export const ChiSquareBody = Body('NewChiSquare', 'Two variables to test', examples.newChiSquare, {
   variable_1: Variable,
   variable_2: Variable,
   confidence_level: Level,
@@ -88,7 +103,7 @@ const NullableNumber = Nullable(Type.Number({ description: Nothing }))
 const NullableCount = Nullable(Count)
 const Warnings = Type.Array(Type.String())
 const summary = { group_id: Type.String(), count: Count, mean: Type.Number(), std_dev: NullableNumber }
-const Groups = Type.Array(Type.Object(summary))
+const Groups = Type.Array(Part('GroupSummary', 'A variable in one group', summary))
 
 /** What every answer begins with. */
 const heading = {
@@ -100,10 +115,10 @@ const heading = {
   created_at: Timestamp,
 }
 
-export const DescriptiveResult = Type.Object({
+export const DescriptiveResult = Body('Description', 'A variable described group by group', examples.description, {
   ...heading,
   groups: Type.Array(
-    Type.Object({
+    Part('DescribedGroup', 'A variable in one group', {
       ...summary,
       median: NullableNumber,
       min: Type.Number(),
@@ -113,7 +128,7 @@ export const DescriptiveResult = Type.Object({
   ),
   warnings: Warnings,
 })
-export const TTestResult = Type.Object({
+export const TTestResult = Body('TTest', "The result of Welch's t-test", examples.tTest, {
   ...heading,
   t_statistic: NullableNumber,
   p_value: NullableNumber,
@@ -129,7 +144,7 @@ export const TTestResult = Type.Object({
   groups: Groups,
   warnings: Warnings,
 })
-export const AnovaResult = Type.Object({
+export const AnovaResult = Body('Anova', 'The result of an analysis of variance', examples.anova, {
   ...heading,
   f_statistic: NullableNumber,
   p_value: NullableNumber,
@@ -138,7 +153,7 @@ export const AnovaResult = Type.Object({
   significant: Type.Boolean(),
   effect_size: Nullable(Type.Number({ description: 'Eta squared' })),
   post_hoc_pairs: Type.Array(
-    Type.Object({
+    Part('ComparedPair', 'Two groups compared', {
       group_a: Type.String(),
       group_b: Type.String(),
       mean_difference: Type.Number({ description: "group_a's mean minus group_b's" }),
@@ -149,7 +164,7 @@ export const AnovaResult = Type.Object({
   groups: Groups,
   warnings: Warnings,
 })
-export const ChiSquareResult = Type.Object({
+export const ChiSquareResult = Body('ChiSquare', "The result of Pearson's chi-square test", examples.chiSquare, {
   ...heading,
   chi_square_statistic: NullableNumber,
   p_value: NullableNumber,
@@ -160,7 +175,7 @@ export const ChiSquareResult = Type.Object({
   warnings: Warnings,
 })
 
-export const Query = Type.Object({
+export const Query = Body('AnalyticsQuery', 'A query and its result', examples.query, {
   id: Uuid,
   federation_id: Uuid,
   org_id: Nullable(Type.String({ description: 'Who asked' })),
@@ -172,4 +187,7 @@ export const Query = Type.Object({
   reason: Nullable(Type.String({ description: 'Why it failed' })),
   created_at: Timestamp,
 })
-export const QueryList = Type.Object({ queries: Type.Array(Query), ...Envelope })
+export const QueryList = Body('AnalyticsQueryList', 'A page of queries', examples.queryList, {
+  queries: Type.Array(Query),
+  ...Envelope,
+})

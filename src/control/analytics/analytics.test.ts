@@ -202,7 +202,7 @@ describe('statistics over what devices report', () => {
     })
     expect(
       await ask('descriptive', { variable: 'sleep', group_by: 'federation_member', group_ids: ['stranger'] }),
-    ).toMatchObject({ status: 400, body: { message: "'stranger' is no active member of this federation." } })
+    ).toMatchObject({ status: 400, body: { message: "'stranger' is not an active member of this federation." } })
   })
 
   it('take capabilities, and metrics before capabilities of the same name', async () => {

@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Reading } from './reading.ts'
 
-const MOST_VALUES = 100
+const MAX_VALUES = 100
 
 /** Counts of every combination of two variables' values; null where fewer devices than `minDevices` say both. */
 export const collectTable = async (
@@ -24,9 +24,9 @@ export const collectTable = async (
         [names[0], rows.size],
         [names[1], columns.size],
       ] as const) {
-        if (found > MOST_VALUES) {
+        if (found > MAX_VALUES) {
           throw badRequest(
-            `'${name}' has more than ${MOST_VALUES} different values: a chi-square test needs categories.`,
+            `'${name}' has more than ${MAX_VALUES} different values: a chi-square test needs categories.`,
           )
         }
       }

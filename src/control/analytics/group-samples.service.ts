@@ -18,7 +18,7 @@ export interface Conditions extends Filters {
 
 /** Groups of fewer devices are not shown: their figures would say too much of each. */
 const SMALLEST_GROUP = 5
-const MOST_GROUPS = 1000
+const MAX_GROUPS = 1000
 
 export const smallestShown = ({ minSampleCount }: Conditions): number => Math.max(SMALLEST_GROUP, minSampleCount ?? 0)
 
@@ -39,11 +39,11 @@ export const createGroupSamples = (parts: {
   ): Promise<string[]> => {
     if (groupBy === 'federation_member') {
       const stranger = named.find((name) => !orgIds.includes(name))
-      if (stranger !== undefined) throw badRequest(`'${stranger}' is no active member of this federation.`)
+      if (stranger !== undefined) throw badRequest(`'${stranger}' is not an active member of this federation.`)
       return [...new Set(named.length > 0 ? named : orgIds)]
     }
     if (named.length === 0) {
-      const all = await readings.deviceGroups(database.sql, orgIds, MOST_GROUPS)
+      const all = await readings.deviceGroups(database.sql, orgIds, MAX_GROUPS)
       if (all.length === 0) warnings.push('The members have no device groups.')
       return all.map(({ id }) => id)
     }

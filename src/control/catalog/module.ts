@@ -7,6 +7,10 @@ import { createBenchmarksService } from './benchmarks/benchmarks.service.ts'
 import { createBenchmarksStore } from './benchmarks/benchmarks.store.ts'
 import { createFilesService } from './files/files.service.ts'
 import { createFilesStore } from './files/files.store.ts'
+import { createAliasesReport } from './models/aliases.report.ts'
+import { aliasesRoutes } from './models/aliases.routes.ts'
+import { createAliasesService } from './models/aliases.service.ts'
+import { createAliasesStore } from './models/aliases.store.ts'
 import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
 import { createModelsStore } from './models/models.store.ts'
@@ -19,27 +23,33 @@ const HOUR_MS = 60 * 60 * 1000
 const create = ({ config, database, blobs, partials, events, now, newId }: Context) => {
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
   const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
+  const modelsStore = createModelsStore()
+  const aliasesStore = createAliasesStore()
   const models = createModelsService({
     database,
-    store: createModelsStore(),
+    store: modelsStore,
+    aliases: aliasesStore,
     files,
     events,
     recognize: recognizeFile,
     now,
     newId,
   })
+  events.inTransaction('unbound.adopted', (tx, { orgId }) => modelsStore.adopt(tx, orgId))
   const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
-  return { files, uploads, models, benchmarks }
+  const aliases = createAliasesService({ database, store: aliasesStore, report: createAliasesReport(), models, now })
+  return { files, uploads, models, aliases, benchmarks }
 }
 
 /** Models, their versions and files, uploads, and what models reach on machines. */
 export type Catalog = ReturnType<typeof create>
 
 export const catalog: Module<Catalog, object> = {
-  tables: ['blobs', 'models', 'model_versions', 'benchmarks'],
+  tables: ['blobs', 'models', 'model_versions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
   create,
-  async routes(app, { models, uploads, benchmarks }, { config, blobs }) {
+  async routes(app, { models, aliases, uploads, benchmarks }, { config, blobs }) {
     benchmarksRoutes(app, benchmarks)
+    aliasesRoutes(app, aliases, models)
     await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
     await app.register(async (scope: App) => {
       await acceptUploads(scope)

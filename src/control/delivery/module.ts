@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
 import type { Fleet } from '../fleet/module.ts'
 import type { Module } from '../module.ts'
+import { adoptDelivery } from './adoption.store.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
@@ -23,6 +24,7 @@ import { createObservationsStore } from './experiments/observations.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
 import { createPairingsStore } from './pairings/pairings.store.ts'
+import { createDecisionsStore } from './policies/decisions.store.ts'
 import { policiesRoutes } from './policies/policies.routes.ts'
 import { createPoliciesService } from './policies/policies.service.ts'
 import { createPoliciesStore } from './policies/policies.store.ts'
@@ -54,6 +56,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     changed: () => changes.notify('plans'),
   })
   heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
+  events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
   const experiments = createExperimentsService({
     database,
     store: stores.experiments,
@@ -111,6 +114,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
   const policies = createPoliciesService({
     database,
     store: createPoliciesStore(),
+    decisionsStore: createDecisionsStore(),
     plans,
     models,
     rollouts,

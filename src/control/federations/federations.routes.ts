@@ -10,11 +10,26 @@ import {
 } from './federations.schema.ts'
 import type { FederationsService, ListedFederation } from './federations.service.ts'
 import { membersRoutes } from './members.routes.ts'
+import type { MembersService } from './members.service.ts'
 import { privacyRoutes } from './privacy.routes.ts'
 import type { PrivacyService } from './privacy.service.ts'
+import { privacyForecastsRoutes } from './privacy-forecasts.routes.ts'
+import type { PrivacyForecasts } from './privacy-forecasts.service.ts'
 import { sharedModelsRoutes } from './shared-models.routes.ts'
+import type { SharedModelsService } from './shared-models.service.ts'
 
-export const federationsRoutes = (app: App, federations: FederationsService, privacy: PrivacyService): void => {
+interface Federations {
+  readonly federations: FederationsService
+  readonly members: MembersService
+  readonly sharedModels: SharedModelsService
+  readonly privacy: PrivacyService
+  readonly forecasts: PrivacyForecasts
+}
+
+export const federationsRoutes = (
+  app: App,
+  { federations, members, sharedModels, privacy, forecasts }: Federations,
+): void => {
   app.post(
     '/api/v1/federations',
     {
@@ -78,9 +93,10 @@ export const federationsRoutes = (app: App, federations: FederationsService, pri
   const owned: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await federations.getAsOwner(callerOf(request), (request.params as { federation_id: string }).federation_id)
   }
-  membersRoutes(app, federations, { visible, owned })
-  sharedModelsRoutes(app, federations, { visible, owned })
+  membersRoutes(app, members, { visible, owned })
+  sharedModelsRoutes(app, sharedModels, { visible, owned })
   privacyRoutes(app, privacy, { visible, owned })
+  privacyForecastsRoutes(app, forecasts, { visible, owned })
 }
 
 const present = ({ federation, membership }: ListedFederation) => ({

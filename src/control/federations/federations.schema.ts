@@ -1,15 +1,28 @@
 import { Type } from 'typebox'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../platform/http/wire.schema.ts'
+import { examples } from './federations.examples.ts'
 
 const OrgId = Type.String({ minLength: 1, maxLength: 128 })
-const MOST_AT_ONCE = 1000
+const MAX_BATCH = 1000
 
-export const FederationParams = Type.Object({ federation_id: Type.String() })
-export const MemberParams = Type.Object({ federation_id: Type.String(), org_id: Type.String() })
-export const SharedModelParams = Type.Object({ federation_id: Type.String(), model_id: Type.String() })
+export const FederationId = Parameter('FederationId', Type.String({ description: 'Id of a federation' }))
+export const FederationParams = Type.Object({ federation_id: FederationId })
+export const MemberParams = Type.Object({ federation_id: FederationId, org_id: Type.String() })
+export const SharedModelParams = Type.Object({ federation_id: FederationId, model_id: Type.String() })
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
-export const CreateFederationBody = Type.Object({
+export const CreateFederationBody = Body('NewFederation', 'A federation to create', examples.newFederation, {
   name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique among those of its owner' }),
   org_id: Type.String({ ...OrgId, description: 'The owner' }),
   description: Type.Optional(Type.String({ maxLength: 512 })),
@@ -21,16 +34,18 @@ export const ListFederationsQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
 })
 
-export const InviteBody = Type.Object({
-  org_ids: Type.Array(OrgId, { minItems: 1, maxItems: MOST_AT_ONCE }),
+export const InviteBody = Body('Invitation', 'Organizations to invite', examples.invitation, {
+  org_ids: Type.Array(OrgId, { minItems: 1, maxItems: MAX_BATCH }),
 })
-export const JoinBody = Type.Object({ org_id: OrgId })
-export const ShareBody = Type.Object({ model_id: Type.String({ minLength: 1, description: 'Id or name of a model' }) })
+export const JoinBody = Body('JoinRequest', 'The organization that joins', examples.joinRequest, { org_id: OrgId })
+export const ShareBody = Body('ModelToShare', 'A model to share', examples.modelToShare, {
+  model_id: Type.String({ minLength: 1, description: 'Id or name of a model' }),
+})
 
-const role = OneOf(['owner', 'member'])
-const memberStatus = OneOf(['invited', 'active'])
+const role = OneOf(['owner', 'member'], { title: 'MemberRole', description: 'owner: created the federation' })
+const memberStatus = OneOf(['invited', 'active'], { title: 'MemberStatus', description: 'invited: has not joined yet' })
 
-export const Federation = Type.Object({
+export const Federation = Body('Federation', 'Organizations that train together', examples.federation, {
   id: Uuid,
   name: Type.String(),
   description: Type.String(),
@@ -45,22 +60,25 @@ export const Federation = Type.Object({
     ),
   ),
 })
-export const FederationList = Type.Object({ federations: Type.Array(Federation), ...Envelope })
+export const FederationList = Body('FederationList', 'A page of federations', examples.federationList, {
+  federations: Type.Array(Federation),
+  ...Envelope,
+})
 
-export const Invited = Type.Object({
+export const Invited = Body('InvitedOrgs', 'Which organizations were invited', examples.invitedOrgs, {
   federation_id: Uuid,
   invited: Type.Array(Type.String()),
   skipped: Type.Array(Type.String(), { description: 'Members or invited already' }),
 })
 
-export const Joined = Type.Object({
+export const Joined = Body('Membership', "An organization's membership", examples.membership, {
   federation_id: Uuid,
   org_id: Type.String(),
   role,
   status: memberStatus,
 })
 
-export const Member = Type.Object({
+export const Member = Part('Member', 'A member and what its devices contributed', {
   org_id: Type.String(),
   role,
   status: memberStatus,
@@ -72,10 +90,17 @@ export const Member = Type.Object({
   avg_loss: Nullable(Type.Number({ description: 'Weighted by samples' })),
   last_contribution_at: Nullable(Timestamp),
 })
-export const MemberList = Type.Object({ members: Type.Array(Member), ...Envelope })
-export const Left = Type.Object({ federation_id: Uuid, org_id: Type.String(), message: Type.String() })
+export const MemberList = Body('MemberList', 'A page of members', examples.memberList, {
+  members: Type.Array(Member),
+  ...Envelope,
+})
+export const Left = Body('RemovedMember', 'A member that left', examples.removedMember, {
+  federation_id: Uuid,
+  org_id: Type.String(),
+  message: Type.String(),
+})
 
-export const SharedModel = Type.Object({
+export const SharedModel = Body('SharedModel', 'A model that members may read', examples.sharedModel, {
   federation_id: Uuid,
   model_id: Uuid,
   org_id: Nullable(Type.String({ description: 'Whose model it is' })),
@@ -87,5 +112,12 @@ export const SharedModel = Type.Object({
   latest_version: Nullable(Type.Integer({ minimum: 1 })),
   shared_at: Timestamp,
 })
-export const SharedModelList = Type.Object({ models: Type.Array(SharedModel), ...Envelope })
-export const Unshared = Type.Object({ federation_id: Uuid, model_id: Uuid, message: Type.String() })
+export const SharedModelList = Body('SharedModelList', 'A page of shared models', examples.sharedModelList, {
+  models: Type.Array(SharedModel),
+  ...Envelope,
+})
+export const Unshared = Body('UnsharedModel', 'A model that is no longer shared', examples.unsharedModel, {
+  federation_id: Uuid,
+  model_id: Uuid,
+  message: Type.String(),
+})

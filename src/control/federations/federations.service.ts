@@ -1,18 +1,13 @@
 import { type Caller, sees } from '../../domain/access.ts'
-import { badRequest, conflict, forbidden, notFound } from '../../domain/errors.ts'
+import { badRequest, forbidden, notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
-import type { ModelsService } from '../catalog/models/models.service.ts'
 import type { FederationsStore, ListedFederation, StoredFederation } from './federations.store.ts'
-import type { Member, MembersStore } from './members.store.ts'
-import type { SharedModel, SharedModelsReport } from './shared-models.report.ts'
-import type { SharedModelsStore } from './shared-models.store.ts'
+import type { MembersStore } from './members.store.ts'
 
 export type { ListedFederation, Membership, StoredFederation } from './federations.store.ts'
-export type { Member } from './members.store.ts'
-export type { SharedModel } from './shared-models.report.ts'
 
-interface Page {
+export interface Page {
   readonly limit: number
   readonly offset: number
 }
@@ -21,14 +16,11 @@ interface Page {
 export const createFederationsService = (parts: {
   readonly database: Database
   readonly store: FederationsStore
-  readonly members: MembersStore
-  readonly sharedModels: SharedModelsStore
-  readonly sharedModelsReport: SharedModelsReport
-  readonly models: Pick<ModelsService, 'find'>
+  readonly members: Pick<MembersStore, 'activeOrgs'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, members, sharedModels, sharedModelsReport, models, now, newId } = parts
+  const { database, store, members, now, newId } = parts
 
   /** not_found when there is none that the caller may see: a bound key sees those it is a member of or invited to. */
   const get = async (caller: Caller, id: string): Promise<ListedFederation> => {
@@ -90,89 +82,12 @@ export const createFederationsService = (parts: {
       return store.list(database.sql, { orgId: orgId ?? caller.orgId, name }, page)
     },
 
-    /** Who is a member or invited already is left as it is. */
-    async invite(caller: Caller, id: string, orgIds: readonly string[]) {
-      const federation = await getAsOwner(caller, id)
-      const wanted = [...new Set(orgIds)]
-      const added = await members.invite(database.sql, federation.id, wanted, now())
-      return {
-        federation,
-        invited: wanted.filter((orgId) => added.has(orgId)),
-        skipped: wanted.filter((orgId) => !added.has(orgId)),
-      }
-    },
-
-    /** Takes up an invitation. Nobody invited whom an unbound key lets in; joining twice changes nothing. */
-    async join(caller: Caller, id: string, orgId: string): Promise<ListedFederation> {
-      await get(caller, id)
-      if (!sees(caller, orgId)) throw boundElsewhere(orgId)
-      const joined = await members.join(database.sql, id, orgId, { uninvited: caller.orgId === null, at: now() })
-      if (!joined) throw notFound('Federation', id)
-      return (await store.find(database.sql, id, orgId))!
-    },
-
-    /** By the owner any other member, by a member itself; an invitation is withdrawn or declined the same way. */
-    async removeMember(caller: Caller, id: string, orgId: string): Promise<StoredFederation> {
-      const { federation } = await get(caller, id)
-      if (!sees(caller, federation.orgId) && !sees(caller, orgId)) {
-        throw forbidden(`Only '${orgId}' itself and the owner, '${federation.orgId}', may end this membership.`)
-      }
-      if (orgId === federation.orgId) throw conflict(`'${orgId}' owns the federation and cannot leave it.`)
-      if (!(await members.remove(database.sql, id, orgId))) {
-        throw notFound('Member', orgId, `of federation '${federation.name}'`)
-      }
-      return federation
-    },
-
-    async members(caller: Caller, id: string, page: Page): Promise<{ members: Member[]; total: number }> {
-      const federation = await getAsMember(caller, id)
-      return members.list(database.sql, federation.id, page)
-    },
-
-    /** Lets all active members read a model. A bound owner shares what is its own; it cannot pass on what others share. */
-    async share(caller: Caller, id: string, idOrName: string): Promise<SharedModel> {
-      const federation = await getAsOwner(caller, id)
-      const { model } = await models.find(caller, idOrName)
-      await sharedModels.add(database.sql, federation.id, model.id, now())
-      return (await sharedModelsReport.find(database.sql, federation.id, model.id))!
-    },
-
-    async unshare(caller: Caller, id: string, modelId: string): Promise<StoredFederation> {
-      const federation = await getAsOwner(caller, id)
-      if (!isUuid(modelId) || !(await sharedModels.remove(database.sql, federation.id, modelId))) {
-        throw notFound('Model', modelId, `of federation '${federation.name}'`)
-      }
-      return federation
-    },
-
-    async sharedModels(caller: Caller, id: string, page: Page): Promise<{ models: SharedModel[]; total: number }> {
-      const federation = await getAsMember(caller, id)
-      return sharedModelsReport.list(database.sql, federation.id, page)
-    },
-
-    // What follows is the service's own, without a caller: for rounds and jobs.
-
-    /** A round's result becomes readable to all active members, in the transaction that publishes it. */
-    shareResult: (tx: Executor, federationId: string, modelId: string): Promise<void> =>
-      sharedModels.add(tx, federationId, modelId, now()),
-
-    /** Throws where the organization may not start rounds in the federation: not_found, or forbidden while invited. */
-    async requireActiveMember(db: Executor, federationId: string, orgId: string): Promise<StoredFederation> {
-      const found = isUuid(federationId) ? await store.find(db, federationId, orgId) : null
-      if (found === null || found.membership === null) throw notFound('Federation', federationId)
-      if (found.membership.status !== 'active') throw notYetActive(orgId, found.federation)
-      return found.federation
-    },
-
-    isActiveMember: async (db: Executor, federationId: string, orgId: string): Promise<boolean> =>
-      (await members.membership(db, federationId, orgId))?.status === 'active',
-
     /** The organizations whose devices take part. */
     activeOrgs: (db: Executor, federationId: string): Promise<string[]> => members.activeOrgs(db, federationId),
   }
 }
 
-const boundElsewhere = (orgId: string) => forbidden(`This key is bound to another organization than '${orgId}'.`)
+export const boundElsewhere = (orgId: string) => forbidden(`This key is bound to another organization than '${orgId}'.`)
 
 const notYetActive = (orgId: string, { id, name }: StoredFederation) =>
   forbidden(

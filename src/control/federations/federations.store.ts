@@ -48,7 +48,7 @@ export const createFederationsStore = () => ({
       .execute()
       .catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
-        throw conflict(`Organization '${orgId}' has a federation named '${name}' already. Choose another name.`)
+        throw conflict(`Organization '${orgId}' already has a federation named '${name}'. Choose another name.`)
       })
     await tx
       .insertInto('federation_members')

@@ -46,7 +46,7 @@ describe('a federation', () => {
       status: 409,
       body: {
         error: 'conflict',
-        message: "Organization 'acme' has a federation named 'one' already. Choose another name.",
+        message: "Organization 'acme' already has a federation named 'one'. Choose another name.",
         status_code: 409,
       },
     })
@@ -232,11 +232,11 @@ describe('membership', () => {
     const id = await found(['beta', 'gamma'])
     const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
     expect(await send(beta, 'DELETE', `/federations/${id}/members/gamma`)).toEqual(
-      refused("Only 'gamma' itself and the owner, 'acme', may end this membership."),
+      refused("Only 'gamma' itself and the owner, 'acme', can end this membership."),
     )
     expect(await send(beta, 'DELETE', `/federations/${id}/members/beta`)).toEqual({
       status: 200,
-      body: { federation_id: id, org_id: 'beta', message: "'beta' is no member of 'league' any more." },
+      body: { federation_id: id, org_id: 'beta', message: "'beta' is no longer a member of 'league'." },
     })
     expect(await send(beta, 'GET', `/federations/${id}`)).toEqual(missing('Federation', id))
     expect((await send(acme, 'DELETE', `/federations/${id}/members/gamma`)).status).toBe(200)

@@ -156,7 +156,7 @@ export const createLedger = (parts: {
 const noBudget = (federationId: string) =>
   new BudgetRefused(
     'conflict',
-    `Federation ${federationId} has no privacy budget, so no private round can be booked. Set one first: ` +
+    `Federation ${federationId} has no privacy budget, so no private round can start. Set one first: ` +
       `PUT /api/v1/federations/${federationId}/privacy/budget.`,
   )
 

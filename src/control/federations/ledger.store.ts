@@ -126,7 +126,7 @@ export const createLedgerStore = () => ({
       })
       .execute()
       .catch((error: unknown) => {
-        if (isUniqueViolation(error)) throw conflict(`Round ${entry.roundId} is in the privacy ledger already.`)
+        if (isUniqueViolation(error)) throw conflict(`Round ${entry.roundId} is already in the privacy ledger.`)
         throw error
       })
   },

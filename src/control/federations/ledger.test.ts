@@ -156,7 +156,7 @@ eachDatabase('the privacy ledger', (open) => {
     await expect(none.reserve()).rejects.toMatchObject({
       code: 'conflict',
       message:
-        `Federation ${none.federationId} has no privacy budget, so no private round can be booked. Set one first: ` +
+        `Federation ${none.federationId} has no privacy budget, so no private round can start. Set one first: ` +
         `PUT /api/v1/federations/${none.federationId}/privacy/budget.`,
     })
     await none.store.setBudget(database.sql, none.federationId, TEN, now())

@@ -12,7 +12,7 @@ import {
   MemberParams,
   PageQuery,
 } from './federations.schema.ts'
-import type { FederationsService, Member } from './federations.service.ts'
+import type { Member, MembersService } from './members.service.ts'
 
 /** Checks to make before a request is answered with 400. */
 export interface Checks {
@@ -20,7 +20,7 @@ export interface Checks {
   readonly owned: NonNullable<RouteConfig['beforeInvalid']>
 }
 
-export const membersRoutes = (app: App, federations: FederationsService, { visible, owned }: Checks): void => {
+export const membersRoutes = (app: App, members: MembersService, { visible, owned }: Checks): void => {
   app.post(
     '/api/v1/federations/:federation_id/invite',
     {
@@ -37,7 +37,7 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     },
     async (request) => {
       const { federation_id } = request.params
-      const { invited, skipped } = await federations.invite(callerOf(request), federation_id, request.body.org_ids)
+      const { invited, skipped } = await members.invite(callerOf(request), federation_id, request.body.org_ids)
       return { federation_id, invited, skipped }
     },
   )
@@ -59,7 +59,7 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     async (request) => {
       const { federation_id } = request.params
       const { org_id } = request.body
-      const { membership } = await federations.join(callerOf(request), federation_id, org_id)
+      const { membership } = await members.join(callerOf(request), federation_id, org_id)
       return { federation_id, org_id, ...membership! }
     },
   )
@@ -80,7 +80,7 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     },
     async (request) => {
       const { limit, offset } = request.query
-      const found = await federations.members(callerOf(request), request.params.federation_id, { limit, offset })
+      const found = await members.list(callerOf(request), request.params.federation_id, { limit, offset })
       return { members: found.members.map(present), total: found.total, limit, offset }
     },
   )
@@ -101,8 +101,8 @@ export const membersRoutes = (app: App, federations: FederationsService, { visib
     },
     async (request) => {
       const { federation_id, org_id } = request.params
-      const { name } = await federations.removeMember(callerOf(request), federation_id, org_id)
-      return { federation_id, org_id, message: `'${org_id}' is no member of '${name}' any more.` }
+      const { name } = await members.removeMember(callerOf(request), federation_id, org_id)
+      return { federation_id, org_id, message: `'${org_id}' is no longer a member of '${name}'.` }
     },
   )
 }

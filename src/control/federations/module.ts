@@ -6,30 +6,51 @@ import { createFederationsService } from './federations.service.ts'
 import { createFederationsStore } from './federations.store.ts'
 import { createLedger } from './ledger.service.ts'
 import { createLedgerStore } from './ledger.store.ts'
+import { createMembersService } from './members.service.ts'
 import { createMembersStore } from './members.store.ts'
 import { createPrivacyService } from './privacy.service.ts'
+import { createPrivacyForecasts } from './privacy-forecasts.service.ts'
 import { createSharedModelsReport } from './shared-models.report.ts'
+import { createSharedModelsService } from './shared-models.service.ts'
 import { createSharedModelsStore } from './shared-models.store.ts'
 
-const create = ({ database, accounting, now, newId }: Context, { catalog }: { readonly catalog: Catalog }) => {
+const create = ({ database, accounting, events, now, newId }: Context, { catalog }: { readonly catalog: Catalog }) => {
   const { models } = catalog
-  const sharedModels = createSharedModelsStore()
+  const sharedModelsStore = createSharedModelsStore()
   const sharedModelsReport = createSharedModelsReport()
-  models.readThrough({ isSharedWith: sharedModels.isSharedWith, idByName: sharedModelsReport.idByName })
+  models.readThrough({ isSharedWith: sharedModelsStore.isSharedWith, idByName: sharedModelsReport.idByName })
   const ledgerStore = createLedgerStore()
   const ledger = createLedger({ database, store: ledgerStore, accounting, now, newId })
+  const store = createFederationsStore()
+  const membersStore = createMembersStore()
   const federations = createFederationsService({
     database,
-    store: createFederationsStore(),
-    members: createMembersStore(),
-    sharedModels,
-    sharedModelsReport,
-    models,
+    store,
+    members: membersStore,
     now,
     newId,
   })
+  const members = createMembersService({ database, store, members: membersStore, federations, now })
+  const sharedModels = createSharedModelsService({
+    database,
+    sharedModels: sharedModelsStore,
+    sharedModelsReport,
+    models,
+    federations,
+    now,
+  })
   const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
-  return { federations, ledger, privacy }
+  const forecasts = createPrivacyForecasts({ database, store: ledgerStore, ledger, federations })
+  events.inTransaction('round.completed', async (tx, { id, federationId, isPrivate, modelId }) => {
+    if (federationId === null) return
+    if (isPrivate) await ledger.settle(tx, id)
+    await sharedModels.shareResult(tx, federationId, modelId)
+  })
+  // That it failed may tell something of who was drawn and what was delivered: it costs all the same.
+  events.inTransaction('round.failed', async (tx, { id, federationId, isPrivate }) => {
+    if (federationId !== null && isPrivate) await ledger.settle(tx, id)
+  })
+  return { federations, members, sharedModels, ledger, privacy, forecasts }
 }
 
 /** Federations of organizations: members, shared models, and the privacy ledger. */
@@ -38,5 +59,5 @@ export type Federations = ReturnType<typeof create>
 export const federations: Module<Federations, { readonly catalog: Catalog }> = {
   tables: ['federations', 'federation_members', 'federation_models', 'privacy_budgets', 'privacy_ledger'],
   create,
-  routes: (app, parts) => federationsRoutes(app, parts.federations, parts.privacy),
+  routes: federationsRoutes,
 }

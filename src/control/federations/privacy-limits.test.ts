@@ -67,7 +67,7 @@ it.each(['estimate?noise_multiplier=1e-20&sample_rate=0.01', 'rounds-left?noise_
       body: {
         error: 'bad_request',
         message:
-          `noise_multiplier ${noise} is below 1e-9, which protects nobody. Use at least 1e-9; ` +
+          `noise_multiplier ${noise} is below 1e-9, which gives no protection. Use at least 1e-9; ` +
           'common values lie between 0.5 and 10.',
         status_code: 400,
       },
@@ -145,7 +145,7 @@ it('sixty questions of one organization leave those of another their turn', asyn
   const refused = (await Promise.all(many)).find(({ status }) => status === 429)!.body as Body
   expect(refused).toEqual({
     error: 'rate_limited',
-    message: 'Too many questions about privacy costs are waiting. Try again in 2 s.',
+    message: 'Too many privacy accounting requests are waiting. Try again in 2 s.',
     status_code: 429,
   })
   // The second question of the federation's own standing is the same for all; those that were refused came at once.

@@ -1,7 +1,20 @@
 import { Type } from 'typebox'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../platform/http/wire.schema.ts'
+import { examples } from './federations.examples.ts'
 
 const Accountant = OneOf(['rdp', 'pld'], {
+  title: 'LedgerAccountant',
   'x-extension': true,
   description: 'The tighter bound: Renyi differential privacy, or the privacy loss distribution',
 })
@@ -9,25 +22,36 @@ const Delta = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 const Epsilon = Type.Number({ minimum: 0 })
 
 const round = {
-  noise_multiplier: Type.Number({
-    exclusiveMinimum: 0,
-    description: 'Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6',
-  }),
-  sample_rate: Type.Number({
-    exclusiveMinimum: 0,
-    maximum: 1,
-    description: 'The part of all devices that takes part; below 1e-9 it counts as 1e-9',
-  }),
-  num_steps: Type.Integer({ minimum: 1, maximum: 1e9, default: 1 }),
+  noise_multiplier: Parameter(
+    'NoiseMultiplier',
+    Type.Number({
+      exclusiveMinimum: 0,
+      description: 'Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6',
+    }),
+  ),
+  sample_rate: Parameter(
+    'SampleRate',
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1,
+      description: 'The part of all devices that takes part; below 1e-9 it counts as 1e-9',
+    }),
+  ),
+  num_steps: Parameter(
+    'NumSteps',
+    Type.Integer({ minimum: 1, maximum: 1e9, default: 1, description: 'Rounds of this kind' }),
+  ),
 }
-const target_delta = Type.Optional(Type.Number({ ...Delta, description: "The budget's when absent" }))
+const target_delta = Type.Optional(
+  Parameter('TargetDelta', Type.Number({ ...Delta, description: "The budget's delta when absent" })),
+)
 
-export const BudgetBody = Type.Object({
+export const BudgetBody = Body('NewBudget', 'A privacy budget to set', examples.newBudget, {
   total_epsilon_budget: Type.Number({ exclusiveMinimum: 0 }),
   total_delta_budget: Type.Optional(Type.Number({ ...Delta, default: 1e-5 })),
 })
 
-export const PrivacyBudget = Type.Object({
+export const PrivacyBudget = Body('PrivacyBudget', 'A privacy budget and what of it is spent', examples.privacyBudget, {
   federation_id: Uuid,
   total_epsilon_budget: Type.Number({ minimum: 0, description: '0 until one is set' }),
   total_delta_budget: Delta,
@@ -48,7 +72,7 @@ export const PrivacyBudget = Type.Object({
 })
 
 export const EstimateQuery = Type.Object({ ...round, target_delta })
-export const Estimate = Type.Object({
+export const Estimate = Body('PrivacyEstimate', 'What a private round would cost', examples.privacyEstimate, {
   current_epsilon: Type.Number({ minimum: 0, description: 'Spent, and reserved by rounds in progress' }),
   projected_epsilon: Epsilon,
   round_epsilon_cost: Type.Number({ minimum: 0, description: 'What it adds: composed, less than it costs alone' }),
@@ -61,27 +85,32 @@ export const Estimate = Type.Object({
 })
 
 export const HistoryQuery = Type.Object(Page({ max: 200, default: 100 }))
-export const PrivacyHistory = Type.Object({
-  federation_id: Uuid,
-  history: Type.Array(
-    Type.Object({
-      round_id: Uuid,
-      job_id: Nullable(Uuid),
-      status: OneOf(['reserved', 'settled']),
-      noise_multiplier: Type.Number(),
-      sample_rate: Type.Number(),
-      num_steps: Type.Integer(),
-      clip_norm: Nullable(Type.Number()),
-      epsilon_cost: Nullable(Type.Number({ description: 'What it added; null while it is only reserved' })),
-      cumulative_epsilon: Nullable(Epsilon),
-      accountant: Nullable(Accountant),
-      reserved_at: Timestamp,
-      settled_at: Nullable(Timestamp),
-    }),
-  ),
-  target_delta: Delta,
-  ...Envelope,
-})
+export const PrivacyHistory = Body(
+  'PrivacyHistory',
+  'A page of the privacy that rounds spent',
+  examples.privacyHistory,
+  {
+    federation_id: Uuid,
+    history: Type.Array(
+      Part('PrivacySpending', 'What one private round spent', {
+        round_id: Uuid,
+        job_id: Nullable(Uuid),
+        status: OneOf(['reserved', 'settled']),
+        noise_multiplier: Type.Number(),
+        sample_rate: Type.Number(),
+        num_steps: Type.Integer(),
+        clip_norm: Nullable(Type.Number()),
+        epsilon_cost: Nullable(Type.Number({ description: 'What it added; null while it is only reserved' })),
+        cumulative_epsilon: Nullable(Epsilon),
+        accountant: Nullable(Accountant),
+        reserved_at: Timestamp,
+        settled_at: Nullable(Timestamp),
+      }),
+    ),
+    target_delta: Delta,
+    ...Envelope,
+  },
+)
 
 export const NoiseQuery = Type.Object({
   sample_rate: round.sample_rate,
@@ -89,7 +118,7 @@ export const NoiseQuery = Type.Object({
   target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "The budget's when absent" })),
   target_delta,
 })
-export const NoiseAnswer = Type.Object({
+export const NoiseAnswer = Body('NoiseForEpsilon', 'The least noise that fits an epsilon', examples.noiseForEpsilon, {
   federation_id: Uuid,
   noise_multiplier: Nullable(Type.Number({ description: 'Null when no noise is enough' })),
   target_epsilon: Epsilon,
@@ -100,10 +129,15 @@ export const NoiseAnswer = Type.Object({
 })
 
 export const RoundsLeftQuery = Type.Object({ ...round, target_delta })
-export const RoundsLeft = Type.Object({
-  federation_id: Uuid,
-  rounds_left: Count,
-  budget_epsilon: Epsilon,
-  target_delta: Delta,
-  current_epsilon: Epsilon,
-})
+export const RoundsLeft = Body(
+  'PrivateRoundsLeft',
+  'How many such rounds still fit the budget',
+  examples.privateRoundsLeft,
+  {
+    federation_id: Uuid,
+    rounds_left: Count,
+    budget_epsilon: Epsilon,
+    target_delta: Delta,
+    current_epsilon: Epsilon,
+  },
+)

@@ -1,6 +1,6 @@
 import type { Caller } from '../../domain/access.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
-import { type NoisySteps, requireDelta } from '../../domain/privacy/mechanism.ts'
+import { requireDelta } from '../../domain/privacy/mechanism.ts'
 import type { Database } from '../../platform/db/open.ts'
 import type { Asker } from './accounting/accounting.ts'
 import type { FederationsService } from './federations.service.ts'
@@ -8,7 +8,7 @@ import type { Ledger } from './ledger.service.ts'
 import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
 
 /** What a budget without an owner's decision amounts to: nothing can be spent. */
-const NO_BUDGET: Budget = { epsilon: 0, delta: 1e-5 }
+export const NO_BUDGET: Budget = { epsilon: 0, delta: 1e-5 }
 
 export interface BudgetState {
   readonly federationId: string
@@ -22,44 +22,23 @@ export interface BudgetState {
   readonly roundsTracked: number
 }
 
-export interface Estimate {
-  readonly currentEpsilon: number
-  readonly projectedEpsilon: number
-  readonly budgetEpsilon: number
-  readonly wouldExceed: boolean
-  readonly delta: number
-  readonly accountant: Accountant
-  readonly rdp: number
-  readonly pld: number | null
-}
-
 export interface HistoryEntry extends LedgerEntry {
   /** What it added to the total; null while it is only reserved. */
   readonly epsilonCost: number | null
 }
 
 /** A caller; the signal withdraws what is being computed for it. */
-type AskingCaller = Caller & Asker
+export type AskingCaller = Caller & Asker
 
-/** Questions about a federation's privacy budget. Only `setBudget` changes anything. */
+/** A federation's privacy budget, and what of it is spent. */
 export const createPrivacyService = (parts: {
   readonly database: Database
   readonly store: LedgerStore
-  readonly ledger: Ledger
+  readonly ledger: Pick<Ledger, 'lossOf'>
   readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
   readonly now: () => Date
 }) => {
   const { database, store, ledger, federations, now } = parts
-
-  /** What is spent or reserved, and the budget it is held against. */
-  const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
-    const federation = await federations.getAsMember(caller, federationId)
-    const budget = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET
-    const delta = wantedDelta ?? budget.delta
-    requireDelta(delta)
-    const committed = await store.steps(database.sql, federation.id, ['settled', 'reserved'])
-    return { federation, budget, delta, committed }
-  }
 
   const stateOf = async (asker: Asker, federationId: string): Promise<BudgetState> => {
     const budget = await store.budget(database.sql, federationId)
@@ -124,67 +103,11 @@ export const createPrivacyService = (parts: {
       return stateOf(caller, federation.id)
     },
 
-    /** What a round would cost on top of what is spent and reserved. */
-    async estimate(
-      caller: AskingCaller,
-      federationId: string,
-      round: NoisySteps,
-      wantedDelta: number | undefined,
-    ): Promise<Estimate> {
-      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
-      const current = await ledger.lossOf(caller, { spent: committed }, delta)
-      const projected = await ledger.lossOf(caller, { spent: committed, more: [round] }, delta)
-      return {
-        currentEpsilon: current.epsilon,
-        projectedEpsilon: Math.max(current.epsilon, projected.epsilon),
-        budgetEpsilon: budget.epsilon,
-        wouldExceed: projected.epsilon > budget.epsilon,
-        delta,
-        accountant: projected.accountant,
-        rdp: projected.rdp,
-        pld: projected.pld,
-      }
-    },
-
     async history(caller: AskingCaller, federationId: string, page: { limit: number; offset: number }) {
-      const { federation, delta } = await standing(caller, federationId)
+      const federation = await federations.getAsMember(caller, federationId)
+      const { delta } = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET
       const { entries, total } = await store.history(database.sql, federation.id, page)
       return { entries: await withCosts(caller, federation.id, entries, { delta, offset: page.offset }), total, delta }
-    },
-
-    /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. */
-    async noiseFor(
-      caller: AskingCaller,
-      federationId: string,
-      wanted: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
-    ) {
-      const { budget, delta, committed } = await standing(caller, federationId, wanted.delta)
-      const epsilon = wanted.epsilon ?? budget.epsilon
-      const noiseMultiplier = await ledger.noiseFor(caller, {
-        epsilon,
-        delta,
-        sampleRate: wanted.sampleRate,
-        steps: wanted.steps,
-        spent: committed,
-      })
-      return {
-        noiseMultiplier,
-        epsilon,
-        delta,
-        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
-      }
-    },
-
-    /** How many more such rounds fit the budget. */
-    async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
-      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
-      const rounds = await ledger.roundsLeft(caller, { epsilon: budget.epsilon, delta, round, spent: committed })
-      return {
-        rounds,
-        epsilon: budget.epsilon,
-        delta,
-        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
-      }
     },
   }
 }

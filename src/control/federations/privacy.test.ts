@@ -10,8 +10,7 @@ import { createLedger } from './ledger.service.ts'
 import { createLedgerStore } from './ledger.store.ts'
 import { createMembersStore } from './members.store.ts'
 import { createPrivacyService } from './privacy.service.ts'
-import { createSharedModelsReport } from './shared-models.report.ts'
-import { createSharedModelsStore } from './shared-models.store.ts'
+import { createPrivacyForecasts } from './privacy-forecasts.service.ts'
 
 const start = new Date('2026-01-01T00:00:00Z')
 const accounting = new Accounting()
@@ -158,11 +157,9 @@ describe('the history of a privacy budget', () => {
       ...parts,
       store: createFederationsStore(),
       members: createMembersStore(),
-      sharedModels: createSharedModelsStore(),
-      sharedModelsReport: createSharedModelsReport(),
-      models: { find: () => Promise.reject(new Error('no models here')) },
     })
     const privacy = createPrivacyService({ ...parts, store, ledger, federations })
+    const forecasts = createPrivacyForecasts({ database, store, ledger, federations })
     const owner: Caller = { keyId: 'k', orgId: 'acme', deviceId: null, grants: ['training:read', 'training:write'] }
     const { federation } = await federations.create(owner, { name: 'league', orgId: 'acme', description: '' })
     await privacy.setBudget(owner, federation.id, { epsilon: 8, delta: 1e-5 })
@@ -181,7 +178,7 @@ describe('the history of a privacy budget', () => {
       const { entries } = await privacy.history(owner, federation.id, page)
       return entries.map((one) => [one.roundId, one.status, one.epsilonCost, one.epsilonAfter, one.accountant])
     }
-    return { privacy, owner, id: federation.id, reserve, settle, history }
+    return { privacy, forecasts, owner, id: federation.id, reserve, settle, history }
   }
 
   it('shows each round in the order of its end, with what it added; reserved ones come last, released ones not', async () => {
@@ -206,7 +203,7 @@ describe('the history of a privacy budget', () => {
   })
 
   it('is computed anew when the budget gets another delta', async () => {
-    const { privacy, owner, id, reserve, settle, history } = await open()
+    const { privacy, forecasts, owner, id, reserve, settle, history } = await open()
     await settle(await reserve(1, 1))
     expect((await history())[0]?.[3]).toBeCloseTo(4.377178, 6)
     await privacy.setBudget(owner, id, { epsilon: 1, delta: 1e-3 })
@@ -214,16 +211,16 @@ describe('the history of a privacy budget', () => {
     expect(after?.[3]).toBeCloseTo((await privacy.state(owner, id)).epsilonSpent, 12)
     expect(after?.[3]).toBeLessThan(3.6)
     expect(
-      await privacy.roundsLeft(owner, id, { noiseMultiplier: 5, sampleRate: 0.1, steps: 1 }, undefined),
+      await forecasts.roundsLeft(owner, id, { noiseMultiplier: 5, sampleRate: 0.1, steps: 1 }, undefined),
     ).toMatchObject({
       rounds: 0,
     })
   })
 
   it('counts reserved rounds into estimates', async () => {
-    const { privacy, owner, id, reserve } = await open()
+    const { forecasts, owner, id, reserve } = await open()
     await reserve(1.1, 0.1)
-    const estimate = await privacy.estimate(owner, id, { noiseMultiplier: 2, sampleRate: 0.5, steps: 1 }, undefined)
+    const estimate = await forecasts.estimate(owner, id, { noiseMultiplier: 2, sampleRate: 0.5, steps: 1 }, undefined)
     expect(estimate.currentEpsilon).toBeCloseTo(1.35903, 3)
     expect(estimate.projectedEpsilon).toBeCloseTo(1.67, 3)
   })

@@ -10,10 +10,10 @@ import {
   SharedModelParams,
   Unshared,
 } from './federations.schema.ts'
-import type { FederationsService, SharedModel } from './federations.service.ts'
 import type { Checks } from './members.routes.ts'
+import type { SharedModel, SharedModelsService } from './shared-models.service.ts'
 
-export const sharedModelsRoutes = (app: App, federations: FederationsService, { visible, owned }: Checks): void => {
+export const sharedModelsRoutes = (app: App, sharedModels: SharedModelsService, { visible, owned }: Checks): void => {
   app.post(
     '/api/v1/federations/:federation_id/models',
     {
@@ -30,7 +30,7 @@ export const sharedModelsRoutes = (app: App, federations: FederationsService, { 
     },
     async (request, reply) => {
       const { federation_id } = request.params
-      const shared = await federations.share(callerOf(request), federation_id, request.body.model_id)
+      const shared = await sharedModels.share(callerOf(request), federation_id, request.body.model_id)
       return reply.code(201).send(present(federation_id, shared))
     },
   )
@@ -52,7 +52,7 @@ export const sharedModelsRoutes = (app: App, federations: FederationsService, { 
     async (request) => {
       const { limit, offset } = request.query
       const { federation_id } = request.params
-      const found = await federations.sharedModels(callerOf(request), federation_id, { limit, offset })
+      const found = await sharedModels.list(callerOf(request), federation_id, { limit, offset })
       return { models: found.models.map((one) => present(federation_id, one)), total: found.total, limit, offset }
     },
   )
@@ -73,8 +73,8 @@ export const sharedModelsRoutes = (app: App, federations: FederationsService, { 
     },
     async (request) => {
       const { federation_id, model_id } = request.params
-      const { name } = await federations.unshare(callerOf(request), federation_id, model_id)
-      return { federation_id, model_id, message: `Members of '${name}' may read the model no longer.` }
+      const { name } = await sharedModels.unshare(callerOf(request), federation_id, model_id)
+      return { federation_id, model_id, message: `Members of '${name}' can no longer read the model.` }
     },
   )
 }

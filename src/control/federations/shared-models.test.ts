@@ -67,7 +67,7 @@ it('can be read by active members and by nobody else', async () => {
 
   expect(await send(acme, 'DELETE', `/federations/${id}/models/${modelId}`)).toEqual({
     status: 200,
-    body: { federation_id: id, model_id: modelId, message: "Members of 'league' may read the model no longer." },
+    body: { federation_id: id, model_id: modelId, message: "Members of 'league' can no longer read the model." },
   })
   expect(await read(beta)).toEqual(none)
   expect(await read(await keyOf('acme'))).toEqual(all)

@@ -27,7 +27,7 @@ export interface LossOptions {
 }
 
 /** Each kind of step costs a Fourier transform; beyond so many, similar ones are counted as the worst of them. */
-const MOST_KINDS = 256
+const MAX_KINDS = 256
 const FINEST_MERGE = 1 / 2048
 /** More kinds than these get a coarser grid, still within a thousandth. */
 const KINDS_AT_EASE = 16
@@ -81,10 +81,10 @@ export const privacyLoss = (
   options: Omit<LossOptions, 'spent'> = {},
 ): PrivacyLoss => createAccounting().loss(rounds, delta, options)
 
-/** At most `MOST_KINDS`: noise rounded down and sampling rates up, to steps of a geometric scale as fine as possible. */
+/** At most `MAX_KINDS`: noise rounded down and sampling rates up, to steps of a geometric scale as fine as possible. */
 const fewKinds = ({ spent, more }: Steps): Steps => {
   let few = { spent: grouped(spent), more: grouped(more) }
-  for (let step = FINEST_MERGE; few.spent.length + few.more.length > MOST_KINDS; step *= 2) {
+  for (let step = FINEST_MERGE; few.spent.length + few.more.length > MAX_KINDS; step *= 2) {
     const coarser = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): NoisySteps => ({
       noiseMultiplier: Math.min(noiseMultiplier, Math.exp(Math.floor(Math.log(noiseMultiplier) / step) * step)),
       sampleRate: Math.min(1, Math.max(sampleRate, Math.exp(Math.ceil(Math.log(sampleRate) / step) * step))),

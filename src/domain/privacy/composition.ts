@@ -25,7 +25,7 @@ interface Remembered {
   readonly sums: Sums
 }
 
-const MOST_REMEMBERED = 8
+const MAX_REMEMBERED = 8
 /** Two such sums take 2 MB. */
 const LARGEST_REMEMBERED = 2 ** 16
 
@@ -51,7 +51,7 @@ export const createCompositions = () => {
       if (at >= 0) remembered.splice(at, 1)
     }
     remembered.push(one)
-    if (remembered.length > MOST_REMEMBERED) remembered.shift()
+    if (remembered.length > MAX_REMEMBERED) remembered.shift()
   }
 
   function sumsOf(spent: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): Sums {

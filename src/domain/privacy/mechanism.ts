@@ -32,7 +32,7 @@ export const requireNoisySteps = ({ noiseMultiplier, sampleRate, steps }: NoisyS
   }
   if (noiseMultiplier < MIN_NOISE) {
     throw badRequest(
-      `noise_multiplier ${noiseMultiplier} is below ${MIN_NOISE}, which protects nobody. Use at least ${MIN_NOISE}; ` +
+      `noise_multiplier ${noiseMultiplier} is below ${MIN_NOISE}, which gives no protection. Use at least ${MIN_NOISE}; ` +
         'common values lie between 0.5 and 10.',
     )
   }

@@ -9,8 +9,8 @@ interface Known {
   readonly logMoments: Map<number, number>
 }
 
-const MOST_KINDS = 4096
-const MOST_MOMENTS = 1024
+const MAX_KINDS = 4096
+const MAX_MOMENTS = 1024
 
 /** The moments of single steps, computed once: the same kinds are asked for with every round that comes on top. */
 export const createMoments = () => {
@@ -20,7 +20,7 @@ export const createMoments = () => {
     const name = nameOfKind(kind)
     let found = known.get(name)
     if (found === undefined) {
-      if (known.size >= MOST_KINDS) known.delete(known.keys().next().value!)
+      if (known.size >= MAX_KINDS) known.delete(known.keys().next().value!)
       found = { rdp: null, logMoments: new Map() }
       known.set(name, found)
     }
@@ -46,7 +46,7 @@ export const createMoments = () => {
       const { logMoments } = of(kind)
       let value = logMoments.get(order)
       if (value === undefined) {
-        if (logMoments.size >= MOST_MOMENTS) logMoments.clear()
+        if (logMoments.size >= MAX_MOMENTS) logMoments.clear()
         value = logMoment(kind.noiseMultiplier, kind.sampleRate, order)
         logMoments.set(order, value)
       }

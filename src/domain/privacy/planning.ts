@@ -6,7 +6,7 @@ const MIN_PLANNED_NOISE = 1 / 64
 /** How close, relative to itself, the noise comes to the least that does. */
 const NOISE_PRECISION = 2e-4
 const ROUNDS_PRECISION = 1e-3
-export const MOST_ROUNDS = 10_000_000
+export const MAX_ROUNDS = 10_000_000
 /** What an answer is searched with: within its precision, and a search costs less than a second. */
 const SEARCH = { tolerance: 5e-4, points: 2 ** 18 }
 /** How often the expensive bound is computed in a search. */
@@ -40,7 +40,7 @@ export function noiseForEpsilon(
 }
 
 /**
- * How many more such rounds fit an epsilon on top of what was spent; `MOST_ROUNDS` at most. Never too many, and from a
+ * How many more such rounds fit an epsilon on top of what was spent; `MAX_ROUNDS` at most. Never too many, and from a
  * thousand on up to a thousandth too few; more where they come to over a million steps.
  */
 export function roundsLeft(
@@ -56,7 +56,7 @@ export function roundsLeft(
   const rounds = (count: number): NoisySteps[] => [{ ...round, steps: round.steps * count }]
   const count = largestWithin({
     limit: epsilon,
-    max: MOST_ROUNDS,
+    max: MAX_ROUNDS,
     precision: ROUNDS_PRECISION,
     isWhole: true,
     cheap: (x) => accounting.rdp([...spent, ...rounds(x)], delta),

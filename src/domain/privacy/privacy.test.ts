@@ -6,7 +6,7 @@ import { gaussianDelta, gaussianEpsilon } from './gaussian.ts'
 import { lossGrid } from './loss-grid.ts'
 import { asCounted, grouped, type NoisySteps, requireDelta, requireNoisySteps } from './mechanism.ts'
 import { createMoments } from './moments.ts'
-import { MOST_ROUNDS, noiseForEpsilon, roundsLeft } from './planning.ts'
+import { MAX_ROUNDS, noiseForEpsilon, roundsLeft } from './planning.ts'
 import { epsilonOfPld } from './pld.ts'
 import { composedRdp, epsilonOfRdp, ORDERS } from './rdp.ts'
 import { integratedLogMoment, logMoment } from './sampled-gaussian.ts'
@@ -285,7 +285,7 @@ describe('planning', () => {
     const left = roundsLeft({ epsilon: 1, delta: 1e-6, round })
     expect(lossAt(10, 0.01, left, 1e-6)).toBeLessThanOrEqual(1)
     expect(lossAt(10, 0.01, Math.ceil(left * 1.002), 1e-6)).toBeGreaterThan(1)
-    expect(roundsLeft({ epsilon: 1e300, delta: 1e-5, round: steps(1, 1) })).toBe(MOST_ROUNDS)
+    expect(roundsLeft({ epsilon: 1e300, delta: 1e-5, round: steps(1, 1) })).toBe(MAX_ROUNDS)
     expect(roundsLeft({ epsilon: 5e-324, delta: 1e-5, round: steps(1, 1) })).toBe(0)
     // Nothing is lost until the chance of having taken part is above delta.
     const rare = roundsLeft({ epsilon: 1, delta: 1e-5, round: steps(0.05, 1e-9) })
@@ -311,7 +311,7 @@ it.each([
     steps(Number.POSITIVE_INFINITY, 0.1),
     'noise_multiplier must be above 0: without noise the privacy loss is infinite.',
   ],
-  [steps(1e-320, 0.1), 'noise_multiplier 1e-320 is below 1e-9, which protects nobody. Use at least 1e-9'],
+  [steps(1e-320, 0.1), 'noise_multiplier 1e-320 is below 1e-9, which gives no protection. Use at least 1e-9'],
   [steps(1, 0), 'sample_rate must be above 0 and at most 1.'],
   [steps(1, 1.5), 'sample_rate must be above 0 and at most 1.'],
   [steps(1, 0.1, 0), 'num_steps must be a whole number of at least 1.'],

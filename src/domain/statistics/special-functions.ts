@@ -3,7 +3,7 @@
 const EPSILON = 2 ** -53
 /** Smallest number that continued fractions may divide by (Lentz's method). */
 const TINY = 1e-300
-const MOST_TERMS = 100_000
+const MAX_TERMS = 100_000
 
 /** Godfrey's coefficients for Lanczos's approximation, g = 607/128; relative error below 1e-15. */
 const LANCZOS = [
@@ -50,7 +50,7 @@ export const upperGamma = (a: number, x: number): number => {
   if (x < a + 1) {
     let term = 1 / a
     let sum = term
-    for (let n = 1; n < MOST_TERMS && Math.abs(term) > Math.abs(sum) * EPSILON; n++) {
+    for (let n = 1; n < MAX_TERMS && Math.abs(term) > Math.abs(sum) * EPSILON; n++) {
       term *= x / (a + n)
       sum += term
     }
@@ -60,7 +60,7 @@ export const upperGamma = (a: number, x: number): number => {
   let c = 1 / TINY
   let d = 1 / b
   let fraction = d
-  for (let n = 1; n < MOST_TERMS; n++) {
+  for (let n = 1; n < MAX_TERMS; n++) {
     const numerator = -n * (n - a)
     b += 2
     d = 1 / nonZero(numerator * d + b)
@@ -86,7 +86,7 @@ export const incompleteBeta = (a: number, b: number, x: number, y = 1 - x): numb
   let c = 1
   let d = 1 / nonZero(1 - ((a + b) * x) / (a + 1))
   let fraction = d
-  for (let m = 1; m < MOST_TERMS; m++) {
+  for (let m = 1; m < MAX_TERMS; m++) {
     const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m))
     d = 1 / nonZero(1 + even * d)
     c = nonZero(1 + even / c)

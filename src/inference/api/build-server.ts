@@ -9,7 +9,7 @@ import { answerMalformed, refuseExpectations } from '../../platform/http/malform
 import { createMetrics } from '../../platform/http/metrics.ts'
 import { createLogger, type LogOptions } from '../../platform/http/request-log.ts'
 import { closeGracefully } from '../../platform/http/shutdown.ts'
-import { dropSlowClients, type InFlight, type Patience } from '../../platform/http/slow-clients.ts'
+import { dropSlowClients, type InFlight, type StallLimits } from '../../platform/http/slow-clients.ts'
 import { requestId, watchTraffic } from '../../platform/http/traffic.ts'
 import { InferenceError } from '../errors.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
@@ -26,7 +26,7 @@ import { transcriptionRoutes } from './transcriptions.routes.ts'
 /** Half a million tokens of English; what announces more is refused before it is read. */
 const JSON_LIMIT = 2 * 1024 * 1024
 const QUEUE_TIMEOUT_MS = 120_000
-const PATIENCE: Patience = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
+const STALL_LIMITS: StallLimits = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
 
 export interface InferenceServerOptions {
   /** What it will listen on, as it was configured. */
@@ -47,7 +47,7 @@ export interface InferenceServerOptions {
   readonly jsonMode?: boolean
   readonly version: string
   readonly log: LogOptions
-  readonly patience?: Patience
+  readonly stallLimits?: StallLimits
   readonly shutdownDeadlineMs?: number
 }
 
@@ -96,9 +96,9 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   answerErrors(app)
   // The computing thread may share its core with us.
   const metrics = createMetrics({ monitors: false })
-  const patience = options.patience ?? PATIENCE
-  inFlight = watchTraffic(app, metrics, patience.lingerMs)
-  dropSlowClients(app, inFlight, patience)
+  const stallLimits = options.stallLimits ?? STALL_LIMITS
+  inFlight = watchTraffic(app, metrics, stallLimits.lingerMs)
+  dropSlowClients(app, inFlight, stallLimits)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
   const { host, publicUrl = null, corsOrigins = [] } = options
   refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))

@@ -45,10 +45,11 @@ const requestsOf = (
   engine: Engine,
 ): ChatRequest[] => {
   const { maxTokens, temperature, topP, stop } = order
+  const { contextTokens } = engine.model
   const base = order.seed ?? randomInt(LARGEST_SEED)
   return Array.from({ length: order.choices }, (_, choice) => ({
     messages,
-    maxTokens: maxTokens === null ? null : Math.min(maxTokens, engine.model.contextTokens),
+    maxTokens: maxTokens === null || contextTokens === 0 ? maxTokens : Math.min(maxTokens, contextTokens),
     temperature,
     topP,
     seed: seedOf(base, choice),
@@ -77,9 +78,13 @@ const assertMayFit = (messages: readonly ChatMessage[], { model: { contextTokens
 }
 
 /** Before the request waits for a place: a schema that cannot be kept is refused at once. */
-const formatOf = async ({ schemas }: ChatDeps, { responseFormat }: ChatOrder): Promise<ResponseFormat> =>
+const formatOf = async (
+  { schemas }: ChatDeps,
+  { responseFormat }: ChatOrder,
+  { followsGrammars = false }: Engine,
+): Promise<ResponseFormat> =>
   responseFormat.type === 'json_schema'
-    ? { ...responseFormat, compiled: await schemas.compile(responseFormat.schema) }
+    ? { ...responseFormat, compiled: followsGrammars ? await schemas.compile(responseFormat.schema) : null }
     : responseFormat
 
 const openModel = async ({ source, route }: ChatDeps, order: ChatOrder, signal: AbortSignal) => {
@@ -106,12 +111,12 @@ export const runChat = async <T>(
   signal: AbortSignal,
   use: (run: ChatRun) => Promise<T>,
 ): Promise<T> => {
-  const format = await formatOf(deps, order)
   const { lease, routed } = await openModel(deps, order, signal)
   try {
     const { engine } = lease
     assertChats(engine)
     assertMayFit(order.messages, engine)
+    const format = await formatOf(deps, order, engine)
     const { messages, removedTokens } = await compressed(deps.compress, order, lease)
     const requests = requestsOf(order, format, messages, engine)
     const places = deps.admissions.of(engine).enter(requests.length, signal)

@@ -76,7 +76,7 @@ test('every field is taken over', () => {
     topP: 1,
     maxTokens: 5,
     stop: ['a', 'b'],
-    responseFormat: { type: 'json_schema', schema: { type: 'object' } },
+    responseFormat: { type: 'json_schema', schema: { type: 'object' }, name: 'x', strict: true },
     choices: 8,
     seed: -3,
   })

@@ -3,7 +3,7 @@ import type { App } from '../../platform/http/app.ts'
 import { InferenceError } from '../errors.ts'
 import { invalid } from './request-body.ts'
 
-/** Fastify's own complaints about a request, in our words; undefined for what is no fault of the request. */
+/** Fastify's own errors about a request, reworded; undefined for what is no fault of the request. */
 const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceError | undefined => {
   const type = request.headers['content-type']
   switch (error.code) {

@@ -23,7 +23,7 @@ const serve = async (
   options: Partial<EventStreamOptions> = {},
 ): Promise<number> => {
   const config: RouteConfig = { access: 'public' }
-  const patience = { bodyStallMs: 60_000, minBytes: 1, readStallMs: 800, lingerMs: 100 }
+  const stallLimits = { bodyStallMs: 60_000, minBytes: 1, readStallMs: 800, lingerMs: 100 }
   const routes = (app: App): void => {
     app.post('/v1/chat/completions', { config }, (request, reply) =>
       whilePresent(request, reply, async (signal) => {
@@ -34,7 +34,7 @@ const serve = async (
       }),
     )
   }
-  server = await buildTestServer(routes, { patience })
+  server = await buildTestServer(routes, { stallLimits })
   return (await listen(server.app)).port
 }
 

@@ -30,7 +30,7 @@ test.each(['127.0.0.1', '0.0.0.0'])(
       body: {
         error: {
           message:
-            "This server needs no key, so it does not answer to the name 'rebound.example'. If it is its own, set SERVICE_PUBLIC_URL to the address that this server is known by, such as http://rebound.example.",
+            "This server requires no key, so it refuses requests for the host 'rebound.example'. If that is its own name, set SERVICE_PUBLIC_URL to the address that this server is known by, such as http://rebound.example.",
           type: 'invalid_request_error',
           param: null,
           code: 'host_not_allowed',

@@ -9,7 +9,7 @@ let server: TestInference
 beforeAll(async () => {
   engine = await openStarter({ slots: 2 })
   server = await serveForTest(engine, {
-    patience: { bodyStallMs: 800, minBytes: 100, readStallMs: 1000, lingerMs: 300 },
+    stallLimits: { bodyStallMs: 800, minBytes: 100, readStallMs: 1000, lingerMs: 300 },
   })
 })
 
@@ -56,7 +56,7 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
   expect(await errorOf(await send(post('{"model":')))).toEqual(
     fault(400, 'invalid_request', expect.stringContaining('The body is not valid JSON')),
   )
-  const encoding = 'Content-Encoding gzip is not understood: send the body as it is, without that header.'
+  const encoding = 'Content-Encoding gzip is not supported: send the body uncompressed, without that header.'
   expect(await errorOf(await send(post(france, 'Content-Encoding: gzip\r\n')))).toEqual(
     fault(400, 'invalid_request', encoding),
   )

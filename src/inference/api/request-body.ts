@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { complain } from '../../platform/http/complaint.ts'
+import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
 
 /** Deeper than any schema that a person writes, and shallow enough for whatever walks it by recursion. */
@@ -57,14 +58,23 @@ export const parseJson = (bytes: Uint8Array): unknown => {
 /** Reading more takes milliseconds. */
 const LONG = 32 * 1024
 
-/** Reads bodies one after another where they are long, and lets others have their turn between two of them. */
+/** Reads bodies one after another where they are long, and after each one leaves others as much time as it took. */
 export const createBodyParser = (): ((bytes: Uint8Array) => Promise<unknown>) => {
   let last: Promise<unknown> = Promise.resolve()
   return (bytes) => {
     if (bytes.length <= LONG) return Promise.resolve().then(() => parseJson(bytes))
-    const turn = last.then(() => new Promise((resolve) => setImmediate(resolve)))
-    last = turn
-    return turn.then(() => parseJson(bytes))
+    let tookMs = 0
+    const parsed = last.then(() => {
+      const began = performance.now()
+      try {
+        return parseJson(bytes)
+      } finally {
+        tookMs = performance.now() - began
+      }
+    })
+    const rest = (): Promise<void> => sleep(tookMs)
+    last = parsed.then(rest, rest)
+    return parsed
   }
 }
 
@@ -96,6 +106,6 @@ export const bodyReader = <S extends TSchema>(schema: S): ((body: unknown) => St
     // What is below an anyOf is told by the anyOf itself.
     const error = errors.find(({ schemaPath }) => !/\/anyOf\/\d+/.test(schemaPath)) ?? errors[0]
     const missing = error?.keyword === 'required' ? `/${error.params.requiredProperties[0]}` : ''
-    throw invalid(complain('body', schema, value, errors), paramOf((error?.instancePath ?? '') + missing))
+    throw invalid(formatValidationErrors('body', schema, value, errors), paramOf((error?.instancePath ?? '') + missing))
   }
 }

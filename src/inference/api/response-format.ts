@@ -65,9 +65,9 @@ export const readResponseFormat = (
         `It has ${inner.join(', ')}.`,
       )
     }
-    const { schema } = readJsonSchema({ response_format: members }).response_format.json_schema
+    const { name, schema, strict } = readJsonSchema({ response_format: members }).response_format.json_schema
     if (!isObject(schema)) return { type: 'json_object' }
-    return { type, schema }
+    return { type, schema, name, ...(strict !== undefined && { strict }) }
   }
   throw invalid(
     `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,

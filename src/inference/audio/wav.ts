@@ -72,7 +72,7 @@ function* readFrames(format: Format, data: DataView): Generator<Block> {
       let sum = 0
       for (let channel = 0; channel < channels; channel += 1) sum += read(data, frame + (channel * bits) / 8)
       const mean = sum / channels
-      if (!Number.isFinite(mean)) throw invalidAudio(`The WAV file holds a sample that is no number: ${first + at}.`)
+      if (!Number.isFinite(mean)) throw invalidAudio(`The WAV file holds a sample that is not a number: ${first + at}.`)
       samples[at] = Math.max(-1, Math.min(1, mean))
     }
     yield { samples, sampleRate }

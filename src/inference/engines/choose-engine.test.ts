@@ -64,7 +64,7 @@ it('an engine that cannot run the file, or does not exist, is refused', async ()
     ],
     [
       'unsupported',
-      "There is no engine 'tensorrt'. Engines are llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn; auto picks one.",
+      "There is no engine 'tensorrt'. Engines are llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn, vllm, and addresses such as http://127.0.0.1:8000/v1; auto picks one.",
     ],
   ])
 })
@@ -96,5 +96,6 @@ it('every engine is listed, with where it is or how to get it', async () => {
       install: 'see https://github.com/alibaba/MNN/tree/master/apps/mnncli',
       experimental: true,
     },
+    { name: 'vllm', installed: false, where: null, install: 'pip install vllm', experimental: true },
   ])
 })

@@ -26,12 +26,14 @@ export interface EngineQuestion {
   readonly env: Environment
 }
 
-const RUNS: Readonly<Record<ModelFormat, EngineName>> = {
-  gguf: 'llama.cpp',
-  onnx: 'onnxruntime',
-  mlx: 'mlx-lm',
-  mlc: 'mlc-llm',
-  mnn: 'mnn',
+/** What reads each; the first is taken unless another is asked for. */
+const RUNS: Readonly<Record<ModelFormat, readonly [EngineName, ...EngineName[]]>> = {
+  gguf: ['llama.cpp'],
+  onnx: ['onnxruntime'],
+  mlx: ['mlx-lm', 'vllm'],
+  mlc: ['mlc-llm'],
+  mnn: ['mnn'],
+  remote: ['openai'],
 }
 
 const isAppleSilicon = ({ os, arch }: Platform): boolean => os === 'darwin' && arch === 'arm64'
@@ -41,9 +43,13 @@ const parseWanted = (wanted: string): EngineName | null => {
   const name = ENGINE_NAMES.find((known) => known === wanted)
   if (name !== undefined) return name
   const known = ENGINE_NAMES.join(', ')
-  throw new InferenceError('unsupported', `There is no engine '${wanted}'. Engines are ${known}; auto picks one.`, {
-    param: 'engine',
-  })
+  throw new InferenceError(
+    'unsupported',
+    `There is no engine '${wanted}'. Engines are ${known}, and addresses such as http://127.0.0.1:8000/v1; auto picks one.`,
+    {
+      param: 'engine',
+    },
+  )
 }
 
 /**
@@ -53,7 +59,8 @@ const parseWanted = (wanted: string): EngineName | null => {
  */
 export const chooseEngine = async ({ model, wanted, platform, env }: EngineQuestion): Promise<EngineChoice> => {
   const asked = parseWanted(wanted)
-  const name = RUNS[model.format]
+  const able = RUNS[model.format]
+  const name = able.find((one) => one === asked) ?? able[0]
   const what = FORMAT_WORDS[model.format]
   if (asked !== null && asked !== name) {
     throw new InferenceError(

@@ -1,9 +1,10 @@
 import type { CompiledSchema } from '../structured-output/compile-schema.ts'
 
 /** What can run a model here. The seam of this room: the server knows engines only as this. */
-export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'] as const
+export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn', 'vllm'] as const
 
-export type EngineName = (typeof ENGINE_NAMES)[number]
+/** `openai` is any server that is named by its address. */
+export type EngineName = (typeof ENGINE_NAMES)[number] | 'openai'
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant'
@@ -13,14 +14,20 @@ export interface ChatMessage {
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
-  | { readonly type: 'json_schema'; readonly schema: JsonSchema; readonly compiled: CompiledSchema }
+  | (SchemaFormat & { /** Where the engine follows grammars. */ readonly compiled: CompiledSchema | null })
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
+export interface SchemaFormat {
+  readonly type: 'json_schema'
+  readonly schema: JsonSchema
+  /** As the client sent them, for servers that are passed the schema. */
+  readonly name?: string
+  readonly strict?: boolean
+}
+
 /** What a request asks for, before its schema is compiled. */
-export type RequestedFormat =
-  | Exclude<ResponseFormat, { readonly type: 'json_schema' }>
-  | { readonly type: 'json_schema'; readonly schema: JsonSchema }
+export type RequestedFormat = Exclude<ResponseFormat, SchemaFormat> | SchemaFormat
 
 /** One choice of one completion: a request for `n` choices becomes `n` of these with seeds of their own. */
 export interface ChatRequest {
@@ -61,7 +68,7 @@ export interface Speculation {
 }
 
 export interface Embeddings {
-  /** One vector per input, of length 1 (L2). */
+  /** One vector per input; of length 1 (L2) where the model runs here. */
   readonly vectors: readonly Float32Array[]
   readonly tokens: number
 }
@@ -80,6 +87,7 @@ export interface LoadedModel {
   readonly path: string
   /** Where the container says so. */
   readonly parameters: number | null
+  /** 0: not known. */
   readonly contextTokens: number
   /** Of the weights and the context, as far as the engine can tell. */
   readonly memoryBytes: number
@@ -94,6 +102,8 @@ export interface Engine {
   readonly model: LoadedModel
   /** How many choices run at the same time; more than that wait in the server's queue. */
   readonly slots: number
+  /** It holds answers to a JSON schema by a compiled grammar; others are given the schema as it is. */
+  readonly followsGrammars?: boolean
   chat?(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatEvent>
   /** Tokens of the prompt that these messages become. */
   countTokens?(messages: readonly ChatMessage[]): Promise<number>

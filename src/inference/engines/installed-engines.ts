@@ -3,7 +3,7 @@ import { type Environment, findProgram } from '../find-program.ts'
 import { ENGINE_NAMES, type EngineName } from './engine.ts'
 import { partState } from './parts/installed-part.ts'
 import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from './parts/part.ts'
-import { PROGRAMS } from './proxied/programs.ts'
+import { serverNamed } from './proxied/servers.ts'
 
 export interface EngineStatus {
   readonly name: EngineName
@@ -50,7 +50,7 @@ export const engineStatus = async (name: EngineName, env: Environment): Promise<
       experimental: false,
     }
   }
-  const { program, install } = PROGRAMS[name]
+  const { program, install } = serverNamed(name)!
   const where = await findProgram(program, env)
   return { name, installed: where !== null, where, install, experimental: true }
 }

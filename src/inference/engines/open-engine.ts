@@ -4,8 +4,8 @@ import type { Engine, EngineName } from './engine.ts'
 import type { LlamaOptions } from './llama/settings.ts'
 import { llamaGpuModule } from './parts/installed-part.ts'
 import { enginesFolder } from './parts/part.ts'
-import { PROGRAMS } from './proxied/programs.ts'
-import { openProxiedEngine } from './proxied/proxied-engine.ts'
+import { openRemoteEngine, openStartedEngine } from './proxied/proxied-engine.ts'
+import { serverNamed } from './proxied/servers.ts'
 
 /** Settings that an engine does not know are of no use to it: the programs of others look after memory themselves. */
 export interface OpenOptions extends Omit<LlamaOptions, 'name' | 'path' | 'gpuModule'> {
@@ -33,5 +33,11 @@ export const openEngine = async ({ model, engine, env, ...settings }: OpenOption
       log,
     })
   }
-  return openProxiedEngine(PROGRAMS[engine], { model, env, log: settings.log })
+  const { slots, contextTokens, log } = settings
+  const limits = { ...(slots !== undefined && { slots }), ...(contextTokens !== undefined && { contextTokens }) }
+  if (model.format === 'remote') {
+    const key = env.SERVICE_ENGINE_API_KEY?.trim() || null
+    return openRemoteEngine({ name: engine, baseUrl: model.path, key, model: model.name, ...limits })
+  }
+  return openStartedEngine(serverNamed(engine)!, { model, env, log, ...limits })
 }

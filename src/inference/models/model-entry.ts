@@ -25,7 +25,7 @@ const parseEntry = (text: string): ModelEntry => {
   try {
     value = JSON.parse(text)
   } catch {
-    throw new Error('model.json is no JSON')
+    throw new Error('model.json is not JSON')
   }
   const fields = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>
   const textOf = (key: string): string => {

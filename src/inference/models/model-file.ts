@@ -1,5 +1,5 @@
-/** How a model lies on disk, which decides what can run it. */
-export const MODEL_FORMATS = ['gguf', 'onnx', 'mlx', 'mlc', 'mnn'] as const
+/** How a model lies on disk, or that another server has it, which decides what can run it. */
+export const MODEL_FORMATS = ['gguf', 'onnx', 'mlx', 'mlc', 'mnn', 'remote'] as const
 
 export type ModelFormat = (typeof MODEL_FORMATS)[number]
 
@@ -10,6 +10,7 @@ export const FORMAT_WORDS: Readonly<Record<ModelFormat, string>> = {
   mlx: 'a folder of safetensors as MLX reads it',
   mlc: 'a folder that MLC compiled',
   mnn: 'a folder of an MNN model',
+  remote: 'a model of another server',
 }
 
 /** A model that is there to be opened. */
@@ -18,7 +19,7 @@ export interface ModelFile {
   readonly name: string
   /** Such as `q4_0` or `4bit`; null where neither a name nor model.json says. */
   readonly variant: string | null
-  /** Of the file for GGUF and for an ONNX file alone; of the folder otherwise. */
+  /** Of the file for GGUF and for an ONNX file alone; the address of the server that has it; of the folder otherwise. */
   readonly path: string
   readonly format: ModelFormat
   /** Of everything under `path`. */

@@ -136,7 +136,7 @@ it('damaged entries are listed with what is wrong, and can be removed', async ()
     'gone:default damaged: w.gguf is missing',
     'nohash:default damaged: sha256 is missing in model.json',
     'nojson:default damaged: model.json is missing',
-    'notjson:default damaged: model.json is no JSON',
+    'notjson:default damaged: model.json is not JSON',
   ])
   expect(await messageOf(findModel('cut', home))).toEqual([
     'invalid_model',
@@ -231,9 +231,9 @@ it('what lies at a path is known by its content, or refused', async () => {
     'mnn',
     'onnx',
     'gguf',
-    `F is no model: it holds several (a.gguf, b.gguf, ...); name one of them. ${advice}`,
-    `F is no model: there is no config.json beside its safetensors. ${advice}`,
-    `F is no model: the folder is empty. ${advice}`,
-    `F is no model: it holds no file that is known. ${advice}`,
+    `F is not a model: it holds several (a.gguf, b.gguf, ...); name one of them. ${advice}`,
+    `F is not a model: there is no config.json beside its safetensors. ${advice}`,
+    `F is not a model: the folder is empty. ${advice}`,
+    `F is not a model: it holds no file that is known. ${advice}`,
   ])
 })

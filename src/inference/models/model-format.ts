@@ -12,7 +12,7 @@ export interface FoundFormat {
 const notAModel = (path: string, fault: string): InferenceError =>
   new InferenceError(
     'invalid_model',
-    `${path} is no model: ${fault}. Models are GGUF files, and folders as ONNX, MLX, MLC and MNN use them.`,
+    `${path} is not a model: ${fault}. Models are GGUF files, and folders as ONNX, MLX, MLC and MNN use them.`,
     { param: 'model' },
   )
 

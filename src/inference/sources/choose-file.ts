@@ -1,5 +1,5 @@
+import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { bitsOf, normalVariant, variantInName } from '../models/variant.ts'
-import { SourceError } from './source-error.ts'
 
 /** A file of a repository, as its list tells. */
 export interface ListedFile {
@@ -43,8 +43,8 @@ const withoutVariant = ({ path }: ListedFile): string => {
   return variant === null ? plain : plain.replace(variant, '')
 }
 
-const oneOfSeveral = (repo: string, what: string, files: readonly ListedFile[]): SourceError =>
-  new SourceError(`${repo} holds several ${what} files: ${named(files)}.`, {
+const oneOfSeveral = (repo: string, what: string, files: readonly ListedFile[]): TransferError =>
+  new TransferError(`${repo} holds several ${what} files: ${named(files)}.`, {
     advice: `Name one: hf:${repo}:<file>`,
   })
 
@@ -68,7 +68,7 @@ const chooseNamed = (repo: string, files: readonly ListedFile[], wanted: string)
     .filter((file) => normalVariant(variantInName(file.path.split('/').at(-1)!) ?? '') === normalVariant(wanted))
   if (fitting.length > 1) throw oneOfSeveral(repo, wanted, fitting)
   if (fitting[0] !== undefined) return fitting[0]
-  throw new SourceError(`${repo} holds no file '${wanted}'.`, { advice: `It holds ${named(files)}.` })
+  throw new TransferError(`${repo} holds no file '${wanted}'.`, { advice: `It holds ${named(files)}.` })
 }
 
 const ONNX_SETTINGS = [
@@ -91,7 +91,7 @@ export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | n
 
 /**
  * The file of a repository that is its model, and a note where there was a choice.
- * @throws SourceError that lists the candidates when none goes before the others, or there is none
+ * @throws TransferError that lists the candidates when none goes before the others, or there is none
  */
 export const chooseFile = (
   repo: string,
@@ -116,11 +116,11 @@ export const chooseFile = (
   }
   const pieces = files.filter(isPiece)
   if (pieces.length > 0) {
-    throw new SourceError(`${repo} has its model in ${pieces.length} pieces, and a version is one file.`, {
+    throw new TransferError(`${repo} has its model in ${pieces.length} pieces, and a version is one file.`, {
       advice: 'Take a repository that has it in one piece, such as a smaller quantization.',
     })
   }
-  throw new SourceError(`${repo} holds no model file that is known.`, {
+  throw new TransferError(`${repo} holds no model file that is known.`, {
     advice: files.length === 0 ? 'It is empty.' : `It holds ${named(files)}.`,
   })
 }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type DownloadOptions, downloadFile } from '../../platform/transfer/download-file.ts'
+import type { FoundFile } from '../../platform/transfer/remote-file.ts'
+import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
 import { onnxPartsOf } from './choose-file.ts'
-import { type DownloadOptions, downloadFile } from './download-file.ts'
 import { findOnHuggingFace, type HuggingFaceSettings, listOnHuggingFace } from './hugging-face.ts'
 import type { ModelSource } from './model-source.ts'
 import { findInOllamaRegistry } from './ollama-registry.ts'
-import type { FoundFile } from './remote-file.ts'
-import { Interruption, SourceError } from './source-error.ts'
 
 const HUGGING_FACE = 'https://huggingface.co'
 const OLLAMA = 'https://registry.ollama.ai'
@@ -19,7 +19,7 @@ const addressIn = (env: Environment, name: string, usual: string): URL => {
   const text = env[name]?.trim() || usual
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
-    throw new SourceError(`${name} is no web address: '${text.replace(/\/\/[^/@]*@/, '//')}'.`, {
+    throw new TransferError(`${name} is not a web address: '${text.replace(/\/\/[^/@]*@/, '//')}'.`, {
       advice: `It must look like ${usual}.`,
     })
   }
@@ -28,7 +28,7 @@ const addressIn = (env: Environment, name: string, usual: string): URL => {
 
 /**
  * Finds what a name such as `hf:org/model` stands for; HF_ENDPOINT, HF_TOKEN and OLLAMA_REGISTRY are looked at.
- * @throws SourceError when it cannot be had
+ * @throws TransferError when it cannot be had
  */
 export const findModelFile = (source: ModelSource, env: Environment, signal: AbortSignal): Promise<FoundFile> =>
   asking(source, signal, () =>
@@ -62,7 +62,7 @@ const hubIn = (env: Environment, signal: AbortSignal): HuggingFaceSettings => ({
   signal,
 })
 
-/** Looks again when nothing answers. @throws SourceError */
+/** Looks again when nothing answers. @throws TransferError */
 const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => Promise<T>): Promise<T> => {
   for (let looks = 1; ; looks++) {
     try {
@@ -71,7 +71,7 @@ const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => P
       if (!(error instanceof Interruption)) throw error
       if (looks === LOOKS) {
         const from = source.kind === 'hf' ? 'Hugging Face' : "Ollama's registry"
-        throw new SourceError(`${from} cannot be asked: ${error.message}.`, {
+        throw new TransferError(`${from} cannot be asked: ${error.message}.`, {
           cause: error,
           advice: 'Try again later.',
         })
@@ -81,7 +81,7 @@ const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => P
   }
 }
 
-/** Brings a found file into a folder under its own name. @throws SourceError */
+/** Brings a found file into a folder under its own name. @throws TransferError */
 export const fetchModelFile = async (found: FoundFile, folder: string, options: DownloadOptions): Promise<string> => {
   const path = join(folder, found.fileName)
   await downloadFile(found, path, options)

@@ -115,7 +115,7 @@ it('bytes with another hash than announced are refused, and nothing of them is k
   const found = await find(hub, 'hf:org/tiny')
   const digest = { algorithm: 'sha256' as const, hex: '0'.repeat(64) }
   await expect(fetchModelFile({ ...found, digest }, folder, { signal: never, wait: noWait })).rejects.toThrow(
-    /^hf:org\/tiny:tiny\.gguf arrives with the sha256 [0-9a-f]{64} instead of 0{64}\.$/,
+    /^hf:org\/tiny:tiny\.gguf has the sha256 [0-9a-f]{64} instead of 0{64}\.$/,
   )
   expect(await readdir(folder)).toEqual([])
 })
@@ -125,10 +125,10 @@ it('more bytes than announced, and more than are taken, are refused', async () =
   const found = await find(hub, 'hf:org/tiny')
   const options = { signal: never, wait: noWait }
   await expect(fetchModelFile({ ...found, size: 1000 }, await emptyFolder(), options)).rejects.toThrow(
-    'More than 1000 bytes arrive, which is more than there should be.',
+    'More bytes arrived than the expected 1000.',
   )
   await expect(fetchModelFile(found, await emptyFolder(), { ...options, maxBytes: 9 })).rejects.toThrow(
-    'hf:org/tiny:tiny.gguf has 300000 bytes; at most 9 are taken.',
+    'hf:org/tiny:tiny.gguf has 300000 bytes; the limit is 9.',
   )
 })
 
@@ -179,7 +179,7 @@ it('refusals are told in words: gated, private, unknown, a wrong key, and what i
     [`${host} does not let the key in HF_TOKEN read org/tiny.`, 'Check the name of the model, and the key.'],
     [`${host} has no model org/tiny.`, `See ${hub.endpoint}/org/tiny`],
     ["org/tiny has no revision 'v9'.", `See ${hub.endpoint}/org/tiny`],
-    [`What answers at ${hub.endpoint}/ is no Hugging Face.`, undefined],
+    [`What answers at ${hub.endpoint}/ is not a Hugging Face hub.`, undefined],
   ])
 })
 
@@ -213,14 +213,14 @@ it('redirects that go round in circles or to no web address are not followed', a
     return find(hub, 'hf:org/tiny')
   }
   await expect(redirecting('/round')).rejects.toThrow('redirects more than 5 times.')
-  await expect(redirecting('file:///etc/passwd')).rejects.toThrow('redirects to something that is no web address.')
+  await expect(redirecting('file:///etc/passwd')).rejects.toThrow('redirects to something that is not a web address.')
   await expect(redirecting('http://user:pw@127.0.0.1/')).rejects.toThrow(
-    'redirects to something that is no web address.',
+    'redirects to something that is not a web address.',
   )
 })
 
 it('HF_ENDPOINT must be an address', async () => {
   await expect(findModelFile(parseModelSource('hf:a/b'), { HF_ENDPOINT: 'nowhere' }, never)).rejects.toThrow(
-    "HF_ENDPOINT is no web address: 'nowhere'.",
+    "HF_ENDPOINT is not a web address: 'nowhere'.",
   )
 })

@@ -1,8 +1,8 @@
+import { follow, plainEtag } from '../../platform/transfer/follow.ts'
+import { type Digest, type FoundFile, safeFileName } from '../../platform/transfer/remote-file.ts'
+import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { chooseFile, type ListedFile } from './choose-file.ts'
-import { follow, plainEtag } from './follow.ts'
 import type { HuggingFaceSource } from './model-source.ts'
-import { type Digest, type FoundFile, safeFileName } from './remote-file.ts'
-import { SourceError } from './source-error.ts'
 
 // The protocol is that of huggingface_hub: the tree of a revision, and resolve addresses whose answers carry
 // x-repo-commit, x-linked-etag and x-linked-size, and send large files to another host.
@@ -41,34 +41,34 @@ const fileIn = (value: unknown): TreeFile[] => {
 /** What Hugging Face means by a refusal: its words are in x-error-code and x-error-message. */
 const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSettings) => {
   const { repo, revision } = source
-  return async (response: Response): Promise<SourceError> => {
+  return async (response: Response): Promise<TransferError> => {
     await response.body?.cancel()
     const code = response.headers.get('x-error-code')
     const page = new URL(repo, endpoint).href
     const { status } = response
     if (code === 'GatedRepo' || (status === 403 && code === null)) {
       const then = token === null ? 'then set HF_TOKEN to a key of yours' : 'with the account that HF_TOKEN belongs to'
-      return new SourceError(`${repo} is gated: its owners decide who may have it.`, {
+      return new TransferError(`${repo} is gated: its owners decide who may have it.`, {
         advice: `Ask for access at ${page}, ${then}.`,
       })
     }
     if (status === 401 || status === 403) {
       return token === null
-        ? new SourceError(`${repo} does not exist at ${endpoint.host}, or is not for everybody.`, {
+        ? new TransferError(`${repo} does not exist at ${endpoint.host}, or is not for everybody.`, {
             advice: 'Check its name. If it is private or gated, set HF_TOKEN to a key that may read it.',
           })
-        : new SourceError(`${endpoint.host} does not let the key in HF_TOKEN read ${repo}.`, {
+        : new TransferError(`${endpoint.host} does not let the key in HF_TOKEN read ${repo}.`, {
             advice: 'Check the name of the model, and the key.',
           })
     }
     if (status === 404) {
       const what = { RevisionNotFound: `revision '${revision}'`, EntryNotFound: 'file of that name' }[code ?? '']
-      return new SourceError(
+      return new TransferError(
         what === undefined ? `${endpoint.host} has no model ${repo}.` : `${repo} has no ${what}.`,
         { advice: `See ${page}` },
       )
     }
-    return new SourceError(`${endpoint.host} answered ${status} about ${repo}.`, { advice: 'Try again later.' })
+    return new TransferError(`${endpoint.host} answered ${status} about ${repo}.`, { advice: 'Try again later.' })
   }
 }
 
@@ -77,7 +77,7 @@ const boundedJson = async (response: Response): Promise<unknown> => {
   let size = 0
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += part.length
-    if (size > MAX_TREE_BYTES) throw new SourceError('The list of files is longer than any that is read.')
+    if (size > MAX_TREE_BYTES) throw new TransferError('The list of files is longer than any that is read.')
     parts.push(part)
   }
   try {
@@ -106,12 +106,12 @@ const listFiles = async (
   const files: TreeFile[] = []
   let page: URL | null = tree
   for (let pages = 0; page !== null && page.origin === endpoint.origin; pages++) {
-    if (pages === MAX_PAGES) throw new SourceError(`${repo} holds more files than are read.`)
+    if (pages === MAX_PAGES) throw new TransferError(`${repo} holds more files than are read.`)
     const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
     if (!response.ok) throw await refusal(response)
     const next = nextPage(response)
     const listed = await boundedJson(response)
-    if (!Array.isArray(listed)) throw new SourceError(`What answers at ${endpoint.href} is no Hugging Face.`)
+    if (!Array.isArray(listed)) throw new TransferError(`What answers at ${endpoint.href} is not a Hugging Face hub.`)
     files.push(...listed.flatMap(fileIn))
     page = next === null ? null : new URL(next, page)
   }
@@ -138,7 +138,7 @@ export const listOnHuggingFace = (
 
 /**
  * Finds the model file of a repository.
- * @throws SourceError when there is none, several, or it may not be read; Interruption when nothing answers
+ * @throws TransferError when there is none, several, or it may not be read; Interruption when nothing answers
  */
 export const findOnHuggingFace = async (
   source: HuggingFaceSource,
@@ -168,7 +168,7 @@ export const findOnHuggingFace = async (
       ? { algorithm: 'git-blob', hex: etag }
       : listed
   if (digest === null) {
-    throw new SourceError(
+    throw new TransferError(
       `${endpoint.host} does not say what the bytes of ${file.path} are, so they cannot be checked.`,
     )
   }

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { digestOf } from './download-file.ts'
+import { digestOf } from '../../platform/transfer/file-sink.ts'
 import type { OllamaSource } from './model-source.ts'
 
 const MODEL_LAYER = 'application/vnd.ollama.image.model'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { safeFileName } from '../../platform/transfer/remote-file.ts'
 import { isModelSource, parseModelSource, plainNameOf } from './model-source.ts'
-import { safeFileName } from './remote-file.ts'
 
 it('a name tells the repository, the revision, and the file', () => {
   expect(

@@ -1,4 +1,4 @@
-import { SourceError } from './source-error.ts'
+import { TransferError } from '../../platform/transfer/transfer-error.ts'
 
 /** A model of a Hugging Face repository; `file` is a path in it, or a word for a quantization such as Q4_K_M. */
 export interface HuggingFaceSource {
@@ -28,7 +28,7 @@ export const isModelSource = (text: string): boolean => /^(hf|ollama):/i.test(te
 
 /**
  * `hf:org/model@revision:file` or `ollama:namespace/name:tag`; all but the name may be left out.
- * @throws SourceError that says how such a name looks.
+ * @throws TransferError that says how such a name looks.
  */
 export const parseModelSource = (text: string): ModelSource => {
   const [, scheme, rest] = /^(hf|ollama):(.*)$/is.exec(text) ?? []
@@ -44,7 +44,7 @@ export const parseModelSource = (text: string): ModelSource => {
       return { kind: 'ollama', namespace: namespace ?? 'library', name, tag: tag ?? 'latest' }
     }
   }
-  throw new SourceError(`'${text.slice(0, 200)}' names no model.`, {
+  throw new TransferError(`'${text.slice(0, 200)}' names no model.`, {
     advice: 'Such names look like hf:org/model, hf:org/model@revision:file.gguf, ollama:name or ollama:name:tag.',
   })
 }

@@ -47,7 +47,7 @@ it('bytes that are not those of the digest are refused, and not kept', async () 
   const folder = await emptyFolder()
   await expect(
     fetchModelFile(await find(registry), folder, { signal: never, wait: async () => undefined }),
-  ).rejects.toThrow(`arrives with the sha256 ${sha256Of(registry.spoilt)} instead of ${sha256Of(weights)}.`)
+  ).rejects.toThrow(`has the sha256 ${sha256Of(registry.spoilt)} instead of ${sha256Of(weights)}.`)
   expect(await readdir(folder)).toEqual([])
 })
 

@@ -1,7 +1,7 @@
-import { follow } from './follow.ts'
+import { follow } from '../../platform/transfer/follow.ts'
+import { type FoundFile, safeFileName } from '../../platform/transfer/remote-file.ts'
+import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import type { OllamaSource } from './model-source.ts'
-import { type FoundFile, safeFileName } from './remote-file.ts'
-import { SourceError } from './source-error.ts'
 
 // A docker registry (https://distribution.github.io/distribution/spec/api/), whose layers have Ollama's media types.
 
@@ -25,12 +25,12 @@ interface Layer {
 
 const textOf = async (response: Response): Promise<string> => {
   const length = Number(response.headers.get('content-length') ?? 0)
-  if (length > MAX_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
+  if (length > MAX_MANIFEST_BYTES) throw new TransferError('The registry sends a manifest that is too long.')
   let text = ''
   const decoder = new TextDecoder()
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     text += decoder.decode(part, { stream: true })
-    if (text.length > MAX_MANIFEST_BYTES) throw new SourceError('The registry sends a manifest that is too long.')
+    if (text.length > MAX_MANIFEST_BYTES) throw new TransferError('The registry sends a manifest that is too long.')
   }
   return text
 }
@@ -77,7 +77,7 @@ const createTokens = ({ registry, signal }: OllamaSettings) => {
       const answer = response.ok ? parsed(await textOf(response)) : null
       const text = answer?.token ?? answer?.access_token
       if (typeof text !== 'string') {
-        throw new SourceError(`${realm.host} gives no token for this model.`, { advice: 'It may be private.' })
+        throw new TransferError(`${realm.host} gives no token for this model.`, { advice: 'It may be private.' })
       }
       token = { text, since: performance.now() }
     }
@@ -97,7 +97,7 @@ const createTokens = ({ registry, signal }: OllamaSettings) => {
 
 /**
  * Finds the weights of a model in Ollama's registry.
- * @throws SourceError when there are none or they may not be read; Interruption when nothing answers
+ * @throws TransferError when there are none or they may not be read; Interruption when nothing answers
  */
 export const findInOllamaRegistry = async (source: OllamaSource, settings: OllamaSettings): Promise<FoundFile> => {
   const { namespace, name, tag } = source
@@ -109,17 +109,17 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
     )
   const tokens = createTokens(settings)
 
-  const refusal = async (response: Response): Promise<SourceError> => {
+  const refusal = async (response: Response): Promise<TransferError> => {
     await response.body?.cancel()
     if (response.status === 404) {
-      return new SourceError(`${registry.host} has no model ${label}.`, { advice: 'Check its name and its tag.' })
+      return new TransferError(`${registry.host} has no model ${label}.`, { advice: 'Check its name and its tag.' })
     }
     if (response.status === 401 || response.status === 403) {
-      return new SourceError(`${registry.host} does not give ${label} to everybody.`, {
+      return new TransferError(`${registry.host} does not give ${label} to everybody.`, {
         advice: 'Fetch it with Ollama where you are signed in, then push the file.',
       })
     }
-    return new SourceError(`${registry.host} answered ${response.status} about ${label}.`, {
+    return new TransferError(`${registry.host} answered ${response.status} about ${label}.`, {
       advice: 'Try again later.',
     })
   }
@@ -140,14 +140,14 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
   if (!response.ok) throw await refusal(response)
 
   const layers = parsed(await textOf(response))?.layers
-  if (!Array.isArray(layers)) throw new SourceError(`What answers at ${registry.href} is no registry of Ollama.`)
+  if (!Array.isArray(layers)) throw new TransferError(`What answers at ${registry.href} is not an Ollama registry.`)
   const models = layers.filter(isLayer).filter(({ mediaType }) => mediaType === MODEL_LAYER)
   const [model] = models
   if (model === undefined || models.length > 1) {
-    throw new SourceError(`${label} has its weights in ${models.length} files; one is what can be taken.`)
+    throw new TransferError(`${label} has its weights in ${models.length} files; one is what can be taken.`)
   }
   const hex = /^sha256:([0-9a-f]{64})$/.exec(model.digest)?.[1]
-  if (hex === undefined) throw new SourceError(`The manifest of ${label} names no sha256 of its weights.`)
+  if (hex === undefined) throw new TransferError(`The manifest of ${label} names no sha256 of its weights.`)
   const others = layers
     .filter(isLayer)
     .filter((layer) => layer !== model)

@@ -8,8 +8,8 @@ import { below, countAt, type Schema, schemaFault } from './schema-fault.ts'
 export const arrayNode = (schema: Schema, place: string, inner: Inner): GrammarNode => {
   const min = countAt(schema, 'minItems', place) ?? 0
   const asked = countAt(schema, 'maxItems', place) ?? null
-  if (asked !== null && asked < min) throw schemaFault(below(place, 'maxItems'), `stands less than 'minItems'.`)
-  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minItems'), `stands more than ${MAX_REPETITIONS}.`)
+  if (asked !== null && asked < min) throw schemaFault(below(place, 'maxItems'), `must be at least 'minItems'.`)
+  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minItems'), `must be at most ${MAX_REPETITIONS}.`)
   const max = asked === null ? null : Math.min(asked, MAX_REPETITIONS)
   if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: asked }, inner)
   if (schema.items === undefined && min === 0 && max === null) return anyArray
@@ -26,7 +26,7 @@ const tupleNode = (
 ): GrammarNode => {
   const first = schema.prefixItems
   if (!Array.isArray(first) || first.length === 0)
-    throw schemaFault(below(place, 'prefixItems'), 'stands no list of schemas.')
+    throw schemaFault(below(place, 'prefixItems'), 'expected a list of schemas.')
   if (min > first.length || (max !== null && max < first.length))
     throw schemaFault(place, `'minItems' and 'maxItems' leave out items of 'prefixItems' or ask for more.`)
   const items = first.map((item, i) => value(item, below(below(place, 'prefixItems'), i)))
@@ -40,6 +40,6 @@ const arrayItems = (items: GrammarNode, mayBeEmpty: boolean): GrammarNode => {
 }
 
 const emptyArray = (min: number, place: string): GrammarNode => {
-  if (min > 0) throw schemaFault(below(place, 'minItems'), 'stands more than the array may hold.')
+  if (min > 0) throw schemaFault(below(place, 'minItems'), 'is more than the array may hold.')
   return text('[]')
 }

@@ -1,4 +1,5 @@
 import { toGbnf } from './gbnf.ts'
+import { writeGrammar } from './grammar.ts'
 import { type Schema, schemaFault } from './schema-fault.ts'
 import { schemaGrammar } from './schema-grammar.ts'
 import { costOf, shortestCosts } from './shortest.ts'
@@ -10,7 +11,7 @@ export interface CompiledSchema {
   readonly key: string
   /** In llama.cpp's notation (GBNF, rule 'root'). */
   readonly gbnf: string
-  /** The grammar and the costs of its rules as JSON, for ending what was written under it. */
+  /** The grammar and the costs of its rules (writeGrammar), for ending what was written under it. */
   readonly grammar: string
   /** The shortest valid answer. */
   readonly smallest: string
@@ -36,7 +37,7 @@ export const compileSchema = (schema: Schema, key: string): CompiledSchema => {
   return {
     key,
     gbnf,
-    grammar: JSON.stringify({ root, rules: [...rules], costs: [...costs] }),
+    grammar: writeGrammar({ root, rules }, costs),
     smallest: walk.ending(walk.start),
   }
 }

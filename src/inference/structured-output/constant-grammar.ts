@@ -6,20 +6,21 @@ import { typeOf, typesOf } from './schema-types.ts'
 /** The values that 'const', 'enum' and 'type' leave, each as JSON and once. At least one of 'const' and 'enum' is there. */
 export const constantsOf = (schema: Schema, place: string): readonly string[] => {
   const beside = constraintsOf(schema).find((keyword) => !['type', 'enum', 'const'].includes(keyword))
-  if (beside !== undefined) throw schemaFault(place, `'${beside}' stands beside constants: leave out those it forbids.`)
+  if (beside !== undefined)
+    throw schemaFault(place, `'${beside}' beside 'enum' or 'const' is not supported: leave out those it forbids.`)
   const listed = schema.enum ?? [schema.const]
   if (!Array.isArray(listed) || listed.length === 0)
-    throw schemaFault(below(place, 'enum'), 'stands no list of values.')
+    throw schemaFault(below(place, 'enum'), 'expected a list of values.')
   const types = schema.type === undefined ? null : typesOf(schema, place)
   const ofType = listed.filter((value) => {
     const type = typeOf(value)
     return types === null || types.includes(type) || (type === 'integer' && types.includes('number'))
   })
-  if (ofType.length === 0) throw schemaFault(place, `no value is of the 'type' that stands beside.`)
+  if (ofType.length === 0) throw schemaFault(place, `no value is of the 'type' beside it.`)
   const values = new Set(ofType.map((value) => JSON.stringify(value)))
   if (schema.const === undefined) return [...values]
   const constant = JSON.stringify(schema.const)
-  if (!values.has(constant)) throw schemaFault(below(place, 'const'), `stands none of the values of 'enum'.`)
+  if (!values.has(constant)) throw schemaFault(below(place, 'const'), `expected one of the values of 'enum'.`)
   return [constant]
 }
 

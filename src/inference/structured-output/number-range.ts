@@ -1,9 +1,11 @@
-import { DIGITS_APART, fractionsBetween } from './decimal-range.ts'
 import { characters, choice, type GrammarNode, optional, repeat, sequence, text } from './grammar.ts'
 
 const DIGIT = characters('09')
 /** Digits beyond these 15 are not kept by JSON readers (2^53), so a model is not let write them. */
 const MAX_MAGNITUDE = 999_999_999_999_999
+/** Decimals of so many digits stay apart when they are read as doubles (IEEE 754): an open bound is not rounded to. */
+const DIGITS_APART = 15
+const MAX_ZEROS = 6
 
 /** Whole numbers from `min` to `max`, both included; null is without end (15 digits). There is at least one. */
 export const wholeNumbers = (min: number | null, max: number | null): GrammarNode => {
@@ -15,7 +17,7 @@ export const wholeNumbers = (min: number | null, max: number | null): GrammarNod
   return choice(...options)
 }
 
-/** An open one is not itself included. */
+/** Whole numbers; an open one is not itself included. */
 export interface Bounds {
   readonly min: number | null
   readonly minOpen: boolean
@@ -40,28 +42,24 @@ export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNo
 
 /** Decimal numbers from `min` >= 0 on, in so many alternatives; none where an open bound leaves nothing. */
 const decimals = (min: number, minOpen: boolean, max: number | null, maxOpen: boolean): GrammarNode[] => {
-  const [low, from] = partsOf(min)
-  const [high, to] = partsOf(max ?? Math.max(MAX_MAGNITUDE, low + 1))
-  const at = (whole: number, fractions: Parameters<typeof fractionsBetween>[1]): GrammarNode[] => {
-    const rest = fractionsBetween(whole, fractions)
-    return rest === null ? [] : [sequence(text(String(whole)), rest)]
-  }
-  if (low === high) return at(low, { from, fromOpen: minOpen, to, toOpen: maxOpen })
+  const high = max ?? Math.max(MAX_MAGNITUDE, min + 1)
+  const atMax = maxOpen ? [] : [text(String(high))]
+  if (min === high) return minOpen ? [] : atMax
   // Longer ones may be read as the next whole number, which an open bound excludes.
   const digits = maxOpen ? DIGITS_APART - String(high).length : DIGITS_APART
   const fraction = digits > 0 ? optional(sequence(text('.'), repeat(DIGIT, 1, digits))) : text('')
-  const between = low + 1 < high ? [sequence(naturals(low + 1, high - 1), fraction)] : []
-  return [
-    ...at(low, { from, fromOpen: minOpen, to: null, toOpen: true }),
-    ...between,
-    ...at(high, { from: '', fromOpen: false, to, toOpen: maxOpen }),
-  ]
+  const aboveMin = minOpen ? aboveZero(DIGITS_APART - String(min).length) : fraction
+  const between = min + 1 < high ? [sequence(naturals(min + 1, high - 1), fraction)] : []
+  return [...(aboveMin === null ? [] : [sequence(text(String(min)), aboveMin)]), ...between, ...atMax]
 }
 
-/** A number's whole part, and its digits behind the point. */
-const partsOf = (value: number): readonly [whole: number, fraction: string] => {
-  const [whole, fraction = ''] = String(value).split('.')
-  return [Number(whole), fraction]
+/** A fraction whose digits are not all zero; null where there is no room for one. */
+const aboveZero = (digits: number): GrammarNode | null => {
+  if (digits < 1) return null
+  const zeros = Math.min(MAX_ZEROS, Math.floor((digits - 1) / 2))
+  const rest = digits - 1 - zeros
+  const more = rest > 0 ? [repeat(DIGIT, 0, rest)] : []
+  return sequence(text('.'), ...(zeros > 0 ? [repeat(text('0'), 0, zeros)] : []), characters('19'), ...more)
 }
 
 /** Whole numbers from `min` >= 0 to `max`, without leading zeros: one alternative for each number of digits. */

@@ -25,7 +25,7 @@ export const objectNode = (schema: Schema, place: string, inner: Inner): Grammar
   for (const name of required) {
     if (properties.has(name)) continue
     if (schema.additionalProperties === false)
-      throw schemaFault(below(place, 'required'), `stands '${name}', which 'additionalProperties': false forbids.`)
+      throw schemaFault(below(place, 'required'), `requires '${name}', which 'additionalProperties': false forbids.`)
     properties.set(name, schema.additionalProperties ?? true)
   }
   const members = [...properties].map(([name, value]) => {
@@ -91,12 +91,12 @@ const mapNode = (schema: Schema, place: string, { value }: Inner): GrammarNode =
 
 const propertiesOf = (schema: Schema, place: string): Map<string, unknown> => {
   if (schema.properties === undefined) return new Map()
-  if (!isSchema(schema.properties)) throw schemaFault(below(place, 'properties'), 'stands no object of schemas.')
+  if (!isSchema(schema.properties)) throw schemaFault(below(place, 'properties'), 'expected an object of schemas.')
   return new Map(Object.entries(schema.properties))
 }
 
 const requiredOf = (schema: Schema, place: string): ReadonlySet<string> => {
   const required = schema.required ?? []
   if (Array.isArray(required) && required.every((name) => typeof name === 'string')) return new Set(required)
-  throw schemaFault(below(place, 'required'), 'stands no list of names.')
+  throw schemaFault(below(place, 'required'), 'expected a list of names.')
 }

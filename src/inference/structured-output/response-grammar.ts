@@ -1,6 +1,6 @@
 import { type CompiledSchema, MAX_ENDING } from './compile-schema.ts'
 import { toGbnf } from './gbnf.ts'
-import { type Grammar, sequence } from './grammar.ts'
+import { type Grammar, type ReadGrammar, readGrammar, sequence } from './grammar.ts'
 import { anyObject, JSON_RULES, LENIENT_RULES, space } from './json-nodes.ts'
 import { type Costs, shortestCosts } from './shortest.ts'
 import { endingCost, Walk } from './walk.ts'
@@ -24,7 +24,7 @@ export interface Closing {
   ending(): string
 }
 
-const closing = (grammar: Grammar, costs: Costs): Closing => {
+const closing = (grammar: ReadGrammar, costs: Costs): Closing => {
   const walk = new Walk(grammar, costs)
   let readings = walk.start
   return {
@@ -49,10 +49,8 @@ export const jsonObject: ResponseGrammar = {
 }
 
 export const schemaResponse = ({ gbnf, grammar }: CompiledSchema): ResponseGrammar => {
-  const { root, rules, costs } = JSON.parse(grammar)
-  const whole: Grammar = { root, rules: new Map(rules) }
-  const known: Costs = new Map(costs)
-  return { gbnf, follow: () => closing(whole, known) }
+  const read = readGrammar(grammar)
+  return { gbnf, follow: () => closing(read.grammar, read.costs) }
 }
 
 /** Everything is a text. */

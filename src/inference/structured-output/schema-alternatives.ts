@@ -32,7 +32,7 @@ export const createAlternatives = (references: References): Alternatives => {
   /** Where to look further; what the schema itself says goes to `found`. */
   const step = (schema: unknown, place: string, found: Alternative[]) => {
     if (schema !== true && !isSchema(schema))
-      throw schemaFault(place, `stands ${shown(schema)}; a schema is an object or true.`)
+      throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
     const plain = schema === true ? {} : schema
     checkKeywords(plain, place)
     const constraints = constraintsOf(plain)

@@ -41,13 +41,10 @@ const highest = (schema: Schema, place: string, whole: boolean): Bound | null =>
 const bound = (schema: Schema, keyword: string, open: boolean, place: string, whole: boolean): Bound | null => {
   const at = schema[keyword]
   if (at === undefined) return null
-  if (typeof at !== 'number') throw schemaFault(below(place, keyword), `stands ${JSON.stringify(at)}, not a number.`)
+  if (typeof at !== 'number') throw schemaFault(below(place, keyword), `got ${JSON.stringify(at)}, not a number.`)
   const rounded = whole ? (keyword.endsWith('inimum') ? Math.ceil(at) : Math.floor(at)) : at
-  if (Math.abs(rounded) > Number.MAX_SAFE_INTEGER || !/^-?\d+(\.\d+)?$/.test(String(rounded)))
-    throw schemaFault(
-      below(place, keyword),
-      `stands ${at}; supported are bounds within 2^53 that need no exponent, which is 0.000001 and above.`,
-    )
+  if (!Number.isSafeInteger(rounded))
+    throw schemaFault(below(place, keyword), `got ${at}; supported are whole numbers within 2^53.`)
   return { at: rounded + 0, open: open && rounded === at }
 }
 

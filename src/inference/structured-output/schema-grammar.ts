@@ -165,11 +165,11 @@ class SchemaCompiler {
     const at = below(place, 'multipleOf')
     const factor = schema.multipleOf
     if (!Number.isSafeInteger(factor) || (factor as number) < 1)
-      throw schemaFault(at, `stands ${shown(factor)}; supported are whole numbers from 1.`)
+      throw schemaFault(at, `got ${shown(factor)}; supported are whole numbers from 1.`)
     const bounds = boundsOf(schema, place, true)
     const multiples = multiplesNode(factor as number, bounds?.min ?? null, bounds?.max ?? null, this.#rules)
-    if (multiples === 'too many') throw schemaFault(at, `stands ${factor}, for which the grammar would be too large.`)
-    if (multiples === null) throw schemaFault(at, `stands ${factor}, and no multiple lies between the bounds.`)
+    if (multiples === 'too many') throw schemaFault(at, `got ${factor}, for which the grammar would be too large.`)
+    if (multiples === null) throw schemaFault(at, `got ${factor}, and no multiple lies between the bounds.`)
     return multiples
   }
 }

@@ -21,14 +21,14 @@ const isComposed = (schema: Schema): boolean => schema.anyOf !== undefined || sc
 
 export const standsBeside = (schema: Schema, place: string) => {
   const keyword = schema.anyOf === undefined ? 'oneOf' : 'anyOf'
-  return schemaFault(place, `other keywords stand beside '${keyword}': write them into each of its alternatives.`)
+  return schemaFault(place, `keywords beside '${keyword}' are not supported: write them into each of its alternatives.`)
 }
 
 /** The schemas of such a keyword. */
 export const listOf = (schema: Schema, keyword: 'allOf' | 'anyOf' | 'oneOf', place: string): readonly unknown[] => {
   const schemas = schema[keyword]
   if (Array.isArray(schemas) && schemas.length > 0) return schemas
-  throw schemaFault(below(place, keyword), 'stands no list of schemas.')
+  throw schemaFault(below(place, keyword), 'expected a list of schemas.')
 }
 
 /** What must hold at once, none of them a reference or an 'allOf' any more. */
@@ -39,7 +39,7 @@ const partsOf = (root: Schema, place: string, references: References): Schema[] 
     if (seen === MAX_PARTS) throw schemaFault(place, `it is made of more than ${MAX_PARTS} others, or needs itself.`)
     const schema = waiting.shift()
     if (schema === true) continue
-    if (!isSchema(schema)) throw schemaFault(place, `stands ${shown(schema)}; a schema is an object or true.`)
+    if (!isSchema(schema)) throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
     checkKeywords(schema, place)
     const { allOf, $ref, ...rest } = schema
     if (constraintsOf(rest).length > 0) parts.push(rest)

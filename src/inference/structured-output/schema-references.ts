@@ -14,14 +14,11 @@ export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): Refer
     for (const step of pointer.split('/').slice(1)) {
       const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
       const inside = typeof at === 'object' && at !== null && Object.hasOwn(at, key)
-      if (!inside) throw schemaFault(below(place, '$ref'), `stands '#${pointer}', which is not in this schema.`)
+      if (!inside) throw schemaFault(below(place, '$ref'), `got '#${pointer}', which is not in this schema.`)
       at = (at as Record<string, unknown>)[key]
     }
     if (isSchema(at) && !schemas.has(at))
-      throw schemaFault(
-        below(place, '$ref'),
-        `stands '#${pointer}', where no schema is expected. Put it under '$defs'.`,
-      )
+      throw schemaFault(below(place, '$ref'), `got '#${pointer}', where no schema is expected. Put it under '$defs'.`)
     return { schema: at, place: pointer }
   }
   return { follow }
@@ -31,7 +28,7 @@ export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): Refer
 const pointerOf = (reference: unknown, place: string): string => {
   const pointer = typeof reference === 'string' && /^#(\/|$)/.test(reference) ? decoded(reference.slice(1)) : null
   if (pointer !== null) return pointer
-  throw schemaFault(below(place, '$ref'), `stands ${shown(reference)}; only '#/...' inside this schema is supported.`)
+  throw schemaFault(below(place, '$ref'), `got ${shown(reference)}; only '#/...' inside this schema is supported.`)
 }
 
 const decoded = (fragment: string): string | null => {

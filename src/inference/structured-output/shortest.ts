@@ -1,4 +1,4 @@
-import type { GrammarNode } from './grammar.ts'
+import type { GrammarNode, ReadGrammar } from './grammar.ts'
 
 /**
  * What the shortest text of a node costs: its characters, and what 'reluctant' adds. Infinity where it has no text at all, since
@@ -58,7 +58,7 @@ export const costOf = (node: GrammarNode, costs: Costs): number => {
 export const times = (cost: number, count: number): number => (count <= 0 ? 0 : cost * count)
 
 /** The shortest text of a node, whose cost is known to be small; rules may lead to one another thousands deep. */
-export const shortestText = (node: GrammarNode, rules: ReadonlyMap<string, GrammarNode>, costs: Costs): string => {
+export const shortestText = (node: GrammarNode, rules: ReadGrammar['rules'], costs: Costs): string => {
   const pieces: string[] = []
   const waiting = [node]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

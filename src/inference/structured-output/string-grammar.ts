@@ -11,11 +11,12 @@ import { STRING_FORMATS } from './string-formats.ts'
 export const stringNode = (schema: Schema, place: string, patterns: StringPatterns): GrammarNode => {
   const min = countAt(schema, 'minLength', place) ?? 0
   const max = countAt(schema, 'maxLength', place) ?? null
-  if (max !== null && max < min) throw schemaFault(below(place, 'maxLength'), `stands less than 'minLength'.`)
-  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minLength'), `stands more than ${MAX_REPETITIONS}.`)
+  if (max !== null && max < min) throw schemaFault(below(place, 'maxLength'), `must be at least 'minLength'.`)
+  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minLength'), `must be at most ${MAX_REPETITIONS}.`)
   if (schema.format !== undefined) {
     const beside = ['pattern', 'minLength', 'maxLength'].find((keyword) => schema[keyword] !== undefined)
-    if (beside !== undefined) throw schemaFault(below(place, 'format'), `'${beside}' stands beside it: leave one out.`)
+    if (beside !== undefined)
+      throw schemaFault(below(place, 'format'), `'${beside}' cannot be combined with it: leave one out.`)
     return quotedString(formatNode(schema.format, place))
   }
   if (schema.pattern !== undefined) return patternNode(schema.pattern, { min, max }, below(place, 'pattern'), patterns)
@@ -30,11 +31,11 @@ export const patternNode = (
   place: string,
   patterns: StringPatterns,
 ): GrammarNode => {
-  if (typeof pattern !== 'string') throw schemaFault(place, `stands ${shown(pattern)}, which is no regular expression.`)
+  if (typeof pattern !== 'string') throw schemaFault(place, `got ${shown(pattern)}, which is not a regular expression.`)
   try {
     return patterns(pattern, lengths)
   } catch (error) {
-    if (error instanceof PatternFault) throw schemaFault(place, `stands ${shown(pattern)}, which ${error.message}`)
+    if (error instanceof PatternFault) throw schemaFault(place, `got ${shown(pattern)}, which ${error.message}`)
     throw error
   }
 }
@@ -44,5 +45,5 @@ const formatNode = (format: unknown, place: string): GrammarNode => {
   const node = Object.hasOwn(STRING_FORMATS, name) ? STRING_FORMATS[name] : undefined
   if (node !== undefined) return node
   const known = Object.keys(STRING_FORMATS).join(', ')
-  throw schemaFault(below(place, 'format'), `stands ${shown(format)}; supported are ${known}.`)
+  throw schemaFault(below(place, 'format'), `got ${shown(format)}; supported are ${known}.`)
 }

@@ -1,4 +1,4 @@
-import type { Grammar, GrammarNode } from './grammar.ts'
+import type { GrammarNode, ReadGrammar } from './grammar.ts'
 import { type Costs, costOf, shortestText, times } from './shortest.ts'
 
 /** A place in a grammar: inside `node`, behind `done` of its characters, parts or repetitions; then `rest`. */
@@ -26,13 +26,13 @@ export const endingCost = (readings: Readings): number =>
  */
 export class Walk {
   readonly start: Readings
-  readonly #rules: ReadonlyMap<string, GrammarNode>
+  readonly #rules: ReadGrammar['rules']
   readonly #costs: Costs
   readonly #nodeIds = new Map<GrammarNode, number>()
   readonly #places = new Map<string, Place>()
   readonly #costsFrom = new Map<GrammarNode, Float64Array>()
 
-  constructor({ root, rules }: Grammar, costs: Costs) {
+  constructor({ root, rules }: ReadGrammar, costs: Costs) {
     this.#rules = rules
     this.#costs = costs
     const found = new Set<Place | null>()

@@ -149,7 +149,7 @@ test('a file that is gone is not_found when read or located, and is not has', as
   expect(await text(await blobs.read(hash))).toBe('short-lived')
   await blobs.remove(hash)
   await blobs.remove(hash)
-  const missing = { code: 'not_found', message: `The file sha256:${hash} is not in storage any more.` }
+  const missing = { code: 'not_found', message: `The file sha256:${hash} is no longer in storage.` }
   await expect(blobs.read(hash)).rejects.toMatchObject(missing)
   await expect(blobs.localPath(hash)).rejects.toMatchObject(missing)
   expect(await blobs.has(hash)).toBe(false)

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import { openEmbedded } from './embedded/open-embedded.ts'
+import { createLocalHints, createServerHints, type Hints } from './hints.ts'
 import { openServer } from './open-server.ts'
 import { retrying } from './retry.ts'
 import type { Tables } from './rows.ts'
@@ -13,6 +14,8 @@ export interface Database {
   /** The pool. Inside a transaction's body it throws: use the executor the body was given. */
   readonly sql: Executor
   readonly kind: 'embedded' | 'postgres'
+  /** Tells this and other processes on the same database that there is something to read. */
+  readonly hints: Hints
   /**
    * Runs `work` in one transaction. It is run again, from the beginning, after a deadlock or a serialization failure,
    * so it must have no effects but on its executor.
@@ -45,7 +48,7 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
   const { url, dataDir, log } = options
   if (url !== null) {
     const pool = await openServer(url)
-    return databaseOn(pool, 'postgres', () => pool.end())
+    return databaseOn(pool, createServerHints(url), 'postgres', () => pool.end())
   }
   const embedded = await openEmbedded(dataDir, {
     onFatal: (error) => {
@@ -55,10 +58,10 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
     onTrouble: (message) => log.warn({ dataDir }, message),
   })
   log.info({ dataDir }, 'embedded database is open')
-  return databaseOn(embedded.pool, 'embedded', embedded.close)
+  return databaseOn(embedded.pool, createLocalHints(), 'embedded', embedded.close)
 }
 
-const databaseOn = (pool: pg.Pool, kind: Database['kind'], close: () => Promise<void>): Database => {
+const databaseOn = (pool: pg.Pool, hints: Hints, kind: Database['kind'], close: () => Promise<void>): Database => {
   const guarded = {
     connect: async () => {
       refuseInsideTransaction('A query on the pool')
@@ -70,6 +73,7 @@ const databaseOn = (pool: pg.Pool, kind: Database['kind'], close: () => Promise<
   return {
     sql,
     kind,
+    hints,
     async transaction(work) {
       let afterwards: (() => Promise<void>)[] = []
       const result = await retrying(() => {
@@ -80,6 +84,7 @@ const databaseOn = (pool: pg.Pool, kind: Database['kind'], close: () => Promise<
       return result
     },
     close: async () => {
+      await hints.close()
       await sql.destroy()
       await close()
     },

@@ -6,5 +6,8 @@ import type pg from 'pg'
  */
 export const ignoreBrokenConnections = (pool: pg.Pool): void => {
   pool.on('error', () => undefined)
-  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('connect', ignoreBroken)
 }
+
+/** The same for one connection. */
+export const ignoreBroken = (client: pg.ClientBase): void => void client.on('error', () => undefined)

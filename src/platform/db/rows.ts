@@ -32,6 +32,11 @@ export interface DeviceRow {
   updated_at: Date
 }
 
+/** Added by 0012-announcements. */
+export interface AnnouncementRow {
+  subject_id: string
+}
+
 export interface DeviceCountRow {
   org_id: string
   devices: number
@@ -63,6 +68,16 @@ export interface LoginCodeRow {
   approved_by: string | null
 }
 
+export interface SessionRow {
+  id: string
+  hash: string
+  key_id: string | null
+  browser: string
+  created_at: Date
+  used_at: Date
+  expires_at: Date
+}
+
 export interface BlobRow {
   sha256: string
   size: number
@@ -82,6 +97,7 @@ export interface ModelRow {
   is_baseline: boolean
   description: string
   version_count: Generated<number>
+  round_name: string | null
   created_at: Date
 }
 
@@ -96,6 +112,28 @@ export interface ModelVersionRow {
   description: string
   warnings: string[]
   uploaded_at: Date
+  round_id: string | null
+  round_number: number | null
+  job_id: string | null
+  metrics: Json<Record<string, number>> | null
+}
+
+export interface ModelAliasRow {
+  model_id: string
+  alias: string
+  version: number
+  moved_at: Date
+  moved_by: string | null
+}
+
+export interface ModelAliasMoveRow {
+  ordinal: Generated<number>
+  model_id: string
+  alias: string
+  from_version: number | null
+  to_version: number | null
+  moved_at: Date
+  moved_by: string | null
 }
 
 export interface RoundRow extends RoundTrainingColumns {
@@ -168,17 +206,34 @@ export interface RateCountRow {
   counted_at: Date
 }
 
+export interface OutboxRow {
+  id: Generated<number>
+  /** The transaction that wrote it, as text: it has 64 bits. */
+  tx: Generated<string>
+  org_id: string | null
+  type: string
+  subject_kind: string
+  subject_id: string | null
+  payload: Json<Record<string, unknown>>
+  at: Date
+}
+
 export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables {
   orgs: OrgRow
+  events_outbox: OutboxRow
   devices: DeviceRow
   device_counts: DeviceCountRow
   keys: KeyRow
   login_codes: LoginCodeRow
+  sessions: SessionRow
   blobs: BlobRow
   models: ModelRow
   model_versions: ModelVersionRow
+  model_aliases: ModelAliasRow
+  model_alias_moves: ModelAliasMoveRow
   rounds: RoundRow
   round_participants: RoundParticipantRow
   updates: UpdateRow
   rate_counts: RateCountRow
+  announcements: AnnouncementRow
 }

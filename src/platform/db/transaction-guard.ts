@@ -2,22 +2,32 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 // The embedded database has one connection. Whoever holds it in a transaction and asks the pool for another waits for
 // himself, for ever; on a server the same mistake hangs once ten requests make it together. So it is refused at once.
-const current = new AsyncLocalStorage<{ open: boolean; readonly afterwards: AfterCommit[] }>()
+const current = new AsyncLocalStorage<Scope>()
 
-type AfterCommit = () => Promise<void>
+type Work = () => Promise<void>
+
+interface Scope {
+  open: boolean
+  readonly beforehand: Work[]
+  readonly afterwards: Work[]
+}
 
 /**
- * Runs the body of a transaction; until it settles, `refuseInsideTransaction` throws for everything it starts. What the body
- * hands to `onCommit` is added to `afterwards`.
+ * Runs the body of a transaction, then what it handed to `beforeCommit`; until that settles, `refuseInsideTransaction` throws
+ * for everything it starts. What the body hands to `onCommit` is added to `afterwards`.
  */
-export const insideTransaction = async <T>(work: () => Promise<T>, afterwards: AfterCommit[]): Promise<T> => {
+export const insideTransaction = <T>(work: () => Promise<T>, afterwards: Work[]): Promise<T> => {
   // Work that was started inside and outlives the transaction still sees this object, hence a flag and not its presence.
-  const scope = { open: true, afterwards }
-  try {
-    return await current.run(scope, work)
-  } finally {
-    scope.open = false
-  }
+  const scope: Scope = { open: true, beforehand: [], afterwards }
+  return current.run(scope, async () => {
+    try {
+      const result = await work()
+      for (const each of scope.beforehand) await each()
+      return result
+    } finally {
+      scope.open = false
+    }
+  })
 }
 
 /** Throws when called from within a transaction's body. `what` completes "… inside a transaction". */
@@ -27,9 +37,14 @@ export const refuseInsideTransaction = (what: string): void => {
   }
 }
 
-/** Inside a transaction's body: has `work` run once the transaction has committed, before its caller goes on. */
-export const onCommit = (work: AfterCommit): void => {
+const openScope = (caller: string): Scope => {
   const scope = current.getStore()
-  if (scope?.open !== true) throw new Error('onCommit was called outside a transaction.')
-  scope.afterwards.push(work)
+  if (scope?.open !== true) throw new Error(`${caller} was called outside a transaction.`)
+  return scope
 }
+
+/** Inside a transaction's body: has `work` run at its end, as the last that the transaction does. Throwing rolls it back. */
+export const beforeCommit = (work: Work): void => void openScope('beforeCommit').beforehand.push(work)
+
+/** Inside a transaction's body: has `work` run once the transaction has committed, before its caller goes on. */
+export const onCommit = (work: Work): void => void openScope('onCommit').afterwards.push(work)

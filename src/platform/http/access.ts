@@ -3,6 +3,7 @@ import { type Caller, DEVICE_GRANTS, type Grant, holds, SCOPES } from '../../dom
 import { forbidden, ServiceError, unauthorized } from '../../domain/errors.ts'
 import type { App } from './app.ts'
 import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
+import { isSameOrigin, sessionTokenIn } from './session-cookie.ts'
 
 /**
  * Finds out who a key belongs to; null when it is unknown, expired or revoked. May throw a more telling 401. Calls
@@ -43,22 +44,68 @@ interface Called {
   [CALLER]: Caller | null
 }
 
+/** Sessions of browsers: a cookie that stands for a key, and counts only for pages of this origin. */
+export interface SessionRules {
+  readonly authenticate: Authenticate
+  /** SERVICE_PUBLIC_URL: where the pages are, when not under the name that requests ask for. */
+  readonly publicUrl: string | null
+}
+
 interface Doorkeeper {
   readonly authenticate: Authenticate
+  readonly sessions: SessionRules | null
   readonly guesses: GuessLimit
 }
 
 const DOORKEEPER = 'doorkeeper'
 
-/** The caller whose key the request shows. @throws 401, or 429 when this address has shown too many that are not valid. */
-const identify = async (request: FastifyRequest, header: string): Promise<Caller> => {
-  const { authenticate, guesses } = request.server.getDecorator<Doorkeeper>(DOORKEEPER)
+const doorkeeperOf = (request: FastifyRequest): Doorkeeper => request.server.getDecorator<Doorkeeper>(DOORKEEPER)
+
+/** Who `find` finds, unless this address has shown too much that is not valid. @throws 401, or 429 */
+const identify = async (
+  request: FastifyRequest,
+  find: (unfamiliar: () => void) => Promise<Caller>,
+): Promise<Caller> => {
+  const { guesses } = doorkeeperOf(request)
   try {
-    return known(await authenticate(tokenIn(header), () => guesses.assertLeft(request.ip)))
+    return await find(() => guesses.assertLeft(request.ip))
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'unauthorized') guesses.count(request.ip)
     throw error
   }
+}
+
+/** The caller whose key this is. @throws 401, or 429 when this address has shown too many that are not valid. */
+export const callerOfKey = (request: FastifyRequest, key: string): Promise<Caller> =>
+  identify(request, async (unfamiliar) => known(await doorkeeperOf(request).authenticate(key, unfamiliar)))
+
+/** True where a page of this service sent the request. */
+export const isFromOwnPage = (request: FastifyRequest): boolean =>
+  isSameOrigin(request, doorkeeperOf(request).sessions?.publicUrl ?? null)
+
+const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller> =>
+  identify(request, async (unfamiliar) => {
+    const { sessions } = doorkeeperOf(request)
+    if (!isFromOwnPage(request)) {
+      throw unauthorized(
+        'A session counts only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
+      )
+    }
+    const caller = (await sessions?.authenticate(token, unfamiliar)) ?? null
+    if (caller === null) throw unauthorized('This session has ended. Sign in again.')
+    return caller
+  })
+
+/** Who the request says it is from: by its key, else by its session. Null when it says nothing. */
+const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    return identify(request, async (unfamiliar) =>
+      known(await doorkeeperOf(request).authenticate(tokenIn(authorization), unfamiliar)),
+    )
+  }
+  const token = doorkeeperOf(request).sessions === null ? null : sessionTokenIn(request)
+  return token === null ? null : callerOfSession(request, token)
 }
 
 const calledBy = (request: FastifyRequest): Called => request as FastifyRequest & Called
@@ -112,15 +159,15 @@ export const guardAccess = (app: App, { admit, pages, ...doorkeeper }: Doorkeepe
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) return done()
     const { access, rateLimit } = routeConfigOf(request)
-    const { authorization } = request.headers
     if (access === 'public') {
       if (rateLimit !== false) admit(null, request, reply)
       return done()
     }
-    if (authorization === undefined) {
+    const identified = credentialsOf(request)
+    if (identified === null) {
       return done(unauthorized("This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."))
     }
-    identify(request, authorization)
+    identified
       .then((caller) => {
         calledBy(request)[CALLER] = caller
         if (rateLimit !== false) admit(caller, request, reply)
@@ -143,9 +190,9 @@ export const callerOf = (request: FastifyRequest): Caller => {
 /** The caller of a public route, where a key may be given: null without one, 401 (or 429) when it is not valid. */
 export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
   const before = knownCallerOf(request)
-  const { authorization } = request.headers
-  if (before !== null || authorization === undefined) return before
-  const caller = await identify(request, authorization)
+  if (before !== null) return before
+  const caller = await credentialsOf(request)
+  if (caller === null) return null
   calledBy(request)[CALLER] = caller
   return caller
 }

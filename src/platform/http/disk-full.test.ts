@@ -5,7 +5,7 @@ import { buildTestServer, openRaw } from './test-server.fixture.ts'
 
 const FULL = {
   error: 'insufficient_storage',
-  message: 'The disk of the service is full: nothing was kept. Try again when its operator has made room.',
+  message: 'The disk of the service is full: nothing was stored. Try again once its operator has freed space.',
   status_code: 507,
 }
 
@@ -49,7 +49,7 @@ it('an expectation that is not 100-continue is answered with 417 and the error b
   expect(text).toMatch(/^HTTP\/1\.1 417 /)
   expect(JSON.parse(text.slice(text.indexOf('{')))).toEqual({
     error: 'expectation_failed',
-    message: "This server does not meet the expectation 'x'. Send no Expect header.",
+    message: "The expectation 'x' is not supported. Remove the Expect header.",
     status_code: 417,
   })
   client.socket.destroy()

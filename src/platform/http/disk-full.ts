@@ -11,7 +11,7 @@ export const asDiskFull = (error: unknown): ServiceError | undefined => {
     if (!CODES.has((cause as NodeJS.ErrnoException).code) && !WORDS.test(cause.message)) continue
     return new ServiceError(
       'insufficient_storage',
-      'The disk of the service is full: nothing was kept. Try again when its operator has made room.',
+      'The disk of the service is full: nothing was stored. Try again once its operator has freed space.',
       { cause: error },
     )
   }

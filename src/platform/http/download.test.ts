@@ -162,7 +162,7 @@ test('a file that is gone is a plain 404', async () => {
   ])
   expect(await answer.json()).toEqual({
     error: 'not_found',
-    message: `The file sha256:${'0'.repeat(64)} is not in storage any more.`,
+    message: `The file sha256:${'0'.repeat(64)} is no longer in storage.`,
     status_code: 404,
   })
 })

@@ -20,7 +20,7 @@ const routes = (app: App): void => {
     body: request.body ?? null,
   }))
   app.get('/conflict', { config: PUBLIC }, async () => {
-    throw conflict('It exists already.')
+    throw conflict('It already exists.')
   })
   app.get('/wait', { config: PUBLIC }, async () => {
     throw new ServiceError('rate_limited', 'Slow down.', { retryAfterSeconds: 7 })
@@ -56,11 +56,11 @@ const missing = (message: string) => ({ error: 'not_found', message, status_code
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 test.each([
-  ['an unknown path', 'GET', '/nowhere', missing('There is no GET /nowhere here. /docs lists what there is.')],
-  ['a query on it', 'GET', '/nowhere?api_key=x', missing('There is no GET /nowhere here. /docs lists what there is.')],
-  ['a method not offered', 'PATCH', '/things', missing('/things does not take PATCH; it takes GET, HEAD, POST.')],
-  ['a path with an id', 'POST', '/things/7', missing('/things/7 does not take POST; it takes DELETE, GET, HEAD.')],
-  ['an unknown method', 'PROPFIND', '/things', missing('/things does not take PROPFIND; it takes GET, HEAD, POST.')],
+  ['an unknown path', 'GET', '/nowhere', missing('There is no endpoint GET /nowhere. See /docs for the API.')],
+  ['a query on it', 'GET', '/nowhere?api_key=x', missing('There is no endpoint GET /nowhere. See /docs for the API.')],
+  ['a method not offered', 'PATCH', '/things', missing('/things does not support PATCH; use GET, HEAD, POST.')],
+  ['a path with an id', 'POST', '/things/7', missing('/things/7 does not support POST; use DELETE, GET, HEAD.')],
+  ['an unknown method', 'PROPFIND', '/things', missing('/things does not support PROPFIND; use GET, HEAD, POST.')],
   ['a bad escape', 'GET', '/things/%zz', bad('The path is not valid percent-encoded UTF-8.')],
 ] as const)('%s is answered with the error body', async (_name, method, url, body) => {
   const { app } = await start()
@@ -135,7 +135,7 @@ test('a body over the limit is 400, and the client gets to read that', async () 
   const answer = await fetch(`${url}/things`, { method: 'POST', headers: JSON_TYPE, body })
   expect([answer.status, await answer.json()]).toEqual([
     400,
-    bad('The body is larger than the 1048576 bytes that are taken here.'),
+    bad('The body is larger than the limit of 1048576 bytes.'),
   ])
 })
 
@@ -173,7 +173,7 @@ test('a service error travels under its own code, with Retry-After where it has 
   const taken = await app.inject('/conflict')
   expect([taken.statusCode, taken.json()]).toEqual([
     409,
-    { error: 'conflict', message: 'It exists already.', status_code: 409 },
+    { error: 'conflict', message: 'It already exists.', status_code: 409 },
   ])
   const wait = await app.inject('/wait')
   expect([wait.statusCode, wait.headers['retry-after'], wait.json()]).toEqual([
@@ -192,7 +192,7 @@ test.each(['/crash', '/database', '/nothing'])(
       500,
       {
         error: 'internal_error',
-        message: 'Something went wrong in the service. Its log tells more under request id case-17.',
+        message: 'Unexpected error in the service. See its log for request id case-17.',
         status_code: 500,
       },
     ])

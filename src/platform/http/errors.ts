@@ -5,10 +5,11 @@ import type { App } from './app.ts'
 import { asDiskFull } from './disk-full.ts'
 import { routeConfigOf } from './route-config.ts'
 import { InvalidRequest } from './validation.ts'
+import type { AnswerPage } from './web-app.ts'
 
 const EXPECTED_BODY = { true: 'multipart/form-data or application/json', false: 'application/json' } as const
 
-/** Fastify's own complaints about a request, in our words; undefined for what is no fault of the request. */
+/** Fastify's own errors about a request, reworded; undefined for what is no fault of the request. */
 const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError | undefined => {
   const type = request.headers['content-type']
   switch (error.code) {
@@ -21,7 +22,7 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
       )
     }
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return badRequest(`The body is larger than the ${request.routeOptions.bodyLimit} bytes that are taken here.`)
+      return badRequest(`The body is larger than the limit of ${request.routeOptions.bodyLimit} bytes.`)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return badRequest('The body does not have the length that Content-Length announced.')
     case 'FST_ERR_BAD_URL':
@@ -45,13 +46,9 @@ const asServiceError = (error: unknown, request: FastifyRequest): ServiceError =
   return (
     known ??
     asDiskFull(error) ??
-    new ServiceError(
-      'internal_error',
-      `Something went wrong in the service. Its log tells more under request id ${request.id}.`,
-      {
-        cause: error,
-      },
-    )
+    new ServiceError('internal_error', `Unexpected error in the service. See its log for request id ${request.id}.`, {
+      cause: error,
+    })
   )
 }
 
@@ -91,7 +88,7 @@ const fits = ({ segments }: KnownRoute, path: readonly string[]): boolean =>
     : segments.length === path.length && segments.every((segment, i) => segment.startsWith(':') || segment === path[i])
 
 /** Whatever goes wrong leaves as {error, message, status_code}, and says nothing about our insides. */
-export const answerErrors = (app: App): void => {
+export const answerErrors = (app: App, answerPage: AnswerPage): void => {
   const routes = new Map<string, KnownRoute>()
 
   app.addHook('onRoute', ({ url, method }) => {
@@ -114,6 +111,8 @@ export const answerErrors = (app: App): void => {
   })
 
   app.setNotFoundHandler((request, reply) => {
+    const page = answerPage(request, reply as FastifyReply)
+    if (page !== null) return page
     const path = request.url.split('?', 1)[0]!
     const parts = path.split('/')
     const fitting = [...routes.values()].filter((route) => route.segments.length > 1 && fits(route, parts))
@@ -124,8 +123,8 @@ export const answerErrors = (app: App): void => {
     const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path
     const message =
       methods.length > 0
-        ? `${shown} does not take ${request.method}; it takes ${methods.join(', ')}.`
-        : `There is no ${request.method} ${shown} here. /docs lists what there is.`
+        ? `${shown} does not support ${request.method}; use ${methods.join(', ')}.`
+        : `There is no endpoint ${request.method} ${shown}. See /docs for the API.`
     return sendError(new ServiceError('not_found', message), request, reply as FastifyReply)
   })
 }

@@ -5,7 +5,7 @@ import { badRequest } from '../../domain/errors.ts'
 export const hangUpOn = (answer: ServerResponse): AbortSignal => {
   const gone = new AbortController()
   answer.once('close', () => {
-    if (!answer.writableFinished) gone.abort(badRequest('The connection was closed before the answer was there.'))
+    if (!answer.writableFinished) gone.abort(badRequest('The connection was closed before the response was ready.'))
   })
   return gone.signal
 }

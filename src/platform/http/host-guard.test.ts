@@ -38,7 +38,7 @@ describe('a service with open enrollment', () => {
       body: {
         error: 'forbidden',
         message:
-          "This server needs no key, so it does not answer to the name 'evil.example'. If it is its own, set " +
+          "This server requires no key, so it refuses requests for the host 'evil.example'. If that is its own name, set " +
           'SERVICE_PUBLIC_URL to the address that this server is known by, such as http://evil.example.',
         status_code: 403,
       },

@@ -34,14 +34,14 @@ export const refuseForeignHosts = (app: App, settings: HostSettings, refusal: (m
       const name = hostNameOf(host).slice(0, 100)
       return done(
         refusal(
-          `This server needs no key, so it does not answer to the name '${name}'. If it is its own, ${ADVICE} http://${name}.`,
+          `This server requires no key, so it refuses requests for the host '${name}'. If that is its own name, ${ADVICE} http://${name}.`,
         ),
       )
     }
     const page = `${origin}`.slice(0, 100)
     done(
       refusal(
-        `This server needs no key, so pages of '${page}' may not call it. If they may, ${ADVICE} https://fleet.example.org, ` +
+        `This server requires no key, so pages of '${page}' may not call it. To allow them, ${ADVICE} https://fleet.example.org, ` +
           'or list their origin in SERVICE_CORS_ORIGINS.',
       ),
     )

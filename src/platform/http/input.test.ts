@@ -40,7 +40,7 @@ test('a body that its header calls compressed is refused by that name', async ()
     server.app.inject({ method: 'POST', url: '/echo', headers: { 'content-encoding': encoding }, payload: { a: 1 } })
   expect((await sent('gzip')).json()).toEqual({
     error: 'bad_request',
-    message: 'Content-Encoding gzip is not understood: send the body as it is, without that header.',
+    message: 'Content-Encoding gzip is not supported: send the body uncompressed, without that header.',
     status_code: 400,
   })
   expect((await sent('identity')).json()).toEqual({ got: { a: 1 } })

@@ -46,7 +46,7 @@ const parse = (text: string): unknown => {
 export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
-    const message = `Content-Encoding ${encoding} is not understood: send the body as it is, without that header.`
+    const message = `Content-Encoding ${encoding} is not supported: send the body uncompressed, without that header.`
     done(encoding === 'identity' ? null : refusal(message))
   })
 }

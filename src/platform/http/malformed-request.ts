@@ -35,9 +35,7 @@ export const answerMalformed = (
 export const refuseExpectations = (server: Server, bodyOf: (message: string) => object): void => {
   server.on('checkExpectation', (request, reply) => {
     const expected = `${request.headers.expect}`.slice(0, 100)
-    const body = JSON.stringify(
-      bodyOf(`This server does not meet the expectation '${expected}'. Send no Expect header.`),
-    )
+    const body = JSON.stringify(bodyOf(`The expectation '${expected}' is not supported. Remove the Expect header.`))
     reply.writeHead(417, {
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),

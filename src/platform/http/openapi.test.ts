@@ -1,13 +1,15 @@
 import { Type } from '@fastify/type-provider-typebox'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DOCUMENTED_AS } from './openapi.ts'
+import { createComponents } from './openapi-components.ts'
 import type { RouteConfig } from './route-config.ts'
 import { buildTestServer, type TestServer } from './test-server.fixture.ts'
 import { optionalBody } from './validation.ts'
+import { Body, DOCUMENTED_AS, Nullable, OneOf, Parameter } from './wire.schema.ts'
 
 interface Operation {
-  readonly security: unknown
+  readonly security?: unknown
   readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { readonly schema: unknown }> }
+  readonly parameters?: unknown
   readonly responses: Record<string, { readonly content?: unknown; readonly description: string }>
 }
 
@@ -15,13 +17,16 @@ interface Document {
   readonly openapi: string
   readonly info: unknown
   readonly paths: Record<string, Record<string, Operation>>
-  readonly components: { readonly securitySchemes: unknown; readonly schemas: Record<string, unknown> }
+  readonly security: unknown
+  readonly components: Record<string, Record<string, unknown>>
 }
 
 let server: TestServer
 let document: Document
 
-const Thing = Type.Object({ name: Type.String() })
+const ThingId = Parameter('ThingId', Type.String({ description: 'The thing' }))
+const Color = OneOf(['red', 'green'], { title: 'Color' })
+const Thing = Body('Thing', 'A thing', { name: 'x' }, { name: Type.String(), color: Type.Optional(Nullable(Color)) })
 
 beforeAll(async () => {
   server = await buildTestServer((app) => {
@@ -35,7 +40,10 @@ beforeAll(async () => {
     const guarded: RouteConfig = { access: 'models:write', errors: ['conflict', 'not_found'] }
     app.post(
       '/things/:id',
-      { config: guarded, schema: { body: Thing, response: { 201: Thing } } },
+      {
+        config: guarded,
+        schema: { params: Type.Object({ id: ThingId }), body: Thing, response: { 201: Thing } },
+      },
       async (_request, reply) => reply.code(201).send({ name: 'x' }),
     )
     const beat: RouteConfig = { access: 'any-key' }
@@ -49,7 +57,7 @@ beforeAll(async () => {
     }
     const Options = Type.Unsafe<object>({
       type: 'object',
-      [DOCUMENTED_AS]: { anyOf: [{ type: 'object', title: 'a' }] },
+      [DOCUMENTED_AS]: { anyOf: [{ type: 'object', maxProperties: 2 }] },
     })
     app.post('/jobs', { config: guarded, schema: { body: Type.Object({ options: Options }) } }, async () => ({}))
     app.post('/upload', { config: upload, schema: { consumes: ['multipart/form-data'] } }, async () => ({}))
@@ -63,8 +71,10 @@ afterAll(() => server.app.close())
 test('the document is OpenAPI 3.1 with the bearer scheme and the one error body', () => {
   expect(document.openapi).toBe('3.1.0')
   expect(document.info).toMatchObject({ title: 'Tributary', version: '1.0.0' })
-  expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
-  expect(document.components.schemas.Error).toMatchObject({ required: ['error', 'message', 'status_code'] })
+  expect(document.components.securitySchemes).toMatchObject({
+    bearer: { type: 'http', scheme: 'bearer' },
+  })
+  expect(document.components.schemas!.Error).toMatchObject({ required: ['error', 'message', 'status_code'] })
 })
 
 test('it holds the routes that are not hidden, and none of the documentation itself', () => {
@@ -76,17 +86,53 @@ test('security and error answers follow from what a route says about itself', ()
     const { security, responses } = document.paths[path]![method]!
     return { security, statuses: Object.keys(responses) }
   }
-  const bearer = [{ bearer: [] }]
+  expect(document.security).toEqual([{ bearer: [] }])
   expect(summary('/open', 'get')).toEqual({ security: [], statuses: ['200', '429', '500'] })
-  expect(summary('/beat', 'put')).toEqual({ security: bearer, statuses: ['200', '400', '401', '429', '500', '507'] })
+  expect(summary('/beat', 'put')).toEqual({ security: undefined, statuses: ['200', '400', '401', '429', '500', '507'] })
   expect(summary('/things/{id}', 'post')).toEqual({
-    security: bearer,
+    security: undefined,
     statuses: ['201', '400', '401', '403', '404', '409', '429', '500', '507'],
   })
-  expect(document.paths['/open']!.get!.responses['500']).toEqual({
+  expect(document.paths['/open']!.get!.responses['500']).toEqual({ $ref: '#/components/responses/InternalError' })
+  expect(document.components.responses!.InternalError).toEqual({
     description: 'Unexpected server error',
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   })
+})
+
+test('a body, a part and a parameter with a name are components, which the operations refer to', () => {
+  const { parameters, requestBody, responses } = document.paths['/things/{id}']!.post!
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } }
+  expect({ parameters, requestBody, created: responses['201'] }).toEqual({
+    parameters: [{ $ref: '#/components/parameters/ThingId' }],
+    requestBody: { required: true, content },
+    created: { description: 'A thing', content },
+  })
+  expect(document.components.parameters).toEqual({
+    ThingId: { name: 'id', in: 'path', required: true, description: 'The thing', schema: { type: 'string' } },
+  })
+  expect(document.components.schemas).toMatchObject({
+    Color: { type: 'string', enum: ['red', 'green'] },
+    Thing: {
+      type: 'object',
+      description: 'A thing',
+      examples: [{ name: 'x' }],
+      required: ['name'],
+      properties: {
+        name: { type: 'string' },
+        color: { anyOf: [{ $ref: '#/components/schemas/Color' }, { type: 'null' }] },
+      },
+    },
+  })
+})
+
+test('two different components of one name are refused', () => {
+  const components = createComponents()
+  components.schema(Thing)
+  components.schema(Thing)
+  expect(() => components.schema(Body('Thing', 'Another thing', {}, {}))).toThrow(
+    'The API document would have two different schemas with the name Thing.',
+  )
 })
 
 test('an upload is a form with its file and its fields', () => {
@@ -104,7 +150,7 @@ test('an upload is a form with its file and its fields', () => {
 test('what is checked by more than its schema is documented in a form of its own', () => {
   const { content } = document.paths['/jobs']!.post!.requestBody!
   expect(content['application/json']?.schema).toMatchObject({
-    properties: { options: { anyOf: [{ type: 'object', title: 'a' }] } },
+    properties: { options: { anyOf: [{ type: 'object', maxProperties: 2 }] } },
   })
 })
 

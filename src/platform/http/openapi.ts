@@ -1,11 +1,10 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifySchema } from 'fastify'
-import type { TObject } from 'typebox'
-import { type ErrorCode, STATUS_OF } from '../../domain/errors.ts'
+import type { RouteOptions } from 'fastify'
 import type { App } from './app.ts'
+import { createComponents } from './openapi-components.ts'
+import { operationOf } from './openapi-operations.ts'
 import type { RouteConfig } from './route-config.ts'
-import { OPTIONAL_BODY } from './validation.ts'
 
 const TITLE = 'Tributary'
 const DESCRIPTION = 'Device orchestration, model delivery and federated training.'
@@ -15,134 +14,54 @@ const DOCS_CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
   "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 
-const MEANING: Readonly<Record<ErrorCode, string>> = {
-  bad_request: 'Invalid or missing request fields',
-  unauthorized: 'Missing or invalid API key',
-  forbidden: 'The key may not do this',
-  not_found: 'The resource does not exist',
-  conflict: 'The resource already exists, or its state does not allow this',
-  expectation_failed: 'The header Expect asks for something else than 100-continue',
-  rate_limited: 'Too many requests; the header Retry-After gives seconds',
-  internal_error: 'Unexpected server error',
-  insufficient_storage: 'The disk of the service is full; nothing was kept',
+/** A group of operations in the API document: the name that routes have in `tags`. */
+export interface Tag {
+  readonly name: string
+  readonly description: string
 }
 
-const errorSchema = {
-  $id: 'Error',
-  type: 'object',
-  required: ['error', 'message', 'status_code'],
-  properties: {
-    error: { type: 'string', enum: Object.keys(STATUS_OF), description: 'Machine code' },
-    message: { type: 'string', description: 'Human-readable text' },
-    status_code: { type: 'integer', description: 'HTTP status' },
-  },
-} as const
+/** HEAD stands beside every GET by itself; only one that has no GET is an operation. */
+const isDocumented = ({ method, schema }: RouteOptions, routes: readonly RouteOptions[], url: string): boolean =>
+  schema?.hide !== true && !(method === 'HEAD' && routes.some((other) => other.url === url && other.method === 'GET'))
 
-const takesInput = (schema: FastifySchema, { form }: RouteConfig): boolean =>
-  form !== undefined || schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
-
-/** What a route may answer with besides its results, in the order of their status. */
-const errorsOf = (schema: FastifySchema, config: RouteConfig): ErrorCode[] => {
-  const { access, errors = [], rateLimit } = config
-  const codes = new Set<ErrorCode>([...errors, 'internal_error'])
-  if (takesInput(schema, config)) codes.add('bad_request')
-  if (config.form !== undefined || schema.body !== undefined) codes.add('insufficient_storage')
-  if (access !== 'public') codes.add('unauthorized')
-  if (access !== 'public' && access !== 'any-key') codes.add('forbidden')
-  if (rateLimit !== false) codes.add('rate_limited')
-  return [...codes].sort((a, b) => STATUS_OF[a] - STATUS_OF[b])
-}
-
-const errorResponses = (codes: readonly ErrorCode[]): Record<string, unknown> =>
-  Object.fromEntries(
-    codes.map((code) => [
-      STATUS_OF[code],
-      {
-        description: MEANING[code],
-        content: { 'application/json': { schema: { $ref: 'Error#' } } },
-        ...(code === 'rate_limited' && {
-          headers: { 'Retry-After': { type: 'integer', description: 'Seconds until another request fits' } },
-        }),
-      },
-    ]),
-  )
-
-/** A multipart body: one file, further ones where the route takes them, and the form's text fields. */
-const formBody = (form: TObject, { fileIsOptional, furtherFiles = {} }: RouteConfig): object => {
-  const binary = { type: 'string', format: 'binary' }
-  const further = Object.entries(furtherFiles).map(([name, description]) => [name, { ...binary, description }])
-  return {
-    ...form,
-    properties: { file: binary, ...Object.fromEntries(further), ...form.properties },
-    required: [...(fileIsOptional ? [] : ['file']), ...(form.required ?? [])],
+const describe = (routes: readonly RouteOptions[]) => {
+  const components = createComponents()
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes.filter((one) => isDocumented(one, routes, one.url))) {
+    const path = route.url.replace(/:(\w+)/g, '{$1}')
+    const operations = (paths[path] ??= {})
+    for (const method of [route.method].flat()) operations[method.toLowerCase()] = operationOf(route, components)
   }
+  return { paths, components: components.all() }
 }
 
-/** What has a default is there for the route, but need not be sent. */
-const sayingDefaults = (query: TObject): object => ({
-  ...query,
-  required: (query.required ?? []).filter((name) => !Object.hasOwn(query.properties[name] ?? {}, 'default')),
-})
-
-const documented = (schema: FastifySchema = {}, config: unknown = {}): FastifySchema => {
-  const route = config as RouteConfig
+/** The document of the routes that `routes` has when it is first looked at. */
+const documentOf = (routes: readonly RouteOptions[], version: string, tags: readonly Tag[]) => {
+  let described: ReturnType<typeof describe> | undefined
+  const once = () => (described ??= describe(routes))
   return {
-    ...schema,
-    ...(schema.querystring !== undefined && { querystring: sayingDefaults(schema.querystring as TObject) }),
-    ...(route.form
-      ? { body: formBody(route.form, route) }
-      : schema.body !== undefined && { body: withDocumentedForms(schema.body) }),
-    security: route.access === 'public' ? [] : [{ bearer: [] }],
-    response: { ...(schema.response as object | undefined), ...errorResponses(errorsOf(schema, route)) },
-  }
-}
-
-/** The key of a schema that the document shows in place of the one it stands in, which only validates. */
-export const DOCUMENTED_AS = 'x-documented-as'
-
-const withDocumentedForms = (schema: unknown): unknown => {
-  if (Array.isArray(schema)) return schema.map(withDocumentedForms)
-  if (typeof schema !== 'object' || schema === null) return schema
-  if (DOCUMENTED_AS in schema) return schema[DOCUMENTED_AS]
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withDocumentedForms(value)]))
-}
-
-interface RequestBody {
-  required?: boolean
-  readonly content?: Readonly<Record<string, { readonly schema?: Record<string, unknown> }>>
-}
-
-/** The generator calls every body required; those of `optionalBody` are not. */
-const relaxOptionalBodies = (paths: object): void => {
-  for (const operation of Object.values(paths).flatMap((path: object) => Object.values(path))) {
-    const { requestBody } = operation as { requestBody?: RequestBody }
-    for (const { schema } of Object.values(requestBody?.content ?? {})) {
-      if (requestBody === undefined || schema === undefined || !(OPTIONAL_BODY in schema)) continue
-      delete schema[OPTIONAL_BODY]
-      requestBody.required = false
-    }
+    openapi: '3.1.0',
+    info: { title: TITLE, description: DESCRIPTION, version },
+    security: [{ bearer: [] }],
+    tags: [...tags],
+    get paths() {
+      return once().paths
+    },
+    get components() {
+      const bearer = { type: 'http' as const, scheme: 'bearer', description: 'An API key: sk_live_…' }
+      return { securitySchemes: { bearer }, ...once().components }
+    },
   }
 }
 
 /** Collects the routes registered after it into an OpenAPI 3.1 document: /openapi.json, and /docs to read and try it. */
-export const serveDocumentation = async (app: App, version: string, access: 'public' | 'any-key'): Promise<void> => {
-  app.addSchema(errorSchema)
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: TITLE, description: DESCRIPTION, version },
-      components: {
-        securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key: sk_live_…' } },
-      },
-    },
-    refResolver: { buildLocalReference: (json) => String(json.$id) },
-    transform: ({ schema, url, route }) => ({ schema: documented(schema, route.config), url }),
-    transformObject: (document) => {
-      if (!('openapiObject' in document)) return document.swaggerObject
-      relaxOptionalBodies(document.openapiObject.paths ?? {})
-      return document.openapiObject
-    },
-  })
+export const serveDocumentation = async (
+  app: App,
+  { version, access, tags }: { version: string; access: 'public' | 'any-key'; tags: readonly Tag[] },
+): Promise<void> => {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
+  await app.register(swagger, { mode: 'static', specification: { document: documentOf(routes, version, tags) } })
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: DOCS_CSP,

@@ -7,7 +7,7 @@ const EXCHANGE_MS = 1000
 /** From this share of the limit on, a key is worth telling the other processes about. */
 const HOT = 0.25
 /** Some 15 MB. A key that was pushed out starts afresh, which only a flood of other valid keys can bring about. */
-const MOST_KEYS = 100_000
+const MAX_KEYS = 100_000
 
 /**
  * Lets several processes share one limit without asking anybody per request. Called once a second with what this
@@ -59,7 +59,7 @@ export const createRateLimiter = (options: {
 }): RateLimiter => {
   const { perMinute: limit, now, sync = null } = options
   // Not `max`: it sets aside room for all of them at once, 1.2 MB for each 100,000.
-  const counts = new LRUCache<string, Count>({ maxSize: options.maxKeys ?? MOST_KEYS, sizeCalculation: () => 1 })
+  const counts = new LRUCache<string, Count>({ maxSize: options.maxKeys ?? MAX_KEYS, sizeCalculation: () => 1 })
   const hot = new Set<string>()
 
   const countOf = (key: string, minute: number): Count => {

@@ -3,34 +3,37 @@ import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { badRequest, forbidden, ServiceError } from '../../domain/errors.ts'
-import { type Authenticate, guardAccess } from './access.ts'
+import { type Authenticate, guardAccess, type SessionRules } from './access.ts'
 import type { App } from './app.ts'
 import { answerErrors, sendUnroutable } from './errors.ts'
 import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
 import { answerMalformed, refuseExpectations } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
-import { serveDocumentation } from './openapi.ts'
+import { serveDocumentation, type Tag } from './openapi.ts'
 import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
 import { type ReadinessChecks, serveReadiness } from './readiness.ts'
 import { createLogger, type LogOptions } from './request-log.ts'
 import { compileSerializer } from './serialization.ts'
 import { closeGracefully } from './shutdown.ts'
-import { dropSlowClients, type InFlight, PATIENCE, type Patience } from './slow-clients.ts'
+import { dropSlowClients, type InFlight, STALL_LIMITS, type StallLimits } from './slow-clients.ts'
 import { requestId, watchTraffic } from './traffic.ts'
 import { checkFieldNames } from './unknown-fields.ts'
 import { compileValidator } from './validation.ts'
 import { sendWarnings, WARNING_HEADER } from './warnings.ts'
+import { type AnswerPage, serveWebApp } from './web-app.ts'
 
 const JSON_LIMIT = 1024 * 1024
 /** Public routes and keys that are not valid are counted per address, behind which many devices may share one. */
 const ADDRESS_SHARE = 10
 /** A device_id of 255 characters, percent-encoded. */
-const LONGEST_PARAMETER = 4096
+const MAX_PARAMETER_LENGTH = 4096
 
 export interface ServerOptions {
   readonly log: LogOptions
   readonly authenticate: Authenticate
+  /** Sessions of browsers; none by default. */
+  readonly sessions?: SessionRules | null
   readonly metrics: Metrics
   /** Requests per key and minute, 0 switches the limits off; and keys that are not valid per address, ten times as many. */
   readonly rateLimit: {
@@ -47,11 +50,15 @@ export interface ServerOptions {
   /** The documentation needs a key, and /metrics one with metrics:read. */
   readonly closed?: boolean
   readonly version: string
+  /** The groups of operations in the API document. */
+  readonly tags?: readonly Tag[]
+  /** The built web app; none by default. */
+  readonly webFolder?: string | null
   readonly readiness: ReadinessChecks
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly shutdownDeadlineMs?: number
-  readonly patience?: Patience
+  readonly stallLimits?: StallLimits
 }
 
 const EXPOSED = [
@@ -67,12 +74,19 @@ const EXPOSED = [
   WARNING_HEADER,
 ]
 
-const limitRates = (app: App, { rateLimit, authenticate, now, closed = false }: ServerOptions): void => {
+const limitRates = (app: App, options: ServerOptions): void => {
+  const { rateLimit, authenticate, sessions = null, now, closed = false } = options
   const pages = closed ? 'any-key' : 'public'
   const { perMinute, guessesPerMinute, sync = null } = rateLimit
   if (perMinute === 0) {
     const nothing = () => undefined
-    guardAccess(app, { authenticate, pages, guesses: { assertLeft: nothing, count: nothing }, admit: nothing })
+    guardAccess(app, {
+      authenticate,
+      sessions,
+      pages,
+      guesses: { assertLeft: nothing, count: nothing },
+      admit: nothing,
+    })
     return
   }
   const perKey = createRateLimiter({ perMinute, now, sync })
@@ -80,6 +94,7 @@ const limitRates = (app: App, { rateLimit, authenticate, now, closed = false }: 
   const guesses = createRateLimiter({ perMinute: guessesPerMinute ?? perMinute * ADDRESS_SHARE, now })
   guardAccess(app, {
     authenticate,
+    sessions,
     pages,
     guesses: {
       assertLeft: (address) => assertMayGuess(guesses.look(address)),
@@ -87,6 +102,8 @@ const limitRates = (app: App, { rateLimit, authenticate, now, closed = false }: 
     },
     admit: (caller, request, reply) => {
       if (caller === null) admitTo(perAddress, request.ip, reply)
+      // A page asks for many things at once.
+      else if (caller.sessionId !== undefined) admitTo(perAddress, caller.sessionId, reply)
       else admitTo(perKey, caller.rateKeyId ?? caller.keyId, reply)
     },
   })
@@ -112,7 +129,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     requestTimeout: 0,
     return503OnClosing: false,
     http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     clientErrorHandler: (error, socket) =>
       answerMalformed(error, socket, {
         isAnswering: isAnswering(socket),
@@ -125,11 +142,12 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   refuseExpectations(app.server, (message) => new ServiceError('expectation_failed', message).toJSON())
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
-  answerErrors(app)
+  let answerPage: AnswerPage = () => null
+  answerErrors(app, (request, reply) => answerPage(request, reply))
   sendWarnings(app)
-  const patience = options.patience ?? PATIENCE
-  inFlight = watchTraffic(app, options.metrics, patience.lingerMs)
-  dropSlowClients(app, inFlight, patience)
+  const stallLimits = options.stallLimits ?? STALL_LIMITS
+  inFlight = watchTraffic(app, options.metrics, stallLimits.lingerMs)
+  dropSlowClients(app, inFlight, stallLimits)
   readInput(app)
   checkFieldNames(app)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
@@ -143,7 +161,9 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     })
   }
   limitRates(app, options)
-  await serveDocumentation(app, options.version, options.closed ? 'any-key' : 'public')
+  const { version, tags = [] } = options
+  await serveDocumentation(app, { version, tags, access: options.closed ? 'any-key' : 'public' })
+  answerPage = await serveWebApp(app, options.webFolder ?? null)
   serveReadiness(app, options.readiness)
   serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')
   return app

@@ -6,7 +6,7 @@ import { buildTestServer, listen, openRaw, type RawClient, type TestServer } fro
 import { acceptUploads, readUpload } from './upload.ts'
 
 const OPEN: RouteConfig = { access: 'public' }
-const PATIENCE = { bodyStallMs: 800, minBytes: 100, readStallMs: 800, lingerMs: 300 }
+const STALL_LIMITS = { bodyStallMs: 800, minBytes: 100, readStallMs: 800, lingerMs: 300 }
 
 const servers: TestServer[] = []
 
@@ -39,7 +39,7 @@ const start = async (): Promise<{ client: RawClient; server: TestServer }> => {
         })
       })
     },
-    { patience: PATIENCE },
+    { stallLimits: STALL_LIMITS },
   )
   servers.push(server)
   return { server, client: await openRaw((await listen(server.app)).port) }

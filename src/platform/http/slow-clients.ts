@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from './app.ts'
 
-export interface Patience {
+export interface StallLimits {
   /** A request body must bring `minBytes` in each span of this length... */
   readonly bodyStallMs: number
   readonly minBytes: number
@@ -11,7 +11,7 @@ export interface Patience {
   readonly lingerMs: number
 }
 
-export const PATIENCE: Patience = { bodyStallMs: 30_000, minBytes: 1024, readStallMs: 300_000, lingerMs: 10_000 }
+export const STALL_LIMITS: StallLimits = { bodyStallMs: 30_000, minBytes: 1024, readStallMs: 300_000, lingerMs: 10_000 }
 
 /** Requests that have arrived and whose answers have neither been sent nor broken off. */
 export type InFlight = ReadonlySet<FastifyReply>
@@ -27,7 +27,7 @@ interface Mark {
  * Node's requestTimeout bounds a whole request and so would kill long uploads. This bounds standstill instead: bodies
  * and downloads may take as long as they like while they make progress. Waiting for our own handler costs nothing.
  */
-export const dropSlowClients = (app: App, inFlight: InFlight, patience: Patience = PATIENCE): void => {
+export const dropSlowClients = (app: App, inFlight: InFlight, stallLimits: StallLimits = STALL_LIMITS): void => {
   const marks = new WeakMap<FastifyReply, Mark>()
 
   const isStalled = (reply: FastifyReply, now: number): boolean => {
@@ -37,10 +37,10 @@ export const dropSlowClients = (app: App, inFlight: InFlight, patience: Patience
       marks.set(reply, { time: now, bytesRead: socket.bytesRead, readTime: now, bytesWritten: socket.bytesWritten })
       return false
     }
-    if (now - mark.time >= patience.bodyStallMs) {
+    if (now - mark.time >= stallLimits.bodyStallMs) {
       // Bytes that wait in our buffer mean that we are the slow side.
       const waiting = !request.complete && request.readableLength === 0
-      if (waiting && socket.bytesRead - mark.bytesRead < patience.minBytes) return true
+      if (waiting && socket.bytesRead - mark.bytesRead < stallLimits.minBytes) return true
       mark.time = now
       mark.bytesRead = socket.bytesRead
     }
@@ -49,10 +49,10 @@ export const dropSlowClients = (app: App, inFlight: InFlight, patience: Patience
       mark.readTime = now
       mark.bytesWritten = socket.bytesWritten
     }
-    return now - mark.readTime >= patience.readStallMs
+    return now - mark.readTime >= stallLimits.readStallMs
   }
 
-  const interval = Math.min(patience.bodyStallMs, patience.readStallMs, 20_000) / 4
+  const interval = Math.min(stallLimits.bodyStallMs, stallLimits.readStallMs, 20_000) / 4
   const timer = setInterval(() => {
     const now = performance.now()
     for (const reply of inFlight) {

@@ -6,10 +6,10 @@ import { routeConfigOf } from './route-config.ts'
 import { checkFormFieldNames } from './unknown-fields.ts'
 
 const FILE_PART = 'file'
-const MOST_FIELDS = 50
-const LONGEST_FIELD = 64 * 1024
+const MAX_FIELDS = 50
+const MAX_FIELD_LENGTH = 64 * 1024
 /** More than the headers and fields around a file can come to. */
-const FORM_OVERHEAD = MOST_FIELDS * (LONGEST_FIELD + 1024)
+const FORM_OVERHEAD = MAX_FIELDS * (MAX_FIELD_LENGTH + 1024)
 
 interface Discardable {
   discard(): Promise<void>
@@ -36,7 +36,7 @@ export interface Upload<Staged> {
 export const acceptUploads = async (scope: App): Promise<void> => {
   await scope.register(multipart, {
     throwFileSizeLimit: false,
-    limits: { fieldNameSize: 100, fieldSize: LONGEST_FIELD, fields: MOST_FIELDS, fileSize: Number.POSITIVE_INFINITY },
+    limits: { fieldNameSize: 100, fieldSize: MAX_FIELD_LENGTH, fields: MAX_FIELDS, fileSize: Number.POSITIVE_INFINITY },
   })
 }
 
@@ -48,7 +48,7 @@ const safeName = (given: string | undefined): string => {
 }
 
 const FORM_FAULTS: Readonly<Record<string, string>> = {
-  FST_FIELDS_LIMIT: `The form has more than ${MOST_FIELDS} fields.`,
+  FST_FIELDS_LIMIT: `The form has more than ${MAX_FIELDS} fields.`,
   FST_PARTS_LIMIT: 'The form has too many parts.',
   FST_PROTO_VIOLATION: 'The form has a field whose name is not allowed.',
   FST_INVALID_JSON_FIELD_ERROR: 'The form has a JSON field that is not valid JSON. Send fields as plain text.',
@@ -74,7 +74,7 @@ const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<stri
   const { fieldname: name, value } = part
   if (name === FILE_PART) throw badRequest("'file' must be sent as a file: a form part with a filename.")
   if (known.has(name)) throw badRequest(`The form names the field '${name}' twice.`)
-  if (part.valueTruncated) throw badRequest(`The form's field '${name}' is longer than ${LONGEST_FIELD} bytes.`)
+  if (part.valueTruncated) throw badRequest(`The form's field '${name}' is longer than ${MAX_FIELD_LENGTH} bytes.`)
   if (typeof value !== 'string') throw badRequest(`The form's field '${name}' must be plain text.`)
   if (value.includes('\0')) throw badRequest(`The form's field '${name}' contains the character U+0000.`)
   return value

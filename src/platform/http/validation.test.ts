@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest'
 import { badRequest } from '../../domain/errors.ts'
 import { compileValidator, parseFields } from './validation.ts'
 
-const complaint = (schema: TSchema, value: unknown, httpPart = 'body'): string | null => {
+const messageOf = (schema: TSchema, value: unknown, httpPart = 'body'): string | null => {
   const validate = compileValidator({ schema, httpPart, method: 'POST', url: '/' })
   const outcome = validate(value) as { error?: Error }
   return outcome.error?.message ?? null
 }
 
 const field = (schema: TSchema, value: unknown): string | null =>
-  complaint(Type.Object({ field: schema }), { field: value })
+  messageOf(Type.Object({ field: schema }), { field: value })
 
 describe('a wrong field is named with its fault and what it has to be', () => {
   test.each([
@@ -73,33 +73,33 @@ test('all missing fields are named at once', () => {
     org_id: Type.String({ minLength: 1 }),
     name: Type.String({ minLength: 1, maxLength: 128 }),
   })
-  expect(complaint(schema, {})).toBe(
+  expect(messageOf(schema, {})).toBe(
     'org_id is required: a non-empty string; name is required: a string of 1 to 128 characters.',
   )
 })
 
 test('at most three faults are told', () => {
   const schema = Type.Object({ a: Type.Integer(), b: Type.Integer(), c: Type.Integer(), d: Type.Integer() })
-  expect(complaint(schema, {})).toBe('a is required: an integer; b is required: an integer; c is required: an integer.')
+  expect(messageOf(schema, {})).toBe('a is required: an integer; b is required: an integer; c is required: an integer.')
 })
 
 test('an unknown field of a closed object is named beside the known ones', () => {
   const schema = Type.Object({ status: Type.Optional(Type.String()) }, { additionalProperties: false })
-  expect(complaint(schema, { staus: 'active' })).toBe('staus is not a known field (known here: status).')
+  expect(messageOf(schema, { staus: 'active' })).toBe('staus is not a known field (known here: status).')
 })
 
 test('names with slashes and tildes are shown as they were sent', () => {
   const schema = Type.Object({ tags: Type.Record(Type.String(), Type.Integer()) })
-  expect(complaint(schema, { tags: { 'a/b~c': 'x' } })).toBe("tags.a/b~c must be an integer, got 'x'.")
+  expect(messageOf(schema, { tags: { 'a/b~c': 'x' } })).toBe("tags.a/b~c must be an integer, got 'x'.")
 })
 
 test('the value of a field that may hold a secret is not repeated', () => {
   const schema = Type.Object({ code_verifier: Type.String({ minLength: 43 }) })
-  expect(complaint(schema, { code_verifier: 'hunter2' })).toBe(
+  expect(messageOf(schema, { code_verifier: 'hunter2' })).toBe(
     'code_verifier must be a string of at least 43 characters, got a string of 7 characters, not shown here.',
   )
   const counted = Type.Object({ max_tokens: Type.Integer() })
-  expect(complaint(counted, { max_tokens: '5' })).toBe("max_tokens must be an integer, got '5'.")
+  expect(messageOf(counted, { max_tokens: '5' })).toBe("max_tokens must be an integer, got '5'.")
 })
 
 test('bodies are not coerced: a text is no number and a number no text', () => {

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { badRequest } from '../../domain/errors.ts'
 import { coerceFields } from './coercion.ts'
-import { complain, type Part } from './complaint.ts'
+import { formatValidationErrors, type Part } from './validation-errors.ts'
 
 /** Marks the schema of a body that may be absent; never leaves in the documentation. */
 export const OPTIONAL_BODY = 'x-optional-body'
@@ -40,7 +40,7 @@ const validatorOf = (part: Part, schema: TSchema): Validator => {
     let value = coerces ? coerceFields(schema, data as Record<string, unknown>) : data
     if (defaults) value = Value.Default(schema, value)
     if (compiled.Check(value)) return { value }
-    return { error: new InvalidRequest(complain(part, schema, value, compiled.Errors(value))) }
+    return { error: new InvalidRequest(formatValidationErrors(part, schema, value, compiled.Errors(value))) }
   }
 }
 

@@ -1,5 +1,28 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { REPORTED_RANGE } from '../../domain/reported-number.ts'
+
+/** The key of a schema that the API document shows in place of the one it stands in, which only validates. */
+export const DOCUMENTED_AS = 'x-documented-as'
+/** The key of what the document says beside the reference to a component. */
+export const BESIDE = 'x-beside'
+/** The key of a parameter's name among the document's components. */
+export const PARAMETER = 'x-parameter'
+
+/** An object of request and response bodies. The document has it once, under this name: its `title`. */
+export const Part = <P extends TProperties>(name: string, description: string, properties: P) =>
+  Type.Object(properties, { title: name, description })
+
+/** A request or response body: a `Part` with an example. */
+export const Body = <P extends TProperties>(name: string, description: string, example: object, properties: P) =>
+  Type.Object(properties, { title: name, description, examples: [example] })
+
+/** A parameter of several operations, which the document has once, under this name. */
+export const Parameter = <Schema extends TSchema>(name: string, schema: Schema): Schema =>
+  Object.assign(schema, { [PARAMETER]: name })
+
+/** A named schema with what is to be said of it in one place, beside the reference to it. */
+export const Beside = <Schema extends TSchema>(schema: Schema, about: { description?: string; 'x-extension'?: true }) =>
+  Type.Unsafe<Static<Schema>>({ ...schema, [BESIDE]: about })
 
 /** Pieces that several resources' bodies share. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
@@ -17,8 +40,11 @@ export const FreeObject = Type.Record(Type.String(), Type.Unknown())
 export const ReportedValues = Type.Record(Type.String(), Type.Unknown(), { description: REPORTED_RANGE })
 
 export const Page = (limits: { readonly max: number; readonly default: number }) => ({
-  limit: Type.Integer({ minimum: 1, maximum: limits.max, default: limits.default }),
-  offset: Type.Integer({ minimum: 0, default: 0 }),
+  limit: Parameter(
+    `LimitTo${limits.max}`,
+    Type.Integer({ minimum: 1, maximum: limits.max, default: limits.default, description: 'Items per page' }),
+  ),
+  offset: Parameter('Offset', Type.Integer({ minimum: 0, default: 0, description: 'Items to skip' })),
 })
 
 export const Envelope = { total: Count, limit: Type.Integer(), offset: Count }

@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { DEFAULT_STRATEGY, rulesOf } from '../../domain/strategy-rules.ts'
 import type { TrainingReport } from '../device.ts'
 import { type Dataset, rowCount, type Split } from './dataset.ts'
 import { flatten, initialModel, networkOf } from './dense-network.ts'
@@ -12,7 +13,7 @@ import { decodeModel, encodeModel, type Model } from './weights-codec.ts'
 export interface LocalRound {
   readonly roundId: string
   readonly hyperparameters: Readonly<Record<string, unknown>>
-  /** `fedavg` when absent. What it asks of a device beyond training: scaffold and ditto, see below. */
+  /** `fedavg` when absent. Some need more of a device than training: see `trainLocally`. */
   readonly strategy?: string
 }
 
@@ -45,7 +46,7 @@ const beginning = (settings: TrainingSettings, data: Dataset): Model => {
   const { hidden, seed, classes } = settings
   if (classes === null) {
     throw badRequest(
-      'The round distributes no model, so the number of classes must be named, the same for all devices: start it with ' +
+      'The round distributes no model, so the number of classes must be given, the same for all devices: start it with ' +
         'the hyperparameter classes (a number or a list of names), or with a global model.',
     )
   }
@@ -58,8 +59,8 @@ const beginning = (settings: TrainingSettings, data: Dataset): Model => {
  * others as the hyperparameters say (see `settingsFrom`), and encodes the result. A round without a model begins with
  * `initialModel`. The order of the rows depends on round, device and seed only.
  *
- * With strategy scaffold, training is corrected by the control variates, and the update brings the change of the device's own.
- * With ditto, a personal model is trained beside: v -= lr * (g(v) + lambda * (v - w)) for the same epochs, from the one kept or
+ * With control variates (SCAFFOLD), training is corrected by the control variates, and the update brings the change of the device's own.
+ * With a personal model (Ditto), that is trained as well: v -= lr * (g(v) + lambda * (v - w)) for the same epochs, from the one kept or
  * the global one (Li et al. 2021, "Ditto", algorithm 1). Throws bad_request when model,
  * hyperparameters and data do not fit, and the signal's reason when aborted.
  */
@@ -76,13 +77,14 @@ export const trainLocally = async (
   const globalModel = globalWeights !== null && heldOut !== null ? evaluate(model.tensors, heldOut) : null
   const seed = (settings.seed ^ seedFrom(`${round.roundId} ${options.deviceId}`)) >>> 0
   const sgd = { ...settings, seed, signal: options.signal, maxSeconds: settings.maxSeconds ?? undefined }
-  const controls = round.strategy === 'scaffold' ? readControls(model.tensors, files) : null
+  const { controlVariates, personalModel } = rulesOf(round.strategy ?? DEFAULT_STRATEGY) ?? {}
+  const controls = controlVariates ? readControls(model.tensors, files) : null
   const correction = controls === null ? undefined : correctionOf(controls)
   const trained = await train(model.tensors, data.train, { ...sgd, correction })
   const { loss, accuracy } = heldOut === null ? trained : evaluate(trained.tensors, heldOut)
   return {
     ...(controls === null ? {} : changedControls(model, controls, trained, settings.learningRate)),
-    ...(round.strategy === 'ditto' ? await trainPersonal(model, data, sgd, settings.personal, files.memory) : {}),
+    ...(personalModel ? await trainPersonal(model, data, sgd, settings.personal, files.memory) : {}),
     weights: encodeModel(trained.tensors, model.dtypes),
     report: {
       numSamples: trained.numSamples,

@@ -3,8 +3,7 @@ import { flatten, initialModel, networkOf, unflatten } from './dense-network.ts'
 
 const shapes = (entries: Record<string, number[]>) => Object.entries(entries).map(([name, shape]) => ({ name, shape }))
 
-const advice =
-  'The built-in trainer takes part with fully connected layers only; use --trainer "command" for other models.'
+const advice = 'The built-in trainer supports fully connected layers only; use --trainer "command" for other models.'
 
 test('weight and bias alone are a logistic regression', () => {
   expect(networkOf(shapes({ bias: [3], weight: [3, 4] }))).toEqual({

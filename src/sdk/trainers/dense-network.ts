@@ -27,8 +27,7 @@ export interface DenseNetwork {
   readonly parameterCount: number
 }
 
-const ours =
-  'The built-in trainer takes part with fully connected layers only; use --trainer "command" for other models.'
+const ours = 'The built-in trainer supports fully connected layers only; use --trainer "command" for other models.'
 
 const show = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 

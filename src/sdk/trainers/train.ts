@@ -26,7 +26,7 @@ export interface Trained {
 }
 
 const requireFit = (network: DenseNetwork, data: Dataset): void => {
-  if (rowCount(data) === 0) throw badRequest('There are no rows to work on.')
+  if (rowCount(data) === 0) throw badRequest('There are no rows of data.')
   if (data.featureCount !== network.inputs) {
     throw badRequest(`The model takes ${network.inputs} features, the data has ${data.featureCount}.`)
   }

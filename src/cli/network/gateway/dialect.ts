@@ -1,4 +1,4 @@
-import type { ChatPiece } from '../../../inference/engines/proxied/chat-stream.ts'
+import type { ChatPiece } from '../../../inference/engines/proxied/openai-client.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

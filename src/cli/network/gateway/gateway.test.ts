@@ -83,7 +83,7 @@ it('what is refused is told in its shape', async () => {
   expect([await told(await post(null, '{')), await told(await post({ ...asked, model: 'big' }))]).toEqual([
     {
       status: 400,
-      body: { type: 'error', error: { type: 'invalid_request_error', message: 'The request is no JSON object.' } },
+      body: { type: 'error', error: { type: 'invalid_request_error', message: 'The request is not a JSON object.' } },
     },
     {
       status: 404,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ChatServerError, streamChat } from '../../../inference/engines/proxied/chat-stream.ts'
+import { ChatServerError, streamChat } from '../../../inference/engines/proxied/openai-client.ts'
 import { type Dialect, type Json, wholeReply } from './dialect.ts'
 
 /** A server of this machine that speaks another API and asks an inference server in ours. */
@@ -28,7 +28,7 @@ const readJson = async (request: IncomingMessage): Promise<Json> => {
   } catch {
     // Told below.
   }
-  throw new ChatServerError('The request is no JSON object.', 400)
+  throw new ChatServerError('The request is not a JSON object.', 400)
 }
 
 const sendJson = (response: ServerResponse, status: number, body: Json): void =>
@@ -41,7 +41,7 @@ export const openGateway = async (dialect: Dialect, serverUrl: string): Promise<
     response.once('close', () => left.abort())
     try {
       const body = await readJson(request)
-      const pieces = streamChat(serverUrl, dialect.toChat(body), left.signal)
+      const pieces = streamChat({ baseUrl: `${serverUrl}/v1` }, dialect.toChat(body), left.signal)
       if (body.stream !== true) return sendJson(response, 200, dialect.answer(await wholeReply(pieces), body))
       // The first piece shows whether the server takes the request at all, while the status can still say so.
       const first = await pieces.next()

@@ -1,10 +1,14 @@
 import { Type } from 'typebox'
 import { SCOPES } from '../../../domain/access.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
 
-const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, uniqueItems: true })
+const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a key may do' }), {
+  minItems: 1,
+  uniqueItems: true,
+})
 
-export const CreateKeyBody = Type.Object({
+export const CreateKeyBody = Body('NewKey', 'An API key to create', examples.newKey, {
   name: Type.String({ minLength: 1, maxLength: 128 }),
   scopes: Type.Optional(Scopes),
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
@@ -25,12 +29,17 @@ const keyFields = {
   approved_by: Nullable(Type.String({ format: 'uuid', description: 'Key that approved the login this key came from' })),
 }
 
-export const Key = Type.Object(keyFields)
-export const CreatedKey = Type.Object({
-  ...keyFields,
-  api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
-})
-export const KeyList = Type.Object({ keys: Type.Array(Key) })
+export const Key = Body('Key', 'An API key without its secret', examples.key, keyFields)
+export const CreatedKey = Body(
+  'CreatedKey',
+  'A new API key with its secret, which is shown only here',
+  examples.createdKey,
+  {
+    ...keyFields,
+    api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
+  },
+)
+export const KeyList = Body('KeyList', 'API keys', examples.keyList, { keys: Type.Array(Key) })
 
 export const KeyQuery = Type.Object({
   devices: Type.Boolean({

@@ -105,10 +105,23 @@ export const createKeysService = (parts: {
   const isValid = (key: StoredKey): boolean =>
     key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now())
 
+  const callerFor = (key: StoredKey): Caller => ({
+    keyId: key.id,
+    orgId: orgOf(key),
+    deviceId: key.deviceId,
+    deviceName: key.deviceId === null ? null : key.name,
+    grants: grantsOf(key),
+    homeOrgId: enrollment === 'open' ? null : DEFAULT_ORG,
+    rateKeyId: key.rootId ?? key.id,
+  })
+
   return {
     /** A key for a device, made but not yet stored: registration writes it together with the device. */
     mintForDevice: (device: { readonly id: string; readonly name: string; readonly orgId: string | null }) =>
       mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null, deviceId: device.id }),
+
+    /** The part of registration's statement that stores them. */
+    insertForDevices: store.insertForDevices,
 
     make,
 
@@ -146,15 +159,15 @@ export const createKeysService = (parts: {
       const at = now()
       if (!isValid(key)) return null
       uses.set(key.id, at)
-      return {
-        keyId: key.id,
-        orgId: orgOf(key),
-        deviceId: key.deviceId,
-        deviceName: key.deviceId === null ? null : key.name,
-        grants: grantsOf(key),
-        homeOrgId: enrollment === 'open' ? null : DEFAULT_ORG,
-        rateKeyId: key.rootId ?? key.id,
-      }
+      return callerFor(key)
+    },
+
+    /** The caller that the key `id` stands for; null when it is revoked, expired or gone. */
+    async callerById(id: string): Promise<Caller | null> {
+      const key = await store.find(database.sql, id)
+      if (key === null || !isValid(key)) return null
+      uses.set(key.id, now())
+      return callerFor(key)
     },
 
     /**
@@ -163,7 +176,7 @@ export const createKeysService = (parts: {
      */
     async create(caller: Caller, wanted: NewKey): Promise<{ key: StoredKey; token: string }> {
       const lacking = wanted.scopes.find((scope) => !caller.grants.includes(scope))
-      if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot hand it out.`)
+      if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
       if (wanted.orgId !== null && !sees(caller, wanted.orgId)) {
         throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
       }

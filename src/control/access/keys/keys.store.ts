@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Grant } from '../../../domain/access.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { KeyRow } from '../../../platform/db/rows.ts'
@@ -32,6 +32,15 @@ export interface KeyPage {
 const ADMIN_LOCK = 5_820_001
 
 export const createKeysStore = () => ({
+  /**
+   * The part of a statement that registers devices which gives them their keys, so that neither is ever seen without the
+   * other. `devices` is a query of (key_id, prefix, hash, name, org_id, device_id, at).
+   */
+  insertForDevices: (devices: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+    insert into keys (id, prefix, hash, name, org_id, device_id, created_at, grants)
+    select key_id, prefix, hash, name, org_id, device_id, at, array['self']
+    from (${devices}) as d (key_id, prefix, hash, name, org_id, device_id, at)`,
+
   async insert(db: Executor, key: StoredKey): Promise<void> {
     await db.insertInto('keys').values(toRow(key)).execute()
   },
@@ -96,6 +105,11 @@ export const createKeysStore = () => ({
       update keys set revoked_at = ${now} where id in (select id from ended) and revoked_at is null
       returning hash`.execute(tx)
     return rows.map((row) => row.hash)
+  },
+
+  /** Keys of devices without an organization become the organization's. */
+  async adopt(tx: Executor, orgId: string): Promise<void> {
+    await sql`update keys set org_id = ${orgId} where org_id is null and device_id is not null`.execute(tx)
   },
 
   async markUsed(db: Executor, uses: readonly { readonly id: string; readonly at: Date }[]): Promise<void> {

@@ -32,7 +32,7 @@ export const createLoginService = (parts: {
         throw unauthorized('Approving a login needs an API key of this service.')
       }
       if (caller !== null && caller.deviceId !== null) {
-        throw forbidden("A device's own key approves no login. Use a key that was made for a person or a program.")
+        throw forbidden("A device's key cannot approve a login. Use a key that was created for a person or a program.")
       }
       const callback = loopbackUrl(request.redirectUri)
       const code = randomBytes(32).toString('base64url')
@@ -43,7 +43,8 @@ export const createLoginService = (parts: {
         redirectUri: callback.href,
         grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
         orgId: caller?.orgId ?? null,
-        approvedBy: caller?.keyId ?? null,
+        // Under open enrollment a session may stand for no key.
+        approvedBy: caller === null || caller.keyId === caller.sessionId ? null : caller.keyId,
         expiresAt: new Date(now().getTime() + CODE_LIFETIME_MS),
       })
       callback.searchParams.set('code', code)
@@ -63,7 +64,7 @@ export const createLoginService = (parts: {
         login.approvedBy === null
           ? await keys.make({ ...wanted, orgId: login.orgId, expiresAt: null })
           : await keys.makeApproved(login.approvedBy, wanted)
-      if (made === null) throw unauthorized('The key that approved this login is not valid any more.')
+      if (made === null) throw unauthorized('The key that approved this login is no longer valid.')
       return { token: made.token, orgId: made.key.orgId }
     },
   }

@@ -1,6 +1,7 @@
 import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { OrgsStore, StoredOrg } from './orgs.store.ts'
 
 export type { StoredOrg } from './orgs.store.ts'
@@ -8,6 +9,7 @@ export type { StoredOrg } from './orgs.store.ts'
 export const createOrgsService = (parts: {
   readonly database: Database
   readonly store: OrgsStore
+  readonly events: ControlEventBus
   readonly now: () => Date
 }) => ({
   /** Creates an organization whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
@@ -17,7 +19,7 @@ export const createOrgsService = (parts: {
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
     const org = { ...wanted, id, createdAt: parts.now() }
     if (!(await parts.store.insert(parts.database.sql, org))) {
-      throw conflict(`An organization '${id}' exists already. Choose another name.`)
+      throw conflict(`The organization '${id}' already exists. Choose another name.`)
     }
     return org
   },
@@ -30,13 +32,13 @@ export const createOrgsService = (parts: {
 
   /**
    * The start under token enrollment: the organization `default` exists, and has whatever belongs to none, such as
-   * what was made under open enrollment.
+   * what was made under open enrollment. Each module hands over its own.
    */
   ensureDefault: (): Promise<void> =>
     parts.database.transaction(async (tx) => {
       const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: 'us' as const }
       await parts.store.insert(tx, { ...org, createdAt: parts.now() })
-      await parts.store.adoptUnbound(tx, DEFAULT_ORG)
+      await parts.events.publish(tx, 'unbound.adopted', { orgId: DEFAULT_ORG })
     }),
 })
 

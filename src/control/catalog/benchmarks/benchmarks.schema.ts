@@ -1,8 +1,12 @@
 import { Type } from 'typebox'
 import { LARGEST_REPORTED } from '../../../domain/reported-number.ts'
-import { Envelope, Nullable, OneOf, Page, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Envelope, Nullable, OneOf, Page, Uuid } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../catalog.examples.ts'
 
-const Engine = OneOf(['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn'])
+const Engine = OneOf(['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn', 'vllm', 'openai'], {
+  title: 'Engine',
+  description: 'An inference engine',
+})
 const Amount = Type.Number({ minimum: 0, maximum: LARGEST_REPORTED })
 const Whole = (minimum: 0 | 1, description?: string) =>
   Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER, ...(description !== undefined && { description }) })
@@ -35,9 +39,12 @@ const Report = {
 }
 
 /** Other fields are refused rather than ignored: nothing that was not announced is to be sent. */
-export const ShareBenchmarkBody = Type.Object(Report, { additionalProperties: false })
+export const ShareBenchmarkBody = Object.assign(
+  Body('NewBenchmark', 'A benchmark result to share', examples.newBenchmark, Report),
+  { additionalProperties: false },
+)
 
-export const Benchmark = Type.Object({
+export const Benchmark = Body('Benchmark', 'A shared benchmark result', examples.benchmark, {
   id: Uuid,
   ...Report,
   reported_on: Type.String({ format: 'date', description: 'the day, in UTC' }),
@@ -48,4 +55,7 @@ export const ListBenchmarksQuery = Type.Object({
   ...Page({ max: 100, default: 20 }),
 })
 
-export const BenchmarkList = Type.Object({ benchmarks: Type.Array(Benchmark), ...Envelope })
+export const BenchmarkList = Body('BenchmarkList', 'A page of benchmark results', examples.benchmarkList, {
+  benchmarks: Type.Array(Benchmark),
+  ...Envelope,
+})

@@ -1,7 +1,9 @@
 import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { FilesStore } from './files.store.ts'
+import type { FileReferences, FilesStore } from './files.store.ts'
+
+export type { FileReferences } from './files.store.ts'
 
 const UNWANTED_AFTER_MS = 60 * 60 * 1000
 const COLLECTED_AT_ONCE = 100
@@ -15,6 +17,8 @@ export const createFilesService = (parts: {
 }) => {
   const { database, store, blobs, now } = parts
 
+  const references: FileReferences[] = []
+
   const touch = createBatcher<{ readonly sha256: string; readonly size: number }, void>({
     maxBatch: 1000,
     run: async (wanted) => {
@@ -24,6 +28,11 @@ export const createFilesService = (parts: {
   })
 
   return {
+    /** Later modules say this way which files they refer to, when they are created. */
+    keepReferenced(added: FileReferences): void {
+      references.push(added)
+    },
+
     /**
      * Keeps a staged file. The record is touched before the bytes move into place: a collector that is about to
      * remove the same bytes either sees the touch and leaves them, or is done before the rename brings them back.
@@ -39,7 +48,7 @@ export const createFilesService = (parts: {
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
       for (let removed = 0; ; ) {
         const gone = await database.transaction(async (tx) => {
-          const unwanted = await store.forgetUnreferenced(tx, before, COLLECTED_AT_ONCE)
+          const unwanted = await store.forgetUnreferenced(tx, references, before, COLLECTED_AT_ONCE)
           // Before the records are gone for others: whoever brings the same bytes waits for that, and puts them back.
           for (const sha256 of unwanted) await blobs.remove(sha256)
           return unwanted.length

@@ -1,5 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
+
+/** A condition that holds while a module refers to the file of this hash, an expression of SQL. */
+export type FileReferences = (sha256: RawBuilder<string>) => RawBuilder<boolean>
 
 export const createFilesStore = () => ({
   /**
@@ -22,23 +25,25 @@ export const createFilesStore = () => ({
    * Deletes the records of at most `limit` files that nothing refers to and that were last wanted before `before`; returns
    * their hashes. The rows stay locked until the transaction ends. Rows that somebody is about to refer to are skipped.
    */
-  async forgetUnreferenced(tx: Executor, before: Date, limit: number): Promise<string[]> {
+  async forgetUnreferenced(
+    tx: Executor,
+    references: readonly FileReferences[],
+    before: Date,
+    limit: number,
+  ): Promise<string[]> {
     const { rows } = await sql<{ sha256: string }>`
       delete from blobs where sha256 in (
-        select sha256 from blobs b where ${unreferencedSince(before)} limit ${limit} for update skip locked)
+        select sha256 from blobs b where b.touched_at < ${before}
+          and not (${sql.join(
+            [inVersions, ...references].map((refersTo) => refersTo(sql<string>`b.sha256`)),
+            sql` or `,
+          )}) limit ${limit} for update skip locked)
       returning sha256`.execute(tx)
     return rows.map((row) => row.sha256)
   },
 })
 
-const unreferencedSince = (before: Date) => sql`
-  b.touched_at < ${before}
-  and not exists (select 1 from model_versions v where v.sha256 = b.sha256)
-  and not exists (select 1 from updates u where u.sha256 = b.sha256)
-  and not exists (select 1 from updates u where u.control_sha256 = b.sha256)
-  and not exists (select 1 from training_jobs j where j.state_sha256 = b.sha256)
-  and not exists (select 1 from training_jobs j where j.control_sha256 = b.sha256)
-  and not exists (select 1 from rounds r where b.sha256 in (r.global_sha256, r.aggregated_sha256, r.state_sha256,
-    r.control_sha256))`
+const inVersions: FileReferences = (sha256) =>
+  sql<boolean>`exists (select from model_versions v where v.sha256 = ${sha256})`
 
 export type FilesStore = ReturnType<typeof createFilesStore>

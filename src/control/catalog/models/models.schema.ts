@@ -6,13 +6,25 @@ import {
   MODEL_NAME,
   VERSION_FORMATS,
 } from '../../../domain/model.ts'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { examples } from '../catalog.examples.ts'
 
-const Framework = OneOf(FRAMEWORKS)
-const Format = OneOf(VERSION_FORMATS)
+const Framework = OneOf(FRAMEWORKS, { title: 'Framework', description: 'The framework that a model is made with' })
+const Format = OneOf(VERSION_FORMATS, { title: 'VersionFormat', description: "The format of a version's file" })
 const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX })
 
-export const CreateModelBody = Type.Object({
+export const CreateModelBody = Body('NewModel', 'A model to create', examples.newModel, {
   name: Type.Optional(
     Type.String({
       pattern: MODEL_NAME.source,
@@ -43,18 +55,30 @@ const modelFields = {
   created_at: Timestamp,
 }
 
-export const Model = Type.Object(modelFields)
+export const Model = Body('Model', 'A model of the catalog', examples.model, modelFields)
 
-export const ModelDetail = Type.Object({
+const TrainedBy = Nullable(
+  Part('VersionOrigin', 'The training round that the version came from; null for an upload', {
+    job_id: Nullable(Uuid),
+    round_id: Uuid,
+    round_number: Count,
+    metrics: Type.Record(Type.String(), Type.Number(), { description: 'What the round measured: loss, accuracy' }),
+    receipt_path: Type.String({ description: 'Where the receipt is, which svc train verify replays' }),
+  }),
+)
+
+export const ModelDetail = Body('ModelDetail', 'A model with its versions', examples.modelDetail, {
   ...modelFields,
   versions: Type.Array(
-    Type.Object({
+    Part('ListedVersion', 'A version of a model in a list', {
       version: Type.Integer({ minimum: 1 }),
       version_label: Type.String(),
       format: Format,
       model_size_bytes: Count,
       model_hash: Type.String(),
       uploaded_at: Timestamp,
+      trained_by: TrainedBy,
+      aliases: Type.Array(Type.String(), { description: 'Names that mean this version now' }),
     }),
   ),
 })
@@ -63,33 +87,48 @@ export const ListModelsQuery = Type.Object({
   ...Page({ max: 100, default: 20 }),
   framework: Type.Optional(Framework),
   is_baseline: Type.Optional(Type.Boolean()),
-})
-
-export const ModelList = Type.Object({ models: Type.Array(Model), ...Envelope })
-
-export const ModelParams = Type.Object({ model_id: Type.String({ description: 'A model id, or a model name' }) })
-
-/** The fields beside `file` in the multipart body, or instead of it. */
-export const UploadFields = Type.Object({
-  format: Type.Optional(Format),
-  description: Type.Optional(Description),
-  version_label: Type.Optional(
-    Type.String({ 'x-extension': true, description: 'Semantic version; n.0.0 when absent' }),
-  ),
-  upload: Type.Optional(
-    Type.String({
-      pattern: '^sha256:[0-9a-f]{64}$',
+  round_models: Type.Optional(
+    Type.Boolean({
       'x-extension': true,
-      description: 'Instead of file, sha256:<hex> of what was sent to /uploads',
+      description: 'false leaves out what training rounds have made; true when absent',
     }),
   ),
-  upload_size: Type.Optional(
-    Type.Integer({ minimum: 1, 'x-extension': true, description: 'With upload, its Upload-Length' }),
-  ),
-  file_name: Type.Optional(Type.String({ 'x-extension': true, description: 'With upload, what the file is called' })),
 })
 
-export const ModelVersion = Type.Object({
+export const ModelList = Body('ModelList', 'A page of models', examples.modelList, {
+  models: Type.Array(Model),
+  ...Envelope,
+})
+
+export const ModelId = Parameter('ModelId', Type.String({ description: 'Id or name of a model' }))
+export const ModelParams = Type.Object({ model_id: ModelId })
+
+/** The fields beside `file` in the multipart body, or instead of it. */
+export const UploadFields = Body(
+  'NewVersion',
+  'A version to upload: a file, or a finished upload',
+  examples.newVersion,
+  {
+    format: Type.Optional(Format),
+    description: Type.Optional(Description),
+    version_label: Type.Optional(
+      Type.String({ 'x-extension': true, description: 'Semantic version; n.0.0 when absent' }),
+    ),
+    upload: Type.Optional(
+      Type.String({
+        pattern: '^sha256:[0-9a-f]{64}$',
+        'x-extension': true,
+        description: 'Instead of file, sha256:<hex> of what was sent to /uploads',
+      }),
+    ),
+    upload_size: Type.Optional(
+      Type.Integer({ minimum: 1, 'x-extension': true, description: 'With upload, its Upload-Length' }),
+    ),
+    file_name: Type.Optional(Type.String({ 'x-extension': true, description: 'With upload, what the file is called' })),
+  },
+)
+
+export const ModelVersion = Body('ModelVersion', 'An uploaded version of a model', examples.modelVersion, {
   model_id: Uuid,
   version: Type.Integer({ minimum: 1 }),
   version_label: Type.String(),
@@ -103,8 +142,8 @@ export const ModelVersion = Type.Object({
 })
 
 export const DownloadParams = Type.Object({
-  model_id: Type.String(),
-  version: Type.String({ description: 'An integer from 1, a semantic version, or latest' }),
+  model_id: ModelId,
+  version: Type.String({ description: 'An integer from 1, a semantic version, latest, or an alias' }),
 })
 
 export const DownloadQuery = Type.Object({ format: Type.Optional(OneOf(DOWNLOAD_FORMATS)) })

@@ -1,7 +1,6 @@
-import { type Caller, homeOf, sees } from '../../../domain/access.ts'
-import { badRequest, notFound, ServiceError } from '../../../domain/errors.ts'
+import { type Caller, homeOf } from '../../../domain/access.ts'
+import { badRequest } from '../../../domain/errors.ts'
 import {
-  type DownloadFormat,
   type Framework,
   formatOfUpload,
   isUuid,
@@ -13,13 +12,20 @@ import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { FilesService } from '../files/files.service.ts'
-import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
+import type { AliasesStore } from './aliases.store.ts'
+import { createModelLookups } from './model-lookups.service.ts'
+import type { ListedModel, ModelsStore, StoredModel, StoredVersion, VersionOrigin } from './models.store.ts'
 
-export type { ListedModel, StoredModel, StoredVersion } from './models.store.ts'
+export type { SharedModels } from './model-lookups.service.ts'
+export type { ListedModel, StoredModel, StoredVersion, VersionOrigin } from './models.store.ts'
+export { type ResolvedVersion, UnknownVersion } from './version-references.service.ts'
 
 /** What a finished round adds to the catalog. */
 export interface Aggregate {
   readonly roundId: string
+  readonly roundNumber: number
+  /** The name of the model that was trained; null when it has none. */
+  readonly trained: string | null
   readonly orgId: string | null
   readonly framework: Framework
   readonly frameworkVersion: string
@@ -30,16 +36,14 @@ export interface Aggregate {
   readonly file: { readonly sha256: string; readonly size: number; readonly fileName: string }
 }
 
-/** What federations let organizations read besides their own. */
-export interface SharedModels {
-  isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
-  /** The id of a model of that name which is shared with the organization. */
-  idByName(db: Executor, name: string, orgId: string): Promise<string | null>
+export interface ModelDetail extends ListedModel {
+  readonly versions: readonly (StoredVersion & { readonly aliases: readonly string[] })[]
 }
 
 export const createModelsService = (parts: {
   readonly database: Database
   readonly store: ModelsStore
+  readonly aliases: AliasesStore
   readonly files: FilesService
   readonly events: Pick<ControlEventBus, 'publish'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
@@ -47,50 +51,12 @@ export const createModelsService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, files, events, recognize, now, newId } = parts
-  let shared: SharedModels | null = null
-
-  /** The model with this id or name; not_found when there is none that the caller may see. */
-  const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
-    const wanted = isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId: caller.orgId }
-    const found = await store.find(database.sql, wanted)
-    if (found === null || !sees(caller, found.model.orgId)) throw notFound('Model', idOrName)
-    return found
-  }
-
-  /** As `find`, and a model that a federation shares with the caller's organization. Such a model may only be read. */
-  const findReadable = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
-    const { orgId } = caller
-    if (orgId === null) return find(caller, idOrName)
-    const own = await store.find(database.sql, isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId })
-    if (own !== null && sees(caller, own.model.orgId)) return own
-    const sharedId = isUuid(idOrName)
-      ? own !== null && (await shared?.isSharedWith(database.sql, own.model.id, orgId)) === true && own.model.id
-      : await shared?.idByName(database.sql, idOrName, orgId)
-    const found = sharedId ? await store.find(database.sql, { id: sharedId }) : null
-    if (found === null) throw notFound('Model', idOrName)
-    return found
-  }
-
-  const findVersion = async (caller: Caller, idOrName: string, text: string) => {
-    const { model } = await findReadable(caller, idOrName)
-    const version = /^[1-9]\d{0,8}$/.test(text)
-      ? await store.findVersion(database.sql, model.id, Number(text))
-      : text === 'latest'
-        ? await store.findVersion(database.sql, model.id, 'latest')
-        : await store.findVersionByLabel(database.sql, model.id, text)
-    if (version === null) throw notFound('Version', text, `of model '${idOrName}'`)
-    return { model, version }
-  }
+  const { database, store, aliases, files, events, recognize, now, newId } = parts
+  const { findReadable, ...lookups } = createModelLookups({ database, store, aliases })
 
   return {
-    find,
-    findVersion,
-
-    /** Models that are shared this way may be read by others than their owners. */
-    readThrough(source: SharedModels): void {
-      shared = source
-    },
+    ...lookups,
+    ...createPublishing({ database, store, events, now }),
 
     async create(
       caller: Caller,
@@ -102,6 +68,7 @@ export const createModelsService = (parts: {
         id: newId(),
         orgId: homeOf(caller),
         roundId: null,
+        roundName: null,
         accuracy: null,
         loss: null,
         createdAt: now(),
@@ -112,13 +79,18 @@ export const createModelsService = (parts: {
 
     list: (
       caller: Caller,
-      filter: { framework: Framework | undefined; isBaseline: boolean | undefined },
+      filter: { framework: Framework | undefined; isBaseline: boolean | undefined; roundModels: boolean },
       page: { limit: number; offset: number },
     ) => store.list(database.sql, { ...filter, orgId: caller.orgId }, page),
 
-    async detail(caller: Caller, idOrName: string): Promise<ListedModel & { versions: StoredVersion[] }> {
+    async detail(caller: Caller, idOrName: string): Promise<ModelDetail> {
       const found = await findReadable(caller, idOrName)
-      return { ...found, versions: await store.versions(database.sql, found.model.id) }
+      const [versions, named] = await Promise.all([
+        store.versions(database.sql, found.model.id),
+        aliases.list(database.sql, found.model.id),
+      ])
+      const namesOf = ({ version }: StoredVersion) => named.flatMap((one) => (one.version === version ? one.alias : []))
+      return { ...found, versions: versions.map((version) => ({ ...version, aliases: namesOf(version) })) }
     },
 
     count: (caller: Caller): Promise<number> => store.count(database.sql, caller.orgId),
@@ -150,54 +122,23 @@ export const createModelsService = (parts: {
           size: staged.size,
           description: wanted.description,
           uploadedAt: now(),
+          origin: null,
         })
-        await events.publish(tx, 'version.added', { modelId: model.id })
+        await events.publish(tx, 'version.added', {
+          modelId: model.id,
+          orgId: model.orgId,
+          version: version.version,
+        })
         return version
       })
     },
 
-    /** A version's file in the format asked for; not_found where it was never converted to it. */
-    async fileOf(caller: Caller, idOrName: string, version: string, format: DownloadFormat | undefined) {
-      const found = await findVersion(caller, idOrName, version)
-      if (format !== undefined && format !== found.version.format) {
-        throw new ServiceError(
-          'not_found',
-          `Version ${version} of model '${idOrName}' was uploaded as ${found.version.format} and has not been converted to ` +
-            `${format}. Leave format out, or ask for ${found.version.format}.`,
-        )
-      }
-      return found
-    },
-
-    /** The version that a new round of this organization distributes unless it names another. */
-    async latestAggregated(orgId: string | null): Promise<StoredVersion | null> {
-      const modelId = await store.latestAggregated(database.sql, orgId)
-      return modelId === null ? null : store.findVersion(database.sql, modelId, 'latest')
-    },
-
-    /** The highest version of a model; null before the first upload. */
-    newestVersion: (modelId: string): Promise<StoredVersion | null> =>
-      store.findVersion(database.sql, modelId, 'latest'),
-
-    /** A model and a version that are known by their internal ids; the service's own look-up, without a caller. */
-    async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {
-      const found = await store.find(database.sql, { id: modelId })
-      const stored = await store.findVersion(database.sql, modelId, version)
-      return found === null || stored === null ? null : { model: found.model, version: stored }
-    },
-
-    /** A model by its internal id; the service's own look-up, without a caller. */
-    known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
-      (await store.find(db, { id }))?.model ?? null,
-
-    /** Adds the file of another model's version as this model's next one. */
-    addCopy: (tx: Executor, modelId: string, { version: _, ...from }: StoredVersion, description: string) =>
-      store.insertVersion(tx, { ...from, modelId, ownLabel: null, warnings: [], description, uploadedAt: now() }),
-
     /** Adds a round's result as a new model with version 1, inside the transaction that completes the round. */
     async addAggregate(tx: Executor, aggregate: Aggregate): Promise<StoredModel> {
-      const { file, format, ...rest } = aggregate
-      const model: StoredModel = { ...rest, id: newId(), name: null, isBaseline: false, createdAt: now() }
+      const { file, format, trained, ...rest } = aggregate
+      const roundName = trained === null ? null : `${trained} (round ${aggregate.roundNumber})`
+      const { roundNumber: _, ...fields } = rest
+      const model: StoredModel = { ...fields, roundName, id: newId(), name: null, isBaseline: false, createdAt: now() }
       await store.insert(tx, model)
       await store.insertVersion(tx, {
         modelId: model.id,
@@ -206,11 +147,58 @@ export const createModelsService = (parts: {
         warnings: [],
         description: aggregate.description,
         uploadedAt: model.createdAt,
+        origin: null,
         ...file,
       })
       return model
     },
   }
 }
+
+/** Versions that came from rounds. */
+const createPublishing = ({
+  database,
+  store,
+  events,
+  now,
+}: {
+  readonly database: Database
+  readonly store: ModelsStore
+  readonly events: Pick<ControlEventBus, 'publish'>
+  readonly now: () => Date
+}) => ({
+  /**
+   * Adds what a round has made to the model that it trained, as the next minor version: the same file, not a copy. Inside the
+   * transaction that writes down why. Once for each round: what is there already is returned. Null when either model is gone.
+   */
+  async publish(
+    tx: Executor,
+    modelId: string,
+    result: VersionOrigin & { readonly modelId: string },
+  ): Promise<StoredVersion | null> {
+    if (!(await store.lock(tx, modelId))) return null
+    const before = await store.ofRound(tx, modelId, result.roundId)
+    const aggregate = before ?? (await store.findVersion(tx, result.modelId, 'latest'))
+    if (before !== null || aggregate === null) return before
+    const { modelId: _, version: __, ...file } = aggregate
+    const { roundId, roundNumber, jobId, metrics } = result
+    const published = await store.insertVersion(tx, {
+      ...file,
+      modelId,
+      ownLabel: await store.nextMinorLabel(tx, modelId),
+      warnings: [],
+      uploadedAt: now(),
+      origin: { roundId, roundNumber, jobId, metrics },
+    })
+    const orgId = (await store.find(tx, { id: modelId }))?.model.orgId ?? null
+    await events.publish(tx, 'version.added', { modelId, orgId, version: published.version })
+    return published
+  },
+
+  hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await store.ofJob(tx, jobId)).length > 0,
+
+  /** What a job has added to the model that it trains, oldest first. */
+  publishedBy: (jobId: string): Promise<StoredVersion[]> => store.ofJob(database.sql, jobId),
+})
 
 export type ModelsService = ReturnType<typeof createModelsService>

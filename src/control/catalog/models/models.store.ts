@@ -10,6 +10,8 @@ export interface StoredModel {
   readonly orgId: string | null
   readonly name: string | null
   readonly roundId: string | null
+  /** What the model of a round is called after the one that it trained. */
+  readonly roundName: string | null
   readonly framework: Framework
   readonly frameworkVersion: string
   readonly accuracy: number | null
@@ -31,6 +33,17 @@ export interface StoredVersion {
   readonly description: string
   readonly warnings: readonly string[]
   readonly uploadedAt: Date
+  /** Null for what was uploaded. */
+  readonly origin: VersionOrigin | null
+}
+
+/** The round that a version came from. */
+export interface VersionOrigin {
+  readonly roundId: string
+  readonly roundNumber: number
+  readonly jobId: string | null
+  /** What the round measured, by name. */
+  readonly metrics: Readonly<Record<string, number>>
 }
 
 /** A model with the file of its highest version; null until weights exist. */
@@ -44,11 +57,22 @@ export interface ModelFilter {
   readonly orgId: string | null
   readonly framework: Framework | undefined
   readonly isBaseline: boolean | undefined
+  /** False leaves out what rounds have made. */
+  readonly roundModels: boolean
 }
 
 type ListedRow = Selectable<ModelRow> & { newest_sha256: string | null; newest_size: number | null }
 
 export const createModelsStore = () => ({
+  ...publishedVersions,
+
+  /** Models of no organization become the organization's; one whose name is taken there stays as it is. */
+  async adopt(tx: Executor, orgId: string): Promise<void> {
+    await sql`
+      update models m set org_id = ${orgId} where m.org_id is null
+        and not exists (select from models o where o.org_id = ${orgId} and o.name = m.name)`.execute(tx)
+  },
+
   async insert(db: Executor, model: StoredModel): Promise<void> {
     await db
       .insertInto('models')
@@ -57,6 +81,7 @@ export const createModelsStore = () => ({
         org_id: model.orgId,
         name: model.name,
         round_id: model.roundId,
+        round_name: model.roundName,
         framework: model.framework,
         framework_version: model.frameworkVersion,
         accuracy: model.accuracy,
@@ -69,7 +94,7 @@ export const createModelsStore = () => ({
       .catch((error: unknown) => {
         if (isUniqueViolation(error) && model.name !== null) {
           throw conflict(
-            `A model named '${model.name}' exists already. Upload a version to it, or choose another name.`,
+            `A model named '${model.name}' already exists. Upload a version to it, or choose another name.`,
           )
         }
         throw error
@@ -84,8 +109,9 @@ export const createModelsStore = () => ({
     const condition =
       'id' in wanted
         ? sql<boolean>`m.id = ${wanted.id}`
-        : sql<boolean>`m.name = ${wanted.name} and ${visible(wanted.orgId)}`
-    const { rows } = await sql<ListedRow>`${select} where ${condition} order by m.created_at limit 1`.execute(db)
+        : sql<boolean>`(m.name = ${wanted.name} or m.round_name = ${wanted.name}) and ${visible(wanted.orgId)}`
+    const { rows } =
+      await sql<ListedRow>`${select} where ${condition} order by m.name is null, m.created_at limit 1`.execute(db)
     return rows[0] === undefined ? null : fromListedRow(rows[0])
   },
 
@@ -97,6 +123,7 @@ export const createModelsStore = () => ({
     const conditions = [visible(filter.orgId)]
     if (filter.framework !== undefined) conditions.push(sql<boolean>`m.framework = ${filter.framework}`)
     if (filter.isBaseline !== undefined) conditions.push(sql<boolean>`m.is_baseline = ${filter.isBaseline}`)
+    if (!filter.roundModels) conditions.push(sql<boolean>`m.round_id is null`)
     const where = sql.join(conditions, sql` and `)
     const { rows } = await sql<ListedRow>`
       ${select} where ${where} order by m.created_at desc, m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
@@ -130,20 +157,23 @@ export const createModelsStore = () => ({
 
   /** Adds a version under the next number. The model's row is the lock that hands out numbers one by one. */
   async insertVersion(db: Executor, version: Omit<StoredVersion, 'version'>): Promise<StoredVersion> {
+    const { origin } = version
     const { rows } = await sql<Selectable<ModelVersionRow>>`
       with numbered as (
         update models set version_count = version_count + 1 where id = ${version.modelId} returning version_count
       )
       insert into model_versions
-        (model_id, version, format, version_label, file_name, sha256, size, description, warnings, uploaded_at)
+        (model_id, version, format, version_label, file_name, sha256, size, description, warnings, uploaded_at,
+        round_id, round_number, job_id, metrics)
       select ${version.modelId}, version_count, ${version.format}, ${version.ownLabel}, ${version.fileName},
         ${version.sha256}, ${version.size}, ${version.description}, ${[...version.warnings]}::text[],
-        ${version.uploadedAt}::timestamptz
+        ${version.uploadedAt}::timestamptz, ${origin?.roundId ?? null}::uuid, ${origin?.roundNumber ?? null}::integer,
+        ${origin?.jobId ?? null}::uuid, ${origin === null ? null : JSON.stringify(origin.metrics)}::jsonb
       from numbered returning *`
       .execute(db)
       .catch((error: unknown) => {
         if (isUniqueViolation(error) && version.ownLabel !== null) {
-          throw conflict(`This model has a version ${version.ownLabel} already. Give the upload another version_label.`)
+          throw conflict(`This model already has a version ${version.ownLabel}. Choose another version_label.`)
         }
         throw error
       })
@@ -182,6 +212,47 @@ export const createModelsStore = () => ({
   },
 })
 
+/** Versions that came from rounds. */
+const publishedVersions = {
+  /** Until the transaction ends, nobody else adds a version to the model; false when it is gone. */
+  async lock(tx: Executor, modelId: string): Promise<boolean> {
+    const row = await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().executeTakeFirst()
+    return row !== undefined
+  },
+
+  /** The version that a round was published as. */
+  async ofRound(db: Executor, modelId: string, roundId: string): Promise<StoredVersion | null> {
+    const row = await db
+      .selectFrom('model_versions')
+      .selectAll()
+      .where('model_id', '=', modelId)
+      .where('round_id', '=', roundId)
+      .executeTakeFirst()
+    return row === undefined ? null : fromVersionRow(row)
+  },
+
+  /** What a job has published, oldest first. */
+  async ofJob(db: Executor, jobId: string): Promise<StoredVersion[]> {
+    const rows = await db
+      .selectFrom('model_versions')
+      .selectAll()
+      .where('job_id', '=', jobId)
+      .orderBy('version')
+      .execute()
+    return rows.map(fromVersionRow)
+  },
+
+  /** The label of the next minor version: above every label that the model has, `n.0.0` of versions without one included. */
+  async nextMinorLabel(tx: Executor, modelId: string): Promise<string> {
+    const { rows } = await sql<{ label: string | null }>`
+      select highest[1]::text || '.' || (highest[2] + 1)::text || '.0' as label from (
+        select max(string_to_array(
+          substring(coalesce(version_label, version || '.0.0') from '^[0-9]+[.][0-9]+[.][0-9]+'), '.')::numeric[]) as highest
+        from model_versions where model_id = ${modelId}) as labels`.execute(tx)
+    return rows[0]?.label ?? '1.0.0'
+  },
+}
+
 const select = sql`
   select m.*, newest.sha256 as newest_sha256, newest.size as newest_size
   from models m left join model_versions newest on newest.model_id = m.id and newest.version = m.version_count`
@@ -194,6 +265,7 @@ const fromListedRow = (row: ListedRow): ListedModel => ({
     orgId: row.org_id,
     name: row.name,
     roundId: row.round_id,
+    roundName: row.round_name,
     framework: row.framework as Framework,
     frameworkVersion: row.framework_version,
     accuracy: row.accuracy,
@@ -216,6 +288,10 @@ const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
   description: row.description,
   warnings: row.warnings,
   uploadedAt: row.uploaded_at,
+  origin:
+    row.round_id === null || row.round_number === null
+      ? null
+      : { roundId: row.round_id, roundNumber: row.round_number, jobId: row.job_id, metrics: row.metrics ?? {} },
 })
 
 export type ModelsStore = ReturnType<typeof createModelsStore>

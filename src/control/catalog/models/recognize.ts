@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { RecognizedContent } from '../../../domain/model.ts'
 import { detectFormat } from '../../../tensors/detect.ts'
-import { adviceFor, formatOf } from '../../../tensors/formats.ts'
+import { adviceFor, formatOf, isWeightFormat } from '../../../tensors/formats.ts'
 
 /** What the file at `path` is, by its content; null when it is nothing we know. Reads a few small pieces of it. */
 export const recognizeFile = async (path: string): Promise<RecognizedContent | null> => {
@@ -19,7 +19,9 @@ export const recognizeFile = async (path: string): Promise<RecognizedContent | n
         return bytes
       },
     })
-    return format === null ? null : { ...formatOf(format), advice: adviceFor(format) }
+    if (format === null) return null
+    const { title, versions, decides } = formatOf(format)
+    return { title, versions, decides, readable: isWeightFormat(format), advice: adviceFor(format) }
   } finally {
     closeSync(descriptor)
   }

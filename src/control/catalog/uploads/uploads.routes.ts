@@ -27,8 +27,7 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
         querystring: OffsetQuery,
         response: { 200: Offset },
       },
-      // Documented although it is a HEAD: no GET stands for it.
-      config: { access: 'models:write', swagger: { exposeHeadRoute: true } },
+      config: { access: 'models:write' },
     },
     async (request, reply) => {
       const { sha256 } = request.params

@@ -1,10 +1,13 @@
 import { Type } from 'typebox'
+import { Parameter } from '../../../platform/http/wire.schema.ts'
 
 const Bytes = (description: string) => Type.String({ pattern: '^(0|[1-9][0-9]{0,14})$', description })
 
-export const UploadParams = Type.Object({
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file, in lower-case hex' }),
-})
+const Sha256 = Parameter(
+  'Sha256',
+  Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole file, in lowercase hex' }),
+)
+export const UploadParams = Type.Object({ sha256: Sha256 })
 
 export const OffsetQuery = Type.Object({
   size: Type.Integer({ minimum: 0, description: 'Bytes of the whole file' }),
@@ -15,6 +18,6 @@ export const AppendHeaders = Type.Object({
   'upload-length': Bytes('Bytes of the whole file'),
 })
 
-const offsetHeader = { 'Upload-Offset': { type: 'integer', description: 'Bytes that are there' } }
+const offsetHeader = { 'Upload-Offset': { schema: { type: 'integer' }, description: 'Bytes received so far' } }
 
 export const Offset = Type.Null({ description: 'In the header Upload-Offset', headers: offsetHeader })

@@ -48,7 +48,7 @@ export const createUploadsService = (parts: {
     /** Appends what the source brings behind `from`; returns how much is there then. */
     async append(caller: Caller, file: Announced, from: number, source: AsyncIterable<Uint8Array>): Promise<number> {
       assertFits(file)
-      if (from > file.size) throw badRequest(`Upload-Offset ${from} lies behind Upload-Length ${file.size}.`)
+      if (from > file.size) throw badRequest(`Upload-Offset ${from} exceeds Upload-Length ${file.size}.`)
       const { outcome, size } = await partials.append(nameOf(caller, file), { offset: from, total: file.size }, source)
       switch (outcome) {
         case 'appended':
@@ -56,12 +56,15 @@ export const createUploadsService = (parts: {
         case 'busy':
           throw tryAgain(
             BUSY_SECONDS,
-            'This file is being uploaded over another connection. Try again when that is over.',
+            'This file is being uploaded over another connection. Try again when that upload has ended.',
           )
         case 'elsewhere':
-          throw tryAgain(0, `${size} bytes of this file are here, not ${from}. Go on with Upload-Offset: ${size}.`)
+          throw tryAgain(
+            0,
+            `${size} bytes of this file have been received, not ${from}. Continue with Upload-Offset: ${size}.`,
+          )
         case 'too-much':
-          throw badRequest(`The body goes on after the ${file.size} bytes that Upload-Length names.`)
+          throw badRequest(`The body is longer than the ${file.size} bytes of Upload-Length.`)
       }
     },
 
@@ -75,7 +78,7 @@ export const createUploadsService = (parts: {
       if (there < file.size || file.size === 0) {
         throw tryAgain(
           0,
-          `${there} of ${file.size} bytes of the upload sha256:${file.sha256} are here. Send the rest first, with ` +
+          `${there} of ${file.size} bytes of the upload sha256:${file.sha256} have been received. Send the rest first, with ` +
             `PATCH /api/v1/uploads/${file.sha256} and Upload-Offset: ${there}.`,
         )
       }

@@ -91,7 +91,7 @@ it('what arrived before a connection was cut stays, the rest is sent behind it, 
     retryAfter: '2',
     body: {
       error: 'conflict',
-      message: 'This file is being uploaded over another connection. Try again when that is over.',
+      message: 'This file is being uploaded over another connection. Try again when that upload has ended.',
       status_code: 409,
     },
   })
@@ -109,7 +109,7 @@ it('what arrived before a connection was cut stays, the rest is sent behind it, 
     {
       error: 'conflict',
       message:
-        `${there} of ${total} bytes of the upload sha256:${hash} are here. Send the rest first, with ` +
+        `${there} of ${total} bytes of the upload sha256:${hash} have been received. Send the rest first, with ` +
         `PATCH /api/v1/uploads/${hash} and Upload-Offset: ${there}.`,
       status_code: 409,
     },
@@ -149,7 +149,7 @@ it('an offset that is not the true one is a conflict that names the true one, an
       retryAfter: '0',
       body: {
         error: 'conflict',
-        message: `600 bytes of this file are here, not ${offset}. Go on with Upload-Offset: 600.`,
+        message: `600 bytes of this file have been received, not ${offset}. Continue with Upload-Offset: 600.`,
         status_code: 409,
       },
     })
@@ -260,8 +260,8 @@ it('what cannot be right is refused with the reason', async () => {
     await said(versionOf(world, key, model, { upload: `sha256:${hash}` })),
   ]).toEqual([
     [400, 'The upload of 1001 bytes is larger than the 1000 bytes that this server accepts'],
-    [400, 'Upload-Offset 4 lies behind Upload-Length 3.'],
-    [400, 'The body goes on after the 2 bytes that Upload-Length names.'],
+    [400, 'Upload-Offset 4 exceeds Upload-Length 3.'],
+    [400, 'The body is longer than the 2 bytes of Upload-Length.'],
     [400, 'The Content-Type must be application/octet-stream, got text/plain.'],
     [400, "The form's field 'upload' needs 'upload_size' beside it: the bytes of the whole file."],
   ])

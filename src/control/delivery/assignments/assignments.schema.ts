@@ -1,19 +1,27 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { DeviceParams } from '../../fleet/devices/devices.schema.ts'
+import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { DeviceId, DeviceParams } from '../../fleet/devices/devices.schema.ts'
+import { examples as fleet } from '../../fleet/fleet.examples.ts'
 import { Assignment } from '../../fleet/heartbeats/assignment.schema.ts'
+import { examples } from '../delivery.examples.ts'
 
 export { DeviceParams }
 
-export const ReportStateWord = OneOf(REPORT_STATES)
+export const ReportStateWord = OneOf(REPORT_STATES, {
+  title: 'ReportState',
+  description: 'How far a device is with a version',
+})
 
-export const AssignmentList = Type.Object({ device_id: Type.String(), assignments: Type.Array(Assignment) })
+export const AssignmentList = Body('AssignmentList', 'What a device is to run', fleet.assignmentList, {
+  device_id: Type.String(),
+  assignments: Type.Array(Assignment),
+})
 
-export const ReportParams = Type.Object({ device_id: Type.String(), plan_id: Type.String() })
+export const ReportParams = Type.Object({ device_id: DeviceId, plan_id: Type.String() })
 
-export const ReportBody = Type.Object({
+export const ReportBody = Body('NewReport', "A device's report on an assignment", examples.report, {
   state: ReportStateWord,
   version: Type.String({ minLength: 1, maxLength: 200 }),
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
@@ -25,7 +33,7 @@ export const ReportBody = Type.Object({
   ),
 })
 
-export const Report = Type.Object({
+export const Report = Body('Report', 'A recorded report', examples.recordedReport, {
   plan_id: Uuid,
   device_id: Type.String(),
   state: ReportStateWord,

@@ -65,7 +65,7 @@ export const createAssignmentsService = (parts: {
   ) => {
     const device = await devices.get(caller, deviceId, { orgId })
     if (!holds(caller, grant) && caller.deviceId !== device.id) {
-      throw forbidden(`This key may speak for its own device only; for others it lacks ${grant}.`)
+      throw forbidden(`This key may act for its own device only; for others it lacks ${grant}.`)
     }
     return device
   }
@@ -112,6 +112,10 @@ export const createAssignmentsService = (parts: {
 
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>
       store.counts(database.sql, planId, since),
+
+    /** Why devices failed, most frequent first. */
+    failureReasons: async (planId: string, limit: number) =>
+      (await store.failures(database.sql, planId, null)).reasons.slice(0, limit),
 
     /** How many devices run a plan's version and how many failed to, of those that reported at `since` or later. */
     async healthOf(db: Executor, planId: string, since: Date | null) {

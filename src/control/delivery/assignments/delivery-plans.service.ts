@@ -7,7 +7,7 @@ import {
 } from '../../../domain/assignment.ts'
 import type { Plan, Target } from '../../../domain/delivery-plan.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { ControlEventBus, PlanChange } from '../../events.ts'
 import type { PlansReport } from './plans.report.ts'
 import type { PlanEvent, PlansStore } from './plans.store.ts'
 
@@ -33,7 +33,7 @@ export const createDeliveryPlans = (parts: {
   readonly sources: readonly PlanSource[]
   /** Whether plans without an organization reach the devices of every organization. */
   readonly unboundReachAll: boolean
-  readonly events: Pick<ControlEventBus, 'inTransaction' | 'afterCommit'>
+  readonly events: Pick<ControlEventBus, 'inTransaction' | 'afterCommit' | 'publish'>
   /** Called when assignments may have changed. */
   readonly changed: () => void
 }) => {
@@ -84,6 +84,8 @@ export const createDeliveryPlans = (parts: {
   })
   events.afterCommit('group.changed', catchUp)
 
+  const announce = (tx: Executor, change: PlanChange): Promise<void> => events.publish(tx, 'plan.changed', change)
+
   return {
     refresh,
 
@@ -120,7 +122,14 @@ export const createDeliveryPlans = (parts: {
       return result
     },
 
-    record: (tx: Executor, planId: string, event: PlanEvent): Promise<void> => store.addEvent(tx, planId, event),
+    /** In the transaction that changes a plan: adds to its history, and tells others. */
+    async record(tx: Executor, plan: Pick<PlanChange, 'kind' | 'id' | 'orgId'>, event: PlanEvent): Promise<void> {
+      await store.addEvent(tx, plan.id, event)
+      const { kind, id, orgId } = plan
+      await announce(tx, { kind, id, orgId, status: event.status, percentage: event.percentage })
+    },
+
+    announce,
 
     /** Oldest first. */
     history: (planId: string, page: { limit: number; offset: number }) => store.events(database.sql, planId, page),

@@ -13,6 +13,11 @@ export interface StoredReport {
   readonly reportedAt: Date
 }
 
+export interface FailureReason {
+  readonly reason: string | null
+  readonly devices: number
+}
+
 export type ReportCounts = Readonly<Record<ReportState, number>>
 
 /** What devices said of the plans that reached them. */
@@ -44,19 +49,20 @@ export const createReportsStore = () => ({
     return counts
   },
 
-  /** How many devices failed since, and the reason that most of them gave. Reads the failures alone. */
+  /** How many devices failed since, and the reasons that they gave, most frequent first. Reads the failures alone. */
   async failures(
     db: Executor,
     planId: string,
     since: Date | null,
-  ): Promise<{ failed: number; commonReason: string | null }> {
-    const { rows } = await sql<{ reason: string | null; devices: number }>`
+  ): Promise<{ failed: number; commonReason: string | null; reasons: readonly FailureReason[] }> {
+    const { rows } = await sql<FailureReason>`
       select reason, count(*) as devices from plan_reports
       where plan_id = ${planId} and state = 'failed' and ${since === null ? sql`true` : sql`reported_at >= ${since}`}
       group by reason order by count(*) desc, reason`.execute(db)
     return {
       failed: rows.reduce((sum, row) => sum + row.devices, 0),
       commonReason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
+      reasons: rows,
     }
   },
 

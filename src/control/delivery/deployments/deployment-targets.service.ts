@@ -62,7 +62,7 @@ export const createDeploymentTargets = (parts: {
     if (others.length > 0) warnings.push(`Devices that do not run ${aim.platform}: ${enumerate(others)}.`)
     const away = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
     if (away.length > 0) {
-      warnings.push(`Inactive devices, which get it when they come back: ${enumerate(away)}.`)
+      warnings.push(`Inactive devices, which get it once they are active: ${enumerate(away)}.`)
     }
     return { targets, warnings }
   }
@@ -77,7 +77,7 @@ const meant = (named: readonly Candidate[], near: string | null): readonly Candi
     const nearest = devices.find(({ orgId }) => orgId === near) ?? devices.find(({ orgId }) => orgId === null)
     if (nearest !== undefined) return nearest
     const [{ deviceId } = { deviceId: '' }] = devices
-    throw conflict(`Several organizations have a device '${deviceId}'. Use a key of the organization that is meant.`)
+    throw conflict(`Several organizations have a device '${deviceId}'. Use a key of the intended organization.`)
   })
 }
 

@@ -2,24 +2,40 @@ import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
 import { STRATEGIES } from '../../../domain/deployment.ts'
 import { PLATFORMS } from '../../../domain/device.ts'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { examples } from '../delivery.examples.ts'
 
-const MOST_DEVICES = 10_000
+const MAX_DEVICES = 10_000
 const WEEK_MINUTES = 7 * 24 * 60
 
 const aim = {
-  model_name: Type.String({ minLength: 1, maxLength: 255, description: 'Name or id of a model of the catalog' }),
-  model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, or latest' }),
-  devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MOST_DEVICES })),
-  group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Name (ours: or id) of a group' })),
+  model_name: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'Name or id of a model of the catalog, or name@version',
+  }),
+  model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, an alias, or latest' }),
+  devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MAX_DEVICES })),
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group' })),
   platform: Type.Optional(
     OneOf(PLATFORMS, { 'x-extension': true, description: 'Only those of the devices that run this' }),
   ),
 }
 
-export const PrepareBody = Type.Object(aim)
+export const PrepareBody = Body('DeploymentToPrepare', 'A deployment to validate', examples.deploymentToPrepare, aim)
 
-export const ExecuteBody = Type.Object({
+export const ExecuteBody = Body('NewDeployment', 'A deployment to execute', examples.newDeployment, {
   ...aim,
   rollout_percentage: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; 100 when absent' }),
@@ -35,16 +51,19 @@ export const ExecuteBody = Type.Object({
   ),
 })
 
-export const Prepared = Type.Object({
+export const Prepared = Body('PreparedDeployment', 'What a deployment would reach', examples.preparedDeployment, {
   ok: Type.Boolean({ description: 'At least one target was resolved' }),
   target_count: Count,
   resolved_targets: Type.Array(Type.String()),
   warnings: Type.Array(Type.String()),
 })
 
-const StatusWord = OneOf(['started', 'completed', 'failed', 'rolled_back'])
+const StatusWord = OneOf(['started', 'completed', 'failed', 'rolled_back'], {
+  title: 'DeploymentStatus',
+  description: 'The state of a deployment',
+})
 
-export const Executed = Type.Object({
+export const Executed = Body('StartedDeployment', 'A started deployment', examples.startedDeployment, {
   deployment_id: Uuid,
   status: StatusWord,
   target_count: Count,
@@ -70,50 +89,67 @@ const deploymentFields = {
   ended_at: Nullable(Timestamp),
 }
 
-export const DeploymentList = Type.Object({ deployments: Type.Array(Type.Object(deploymentFields)), ...Envelope })
+const DeploymentSummary = Part('DeploymentSummary', 'A deployment in a list', deploymentFields)
+export const DeploymentList = Body('DeploymentList', 'A page of deployments', examples.deploymentList, {
+  deployments: Type.Array(DeploymentSummary),
+  ...Envelope,
+})
 
-export const Deployment = Type.Object({
+export const Deployment = Body('Deployment', 'A deployment with the states of its devices', examples.deployment, {
   ...deploymentFields,
   devices: Type.Record(Type.String(), Count, { description: 'How many activated devices are in each state' }),
 })
 
-export const DeploymentParams = Type.Object({ deployment_id: Type.String() })
+const DeploymentId = Parameter('DeploymentId', Type.String({ description: 'Id of a deployment' }))
+export const DeploymentParams = Type.Object({ deployment_id: DeploymentId })
 export const ListQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
   model_name: Type.Optional(Type.String({ maxLength: 255 })),
 })
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
-export const PromoteBody = Type.Object({
+export const PromoteBody = Body('Promotion', 'How many more targets to activate', examples.promotion, {
   rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'More than it is at' }),
 })
-export const ReasonBody = Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) })
+export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+})
 
-export const DeploymentDevices = Type.Object({
-  devices: Type.Array(
-    Type.Object({
-      device_id: Type.String(),
-      activated: Type.Boolean(),
-      state: OneOf(['waiting', 'assigned', ...REPORT_STATES], {
-        description: 'waiting: not activated yet; assigned: activated, and it has not said anything yet',
+export const DeploymentDevices = Body(
+  'DeploymentDeviceList',
+  "A page of a deployment's targets",
+  examples.deploymentDeviceList,
+  {
+    devices: Type.Array(
+      Part('DeploymentDevice', 'A target and what it reported', {
+        device_id: Type.String(),
+        activated: Type.Boolean(),
+        state: OneOf(['waiting', 'assigned', ...REPORT_STATES], {
+          description: 'waiting: not activated yet; assigned: activated, and it has not said anything yet',
+        }),
+        version: Nullable(Type.String()),
+        reason: Nullable(Type.String()),
+        reported_at: Nullable(Timestamp),
       }),
-      version: Nullable(Type.String()),
-      reason: Nullable(Type.String()),
-      reported_at: Nullable(Timestamp),
-    }),
-  ),
-  ...Envelope,
-})
+    ),
+    ...Envelope,
+  },
+)
 
-export const DeploymentHistory = Type.Object({
-  events: Type.Array(
-    Type.Object({
-      at: Timestamp,
-      event: Type.String(),
-      status: Type.String({ description: 'After the event' }),
-      percentage: Nullable(Type.Integer()),
-      reason: Nullable(Type.String()),
-      actor: Nullable(Type.String({ description: 'The id of the key that asked for it; null: the service itself' })),
-    }),
-  ),
-  ...Envelope,
-})
+export const DeploymentHistory = Body(
+  'DeploymentHistory',
+  'A page of what happened to a deployment',
+  examples.deploymentHistory,
+  {
+    events: Type.Array(
+      Part('DeliveryEvent', 'Something that happened to a delivery', {
+        at: Timestamp,
+        event: Type.String(),
+        status: Type.String({ description: 'After the event' }),
+        percentage: Nullable(Type.Integer()),
+        reason: Nullable(Type.String()),
+        actor: Nullable(Type.String({ description: 'The id of the key that asked for it; null: the service itself' })),
+      }),
+    ),
+    ...Envelope,
+  },
+)

@@ -7,10 +7,15 @@ import {
   type Reported,
   type Strategy,
 } from '../../../domain/deployment.ts'
-import { badRequest, conflict, notFound, ServiceError } from '../../../domain/errors.ts'
-import { isUuid, labelOf } from '../../../domain/model.ts'
+import { badRequest, conflict, isNotFound, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import {
+  type ModelsService,
+  type ResolvedVersion,
+  type StoredModel,
+  UnknownVersion,
+} from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
@@ -20,6 +25,7 @@ import type { TargetsStore } from './targets.store.ts'
 
 export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
+export type { TargetDevice } from './targets.report.ts'
 
 export interface NewDeployment extends Aim {
   readonly percentage: number
@@ -43,7 +49,7 @@ export const createDeploymentsService = (parts: {
   readonly targetStore: TargetsStore
   readonly targetReport: TargetsReport
   readonly plans: DeliveryPlans
-  readonly models: ModelsService
+  readonly models: Pick<ModelsService, 'resolve'>
   readonly groups: Pick<GroupsService, 'locate'>
   readonly now: () => Date
   readonly newId: () => string
@@ -52,31 +58,30 @@ export const createDeploymentsService = (parts: {
 
   const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
 
-  const modelOf = async (caller: Caller, name: string): Promise<StoredModel | null> => {
+  /** Null for a name that the catalog does not have: devices may resolve it. */
+  const resolve = async (caller: Caller, { modelName, modelVersion }: Aim): Promise<ResolvedVersion | null> => {
     try {
-      return (await models.find(caller, name)).model
+      return await models.resolve(caller, modelName, modelVersion)
     } catch (error) {
-      if (error instanceof ServiceError && error.code === 'not_found') return null
+      if (error instanceof UnknownVersion) throw badRequest(`model_version: ${error.message}`)
+      if (isNotFound(error)) return null
       throw error
     }
   }
 
   /** Who would get what. Nothing is changed. */
   const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
-    const model = await modelOf(caller, aim.modelName)
+    const resolved = await resolve(caller, aim)
+    const model = resolved?.model ?? null
     const { targets, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)
-    let version = aim.modelVersion
-    if (model === null) {
+    // What `latest` or an alias is now: what it becomes must not slip into a deployment that is under way.
+    const version = resolved?.label ?? aim.modelVersion
+    if (resolved === null) {
       warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
-    } else {
-      const newest = version === 'latest' ? await models.newestVersion(model.id) : null
-      // `latest` is what it is now: a later upload must not slip into a deployment that is under way.
-      if (newest !== null) version = labelOf(newest.version, newest.ownLabel)
-      if (!(await plans.isUploaded({ modelId: model.id, modelName: null, version }))) {
-        warnings.push(`No upload carries version ${version} yet: devices are offered nothing until one does.`)
-      }
+    } else if (resolved.version === null) {
+      warnings.push(`No upload carries version ${version} yet: devices get nothing until one does.`)
     }
-    if (targets.length === 0) warnings.push('No target was resolved.')
+    if (targets.length === 0) warnings.push('No target device was found.')
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
     return { model, version, targets, warnings }
   }
@@ -95,7 +100,11 @@ export const createDeploymentsService = (parts: {
     const deployment = { ...locked, endedAt, reason: null, ...change, status }
     await store.update(tx, deployment)
     const { percentage, reason } = deployment
-    await plans.record(tx, deployment.id, { at: now(), event, status, percentage, reason, actor })
+    await plans.record(
+      tx,
+      { kind: 'deployment', ...deployment },
+      { at: now(), event, status, percentage, reason, actor },
+    )
     await bump()
     return deployment
   }
@@ -139,6 +148,7 @@ export const createDeploymentsService = (parts: {
 
   return {
     get,
+    resolve,
     aimAt,
     rollback,
 
@@ -201,14 +211,18 @@ export const createDeploymentsService = (parts: {
           id,
           targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) })),
         )
-        await plans.record(tx, id, {
-          at,
-          event: 'create',
-          status: 'started',
-          percentage,
-          reason: null,
-          actor,
-        })
+        await plans.record(
+          tx,
+          { kind: 'deployment', ...pending },
+          {
+            at,
+            event: 'create',
+            status: 'started',
+            percentage,
+            reason: null,
+            actor,
+          },
+        )
         const started = { ...pending, startedRevision: await bump() }
         await store.update(tx, started)
         return started
@@ -223,13 +237,18 @@ export const createDeploymentsService = (parts: {
         const locked = await store.lock(tx, id)
         if (locked === null) throw notFound('Deployment', id)
         if (percentage <= locked.percentage) {
-          throw conflict(`The deployment is at ${locked.percentage} % already: it can be promoted to more only.`)
+          throw conflict(`The deployment is already at ${locked.percentage} %: promote it to a higher percentage.`)
         }
-        const names = await targetReport.names(tx, id)
-        const activated = activatedAt(percentage, names, id)
-        const activatedCount = names.filter((name) => activated.has(name)).length
-        await targetStore.activate(tx, id, [...activated])
-        return move(tx, bump, locked, 'promote', { percentage, activatedCount }, caller.keyId)
+        const targets = await targetReport.devices(tx, id)
+        const chosen = activatedAt(
+          percentage,
+          targets.map(({ deviceId }) => deviceId),
+          id,
+        )
+        const activated = targets.filter(({ deviceId }) => chosen.has(deviceId)).map((target) => target.id)
+        await targetStore.activate(tx, id, activated)
+        const change = { percentage, activatedCount: activated.length }
+        return move(tx, bump, locked, 'promote', change, caller.keyId)
       })
     },
 

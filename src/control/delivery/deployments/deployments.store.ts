@@ -62,7 +62,7 @@ export const createDeploymentsStore = () => ({
       })
       .execute()
       .catch((error: unknown) => {
-        throw isUniqueViolation(error) ? conflict(`Deployment ${deployment.id} exists already.`) : error
+        throw isUniqueViolation(error) ? conflict(`Deployment ${deployment.id} already exists.`) : error
       })
   },
 

@@ -51,19 +51,19 @@ describe('preparing a deployment', () => {
       ok: false,
       target_count: 0,
       resolved_targets: [],
-      warnings: ['Unknown devices: ghost.', 'Unknown group: nobody.', 'No target was resolved.'],
+      warnings: ['Unknown devices: ghost.', 'Unknown group: nobody.', 'No target device was found.'],
     })
     expect(await prepare({ model_name: 'hf:org/model', devices: ['d1'] })).toMatchObject({
       ok: true,
       warnings: ["The catalog has no model 'hf:org/model': devices must resolve the name themselves."],
     })
     expect(await prepare({ model_version: '9.0.0', devices: ['d1'] })).toMatchObject({
-      warnings: ['No upload carries version 9.0.0 yet: devices are offered nothing until one does.'],
+      warnings: ['No upload carries version 9.0.0 yet: devices get nothing until one does.'],
     })
     await world.advance(400)
     expect(await prepare({ devices: ['d1'] })).toMatchObject({
       ok: true,
-      warnings: ['Inactive devices, which get it when they come back: d1.'],
+      warnings: ['Inactive devices, which get it once they are active: d1.'],
     })
     expect((await world.request('GET', '/api/v1/deployments', { key })).body).toMatchObject({ total: 0 })
   })

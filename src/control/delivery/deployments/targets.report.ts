@@ -51,11 +51,12 @@ export const createTargetsReport = () => ({
     return rows.map(fromCandidate)
   },
 
-  async names(db: Executor, id: string): Promise<string[]> {
-    const { rows } = await sql<{ device_id: string }>`
-      select d.device_id from deployment_targets t join devices d on d.id = t.device_id
+  /** All targets, by internal id and name. */
+  async devices(db: Executor, id: string): Promise<{ id: string; deviceId: string }[]> {
+    const { rows } = await sql<{ id: string; device_id: string }>`
+      select d.id, d.device_id from deployment_targets t join devices d on d.id = t.device_id
       where t.deployment_id = ${id}`.execute(db)
-    return rows.map((row) => row.device_id)
+    return rows.map((row) => ({ id: row.id, deviceId: row.device_id }))
   },
 
   /** The targets in the order of their names. */

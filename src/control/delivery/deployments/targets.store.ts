@@ -12,11 +12,10 @@ export const createTargetsStore = () => ({
       ) as t (device_id, activated)`.execute(tx)
   },
 
-  async activate(tx: Executor, id: string, deviceNames: readonly string[]): Promise<void> {
+  async activate(tx: Executor, id: string, deviceIds: readonly string[]): Promise<void> {
     await sql`
-      update deployment_targets t set activated = true from devices d
-      where t.deployment_id = ${id} and d.id = t.device_id and not t.activated
-        and d.device_id = any(${[...deviceNames]}::text[])`.execute(tx)
+      update deployment_targets set activated = true
+      where deployment_id = ${id} and not activated and device_id = any(${deviceIds}::uuid[])`.execute(tx)
   },
 
   /** What the activated devices last reported of it. */

@@ -1,26 +1,18 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { optionalBody } from '../../../platform/http/validation.ts'
+import { experimentActionsRoutes } from './experiment-actions.routes.ts'
+import { present } from './experiments.present.ts'
 import {
   CreateExperimentBody,
   Experiment,
   ExperimentList,
   ExperimentParams,
   ListExperimentsQuery,
-  ReasonBody,
-  Started,
 } from './experiments.schema.ts'
-import type { ExperimentsService, StoredExperiment } from './experiments.service.ts'
+import type { ExperimentsService } from './experiments.service.ts'
 import { observationsRoutes } from './observations.routes.ts'
 import type { ObservationsService } from './observations.service.ts'
-
-const SUMMARIES = {
-  pause: 'Pause an experiment',
-  resume: 'Resume an experiment',
-  complete: 'Complete an experiment',
-  cancel: 'Cancel an experiment',
-} as const
 
 export const experimentsRoutes = (
   app: App,
@@ -30,7 +22,6 @@ export const experimentsRoutes = (
   const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await experiments.get(callerOf(request), (request.params as { experiment_id: string }).experiment_id)
   }
-  const steers = { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } as const
 
   app.post(
     '/api/v1/experiments',
@@ -105,73 +96,6 @@ export const experimentsRoutes = (
     },
   )
 
-  app.post(
-    '/api/v1/experiments/:experiment_id/start',
-    {
-      schema: {
-        operationId: 'startExperiment',
-        summary: 'Start an experiment',
-        description: 'Give the devices of the target groups their variants.',
-        tags: ['experiments'],
-        params: ExperimentParams,
-        response: { 200: Started },
-      },
-      config: steers,
-    },
-    async (request) => {
-      const { id, status, startedAt } = await experiments.steer(
-        callerOf(request),
-        request.params.experiment_id,
-        'start',
-        null,
-      )
-      return { id, status, started_at: startedAt!.toISOString() }
-    },
-  )
-
-  for (const event of ['pause', 'resume', 'complete', 'cancel'] as const) {
-    app.post(
-      `/api/v1/experiments/:experiment_id/${event}`,
-      {
-        schema: {
-          operationId: `${event}Experiment`,
-          summary: SUMMARIES[event],
-          'x-extension': true,
-          tags: ['experiments'],
-          params: ExperimentParams,
-          body: optionalBody(ReasonBody),
-          response: { 200: Experiment },
-        },
-        config: steers,
-      },
-      async (request) => {
-        const caller = callerOf(request)
-        const reason = request.body?.reason ?? null
-        const experiment = await experiments.steer(caller, request.params.experiment_id, event, reason)
-        return { ...present(experiment), warnings: await experiments.warningsOf(caller, experiment) }
-      },
-    )
-  }
-
+  experimentActionsRoutes(app, experiments, beforeInvalid)
   observationsRoutes(app, observations, beforeInvalid)
 }
-
-const present = (experiment: StoredExperiment) => ({
-  id: experiment.id,
-  org_id: experiment.orgId,
-  name: experiment.name,
-  status: experiment.status,
-  variants: experiment.variants.map(({ name, modelId, version, allocation }) => ({
-    name,
-    model_id: modelId,
-    version,
-    allocation,
-  })),
-  target_groups: [...experiment.targetGroups],
-  primary_metric: experiment.primaryMetric,
-  confidence_level: experiment.confidenceLevel,
-  reason: experiment.reason,
-  created_at: experiment.createdAt.toISOString(),
-  started_at: experiment.startedAt?.toISOString() ?? null,
-  ended_at: experiment.endedAt?.toISOString() ?? null,
-})

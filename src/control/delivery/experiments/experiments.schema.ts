@@ -1,36 +1,49 @@
 import { Type } from 'typebox'
 import { EXPERIMENT_STATUSES } from '../../../domain/experiment.ts'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { examples } from '../delivery.examples.ts'
 
-const MOST_VARIANTS = 20
-const MOST_GROUPS = 100
-const MOST_AT_ONCE = 1000
+const MAX_VARIANTS = 20
+const MAX_GROUPS = 100
+const MAX_BATCH = 1000
 
-const Status = OneOf(EXPERIMENT_STATUSES)
+const Status = OneOf(EXPERIMENT_STATUSES, { title: 'ExperimentStatus', description: 'The state of an experiment' })
 const Allocation = Type.Number({ minimum: 0, maximum: 1, description: 'The share of devices; all of them sum to 1' })
 const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 
-export const CreateExperimentBody = Type.Object({
+export const CreateExperimentBody = Body('NewExperiment', 'An experiment to create', examples.newExperiment, {
   name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique in the organization' }),
   variants: Type.Array(
-    Type.Object({
+    Part('NewVariant', 'A version that some devices of an experiment get', {
       name: Type.String({ minLength: 1, maxLength: 128 }),
-      model_id: Type.String({ minLength: 1, description: 'Id or name of a model' }),
+      model_id: Type.String({ minLength: 1, description: 'Id or name of a model, or name@version' }),
       allocation: Allocation,
       version: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 200,
           'x-extension': true,
-          description: 'A version of the model. When absent, its highest at this moment, else its first to come',
+          description:
+            'A version of the model, or an alias. When absent, its highest at this moment, else its first to come',
         }),
       ),
     }),
-    { minItems: 2, maxItems: MOST_VARIANTS, description: 'All others are compared with the first' },
+    { minItems: 2, maxItems: MAX_VARIANTS, description: 'All others are compared with the first' },
   ),
   target_groups: Type.Optional(
-    Type.Array(Type.String(), { maxItems: MOST_GROUPS, description: 'Ids of device groups; all devices when empty' }),
+    Type.Array(Type.String(), { maxItems: MAX_GROUPS, description: 'Ids of device groups; all devices when empty' }),
   ),
   primary_metric: Type.Optional(
     Type.String({
@@ -45,8 +58,11 @@ export const CreateExperimentBody = Type.Object({
   ),
 })
 
-export const ExperimentParams = Type.Object({ experiment_id: Type.String() })
-export const ReasonBody = Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) })
+const ExperimentId = Parameter('ExperimentId', Type.String({ description: 'Id of an experiment' }))
+export const ExperimentParams = Type.Object({ experiment_id: ExperimentId })
+export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+})
 export const ListExperimentsQuery = Type.Object({
   status: Type.Optional(Status),
   ...Page({ max: 1000, default: 100 }),
@@ -58,7 +74,12 @@ const experimentFields = {
   name: Type.String(),
   status: Status,
   variants: Type.Array(
-    Type.Object({ name: Type.String(), model_id: Uuid, version: Type.String(), allocation: Allocation }),
+    Part('Variant', 'A variant of an experiment', {
+      name: Type.String(),
+      model_id: Uuid,
+      version: Type.String(),
+      allocation: Allocation,
+    }),
   ),
   target_groups: Type.Array(Uuid),
   primary_metric: Type.String(),
@@ -69,17 +90,31 @@ const experimentFields = {
   ended_at: Nullable(Timestamp),
 }
 
-export const Experiment = Type.Object({ ...experimentFields, warnings: Type.Array(Type.String()) })
-export const ExperimentList = Type.Object({ experiments: Type.Array(Type.Object(experimentFields)), ...Envelope })
-export const Started = Type.Object({ id: Uuid, status: Status, started_at: Timestamp })
-
-export const PlacementQuery = Type.Object({
-  device_id: Type.Optional(
-    Type.String({ description: 'The device asked about; the one that owns the key when absent' }),
-  ),
+export const Experiment = Body('Experiment', 'An experiment', examples.experiment, {
+  ...experimentFields,
+  warnings: Type.Array(Type.String()),
+})
+const ExperimentSummary = Part('ExperimentSummary', 'An experiment in a list', experimentFields)
+export const ExperimentList = Body('ExperimentList', 'A page of experiments', examples.experimentList, {
+  experiments: Type.Array(ExperimentSummary),
+  ...Envelope,
+})
+export const Started = Body('StartedExperiment', 'A started experiment', examples.startedExperiment, {
+  id: Uuid,
+  status: Status,
+  started_at: Timestamp,
 })
 
-export const Placement = Type.Object({
+export const AskedDevice = Parameter(
+  'AskedDevice',
+  Type.String({ description: "The device's own id; the device that owns the key when absent" }),
+)
+
+export const PlacementQuery = Type.Object({
+  device_id: Type.Optional(AskedDevice),
+})
+
+export const Placement = Body('VariantAssignment', 'Which variant a device has', examples.variantAssignment, {
   experiment_id: Uuid,
   device_id: Type.String(),
   status: Status,
@@ -100,79 +135,98 @@ const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
 })
 const DeviceId = Type.String({ minLength: 1, maxLength: 255 })
 
-export const ObservationsBody = Type.Object({
-  device_id: Type.Optional(DeviceId),
-  metrics: Type.Optional(Metrics),
-  observations: Type.Optional(
-    Type.Array(Type.Object({ device_id: DeviceId, metrics: Metrics }), {
-      minItems: 1,
-      maxItems: MOST_AT_ONCE,
-      description: 'Many at once, instead of device_id and metrics',
-    }),
-  ),
+export const ObservationsBody = Body(
+  'NewObservations',
+  'What devices measured: one observation, or many',
+  examples.newObservations,
+  {
+    device_id: Type.Optional(DeviceId),
+    metrics: Type.Optional(Metrics),
+    observations: Type.Optional(
+      Type.Array(Type.Object({ device_id: DeviceId, metrics: Metrics }), {
+        minItems: 1,
+        maxItems: MAX_BATCH,
+        description: 'Many at once, instead of device_id and metrics',
+      }),
+    ),
+  },
+)
+
+export const Observed = Body(
+  'AcceptedObservations',
+  'Which observations were accepted',
+  examples.acceptedObservations,
+  {
+    experiment_id: Uuid,
+    accepted: Count,
+    skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: Type.String() })),
+  },
+)
+
+const Interval = Part('ConfidenceInterval', 'A confidence interval of a difference', {
+  lower: Type.Number(),
+  upper: Type.Number(),
+  level: Type.Number(),
 })
 
-export const Observed = Type.Object({
-  experiment_id: Uuid,
-  accepted: Count,
-  skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: Type.String() })),
-})
-
-const Interval = Type.Object({ lower: Type.Number(), upper: Type.Number(), level: Type.Number() })
-
-export const Analytics = Type.Object({
-  experiment_id: Uuid,
-  status: Status,
-  variants: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      sample_size: Type.Integer({ minimum: 0, description: 'Devices that reported anything' }),
-      accuracy: Nullable(Type.Number()),
-      loss: Nullable(Type.Number()),
-      allocation: Allocation,
-      metrics: Type.Record(
-        Type.String(),
-        Type.Object({
-          devices: Count,
-          observations: Count,
-          mean: Type.Number({ description: "Of the devices' means" }),
-          std_dev: Nullable(Type.Number({ description: "Of the devices' means" })),
-        }),
-      ),
-    }),
-  ),
-  p_value: Nullable(
-    Type.Number({
-      description: "Welch's t-test of the primary metric, devices being the sample. The smallest, adjusted",
-    }),
-  ),
-  significant: Type.Boolean(),
-  confidence_level: ConfidenceLevel,
-  primary_metric: Type.String(),
-  comparisons: Type.Array(
-    Type.Object({
-      variant: Type.String(),
-      baseline: Type.String(),
-      difference: Nullable(Type.Number({ description: "The variant's mean minus the baseline's" })),
-      t_statistic: Nullable(Type.Number()),
-      degrees_of_freedom: Nullable(Type.Number()),
-      p_value: Nullable(Type.Number()),
-      adjusted_p_value: Nullable(Type.Number({ description: 'For the number of comparisons (Holm)' })),
-      effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
-      confidence_interval: Nullable(Interval),
-      always_valid_interval: Nullable(
-        Type.Object(Interval.properties, { description: 'May be looked at as often as one likes' }),
-      ),
-      decided: Type.Boolean({ description: 'Whether the always-valid interval leaves zero out' }),
-    }),
-  ),
-  sample_ratio: Nullable(
-    Type.Object({
-      chi_square_statistic: Type.Number(),
-      degrees_of_freedom: Type.Integer(),
-      p_value: Type.Number(),
-      mismatch: Type.Boolean({ description: 'p below 0.001: the comparisons are not to be trusted' }),
-    }),
-  ),
-  warnings: Type.Array(Type.String()),
-})
+export const Analytics = Body(
+  'ExperimentAnalytics',
+  'How the variants of an experiment compare',
+  examples.experimentAnalytics,
+  {
+    experiment_id: Uuid,
+    status: Status,
+    variants: Type.Array(
+      Part('MeasuredVariant', 'What the devices of a variant measured', {
+        name: Type.String(),
+        sample_size: Type.Integer({ minimum: 0, description: 'Devices that reported anything' }),
+        accuracy: Nullable(Type.Number()),
+        loss: Nullable(Type.Number()),
+        allocation: Allocation,
+        metrics: Type.Record(
+          Type.String(),
+          Type.Object({
+            devices: Count,
+            observations: Count,
+            mean: Type.Number({ description: "Of the devices' means" }),
+            std_dev: Nullable(Type.Number({ description: "Of the devices' means" })),
+          }),
+        ),
+      }),
+    ),
+    p_value: Nullable(
+      Type.Number({
+        description: "Welch's t-test of the primary metric, devices being the sample. The smallest, adjusted",
+      }),
+    ),
+    significant: Type.Boolean(),
+    confidence_level: ConfidenceLevel,
+    primary_metric: Type.String(),
+    comparisons: Type.Array(
+      Part('VariantComparison', 'A variant compared with the first', {
+        variant: Type.String(),
+        baseline: Type.String(),
+        difference: Nullable(Type.Number({ description: "The variant's mean minus the baseline's" })),
+        t_statistic: Nullable(Type.Number()),
+        degrees_of_freedom: Nullable(Type.Number()),
+        p_value: Nullable(Type.Number()),
+        adjusted_p_value: Nullable(Type.Number({ description: 'For the number of comparisons (Holm)' })),
+        effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
+        confidence_interval: Nullable(Interval),
+        always_valid_interval: Nullable(
+          Type.Object(Interval.properties, { description: 'May be looked at as often as one likes' }),
+        ),
+        decided: Type.Boolean({ description: 'Whether the always-valid interval leaves zero out' }),
+      }),
+    ),
+    sample_ratio: Nullable(
+      Type.Object({
+        chi_square_statistic: Type.Number(),
+        degrees_of_freedom: Type.Integer(),
+        p_value: Type.Number(),
+        mismatch: Type.Boolean({ description: 'p below 0.001: the comparisons are not to be trusted' }),
+      }),
+    ),
+    warnings: Type.Array(Type.String()),
+  },
+)

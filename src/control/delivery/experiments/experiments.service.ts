@@ -1,7 +1,7 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { badRequest, notFound, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, inBody, isNotFound, notFound } from '../../../domain/errors.ts'
 import { type ExperimentEvent, type ExperimentStatus, requireVariants, transition } from '../../../domain/experiment.ts'
-import { isUuid, labelOf } from '../../../domain/model.ts'
+import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
@@ -32,7 +32,7 @@ export const createExperimentsService = (parts: {
   readonly database: Database
   readonly store: ExperimentsStore
   readonly plans: DeliveryPlans
-  readonly models: Pick<ModelsService, 'find' | 'newestVersion'>
+  readonly models: Pick<ModelsService, 'resolve'>
   readonly groups: Pick<GroupsService, 'get'>
   readonly now: () => Date
   readonly newId: () => string
@@ -46,14 +46,10 @@ export const createExperimentsService = (parts: {
     return experiment
   }
 
-  const modelOf = async (caller: Caller, { name, model }: NewExperiment['variants'][number]): Promise<StoredModel> =>
-    (await inBody(`variants: the model_id of '${name}'`, () => models.find(caller, model))).model
-
-  /** As it is now: a later upload must not slip into an experiment that is under way. */
-  const pinVersion = async (modelId: string, version = 'latest'): Promise<string> => {
-    if (version !== 'latest') return version
-    const newest = await models.newestVersion(modelId)
-    return newest === null ? FIRST_VERSION : labelOf(newest.version, newest.ownLabel)
+  /** As it is now: a later upload, or an alias that moves, must not slip into an experiment that is under way. */
+  const resolve = async (caller: Caller, { name, model, version }: NewExperiment['variants'][number]) => {
+    const found = await inBody(`variants: the model_id of '${name}'`, () => models.resolve(caller, model, version))
+    return { model: found.model, version: found.label === 'latest' ? FIRST_VERSION : found.label }
   }
 
   /** The one organization that all models belong to. */
@@ -80,19 +76,17 @@ export const createExperimentsService = (parts: {
 
     async create(caller: Caller, wanted: NewExperiment): Promise<StoredExperiment> {
       requireVariants(wanted.variants)
-      const owned = await Promise.all(wanted.variants.map((variant) => modelOf(caller, variant)))
-      const orgId = ownerOf(owned)
+      const resolved = await Promise.all(wanted.variants.map((variant) => resolve(caller, variant)))
+      const orgId = ownerOf(resolved.map(({ model }) => model))
       const experiment: StoredExperiment = {
         id: newId(),
         orgId,
         name: wanted.name,
         status: 'draft',
-        variants: await Promise.all(
-          wanted.variants.map(async ({ name, allocation, version }, index) => {
-            const modelId = owned[index]!.id
-            return { name, allocation, modelId, version: await pinVersion(modelId, version) }
-          }),
-        ),
+        variants: wanted.variants.map(({ name, allocation }, index) => {
+          const { model, version } = resolved[index]!
+          return { name, allocation, modelId: model.id, version }
+        }),
         targetGroups: await targetsOf(caller, orgId, wanted.targetGroups),
         primaryMetric: wanted.primaryMetric,
         confidenceLevel: wanted.confidenceLevel,
@@ -102,7 +96,10 @@ export const createExperimentsService = (parts: {
         startedAt: null,
         endedAt: null,
       }
-      await database.transaction((tx) => store.insert(tx, experiment))
+      await database.transaction(async (tx) => {
+        await store.insert(tx, experiment)
+        await plans.announce(tx, changeOf(experiment))
+      })
       return experiment
     },
 
@@ -119,6 +116,7 @@ export const createExperimentsService = (parts: {
         const revision = await bump()
         const changed = event === 'start' ? { ...moved, startedRevision: revision } : moved
         await store.update(tx, changed)
+        await plans.announce(tx, changeOf(changed))
         return changed
       })
     },
@@ -133,7 +131,7 @@ export const createExperimentsService = (parts: {
       }
       for (const id of experiment.targetGroups) {
         const group = await groups.get(caller, id).catch(nullIfMissing)
-        if (group === null) warnings.push(`Device group ${id} does not exist any more.`)
+        if (group === null) warnings.push(`Device group ${id} no longer exists.`)
         else if (group.deviceCount === 0) warnings.push(`Device group '${group.name}' has no devices.`)
       }
       return warnings
@@ -141,21 +139,11 @@ export const createExperimentsService = (parts: {
   }
 }
 
-const isMissing = (error: unknown): error is ServiceError => error instanceof ServiceError && error.code === 'not_found'
+const changeOf = ({ id, orgId, status }: StoredExperiment) => ({ kind: 'experiment', id, orgId, status }) as const
 
 const nullIfMissing = (error: unknown): null => {
-  if (isMissing(error)) return null
+  if (isNotFound(error)) return null
   throw error
-}
-
-/** What a body names and does not exist is a mistake in the body. */
-const inBody = async <T>(field: string, find: () => Promise<T>): Promise<T> => {
-  try {
-    return await find()
-  } catch (error) {
-    if (isMissing(error)) throw badRequest(`${field}: ${error.message}`)
-    throw error
-  }
 }
 
 export type ExperimentsService = ReturnType<typeof createExperimentsService>

@@ -65,7 +65,7 @@ export const createExperimentsStore = () => ({
       .execute()
       .catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
-        throw conflict(`An experiment named '${name}' exists already. Choose another name.`)
+        throw conflict(`An experiment named '${name}' already exists. Choose another name.`)
       })
     await tx
       .insertInto('experiment_variants')

@@ -97,7 +97,7 @@ describe('an experiment', () => {
     expect(((await ask('GET', `/${id}`)).body as ExperimentBody).warnings).toEqual([
       ...unpublished,
       "Device group 'empty' has no devices.",
-      `Device group ${gone} does not exist any more.`,
+      `Device group ${gone} no longer exists.`,
     ])
   })
 
@@ -233,7 +233,7 @@ describe('an experiment', () => {
       status: 409,
       body: {
         error: 'conflict',
-        message: "An experiment named 'a b' exists already. Choose another name.",
+        message: "An experiment named 'a b' already exists. Choose another name.",
         status_code: 409,
       },
     })
@@ -377,7 +377,7 @@ describe('the devices of an experiment', () => {
     })
     await ask('POST', `/${rival.id}/start`)
     expect((await placed('d0')).reason).toBe(
-      `Its variant is '${draft.variant}', but experiment ${rival.id} goes before and gives it version 1.0.0.`,
+      `Its variant is '${draft.variant}', but experiment ${rival.id} takes precedence and assigns version 1.0.0.`,
     )
     expect(await ask('GET', `/${id}/assignment?device_id=ghost`)).toMatchObject({ status: 404 })
   })
@@ -471,7 +471,7 @@ describe('under token enrollment', () => {
     expect(await observe(one, 'one')).toEqual({ status: 200, body: { experiment_id: id, accepted: 1, skipped: [] } })
     expect(await observe(one, 'one', 'two')).toMatchObject({
       status: 403,
-      body: { message: 'This key may speak for its own device only; for others it lacks models:write.' },
+      body: { message: 'This key may act for its own device only; for others it lacks models:write.' },
     })
     expect(await send(two, 'GET', `/experiments/${id}/assignment`)).toMatchObject({
       status: 200,

@@ -1,11 +1,9 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
-import { varianceOf } from '../../../domain/statistics/moments.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import type { Static } from '../../../platform/http/wire.schema.ts'
 import {
   Analytics,
   ExperimentParams,
@@ -14,6 +12,7 @@ import {
   Placement,
   PlacementQuery,
 } from './experiments.schema.ts'
+import { presentAnalysis, presentPlacement } from './observations.present.ts'
 import type { ObservationsService } from './observations.service.ts'
 
 /** Which variant a device has, what devices measured, and what that says. */
@@ -38,21 +37,8 @@ export const observationsRoutes = (
       config: { access: 'models:read', errors: ['bad_request', 'not_found'], beforeInvalid } satisfies RouteConfig,
     },
     async (request) => {
-      const { experiment, device, variant, reason } = await observations.placement(
-        callerOf(request),
-        request.params.experiment_id,
-        request.query.device_id,
-      )
-      return {
-        experiment_id: experiment.id,
-        device_id: device.deviceId,
-        status: experiment.status,
-        variant: variant?.name ?? null,
-        model_id: variant?.modelId ?? null,
-        version: variant?.version ?? null,
-        assigned: reason === null,
-        reason,
-      }
+      const { experiment_id } = request.params
+      return presentPlacement(await observations.placement(callerOf(request), experiment_id, request.query.device_id))
     },
   )
 
@@ -119,59 +105,6 @@ export const observationsRoutes = (
       },
       config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
     },
-    async (request) => present(await observations.analytics(callerOf(request), request.params.experiment_id)),
+    async (request) => presentAnalysis(await observations.analytics(callerOf(request), request.params.experiment_id)),
   )
 }
-
-type Analysed = Awaited<ReturnType<ObservationsService['analytics']>>
-
-const present = ({ experiment, variants, analysis }: Analysed): Static<typeof Analytics> => ({
-  experiment_id: experiment.id,
-  status: experiment.status,
-  variants: variants.map(({ variant, devices, metrics }) => ({
-    name: variant.name,
-    sample_size: devices,
-    accuracy: metrics.get('accuracy')?.devices.mean ?? null,
-    loss: metrics.get('loss')?.devices.mean ?? null,
-    allocation: variant.allocation,
-    metrics: Object.fromEntries([...metrics].map(([metric, sample]) => [metric, presentSample(sample)])),
-  })),
-  p_value: analysis.pValue,
-  significant: analysis.significant,
-  confidence_level: experiment.confidenceLevel,
-  primary_metric: experiment.primaryMetric,
-  comparisons: analysis.comparisons.map((one) => presentComparison(one, experiment.confidenceLevel)),
-  sample_ratio: analysis.sampleRatio && {
-    chi_square_statistic: analysis.sampleRatio.statistic,
-    degrees_of_freedom: analysis.sampleRatio.degreesOfFreedom,
-    p_value: analysis.sampleRatio.pValue,
-    mismatch: analysis.sampleRatio.mismatch,
-  },
-  warnings: [...analysis.warnings],
-})
-
-type Sample = NonNullable<ReturnType<Analysed['variants'][number]['metrics']['get']>>
-
-const presentSample = ({ observations, devices }: Sample) => {
-  const variance = varianceOf(devices)
-  return {
-    devices: devices.count,
-    observations,
-    mean: devices.mean,
-    std_dev: variance === null ? null : Math.sqrt(variance),
-  }
-}
-
-const presentComparison = (one: Analysed['analysis']['comparisons'][number], level: number) => ({
-  variant: one.variant,
-  baseline: one.baseline,
-  difference: one.difference,
-  t_statistic: one.welch?.tStatistic ?? null,
-  degrees_of_freedom: one.welch?.degreesOfFreedom ?? null,
-  p_value: one.welch?.pValue ?? null,
-  adjusted_p_value: one.adjustedPValue,
-  effect_size: one.welch?.effectSize ?? null,
-  confidence_interval: one.welch?.confidenceInterval ?? null,
-  always_valid_interval: one.alwaysValid && { ...one.alwaysValid, level },
-  decided: one.decided,
-})

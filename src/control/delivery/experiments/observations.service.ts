@@ -48,7 +48,7 @@ export const createObservationsService = (parts: {
   const overriding = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
     const given = plans.assignmentsOf(device).find(({ offer }) => offer.modelId === variant.modelId)
     if (given === undefined || given.planId === experiment.id) return null
-    return `Its variant is '${variant.name}', but ${given.kind} ${given.planId} goes before and gives it version ${given.offer.version}.`
+    return `Its variant is '${variant.name}', but ${given.kind} ${given.planId} takes precedence and assigns version ${given.offer.version}.`
   }
 
   /** One reading of each device and metric, sorted. */
@@ -85,7 +85,7 @@ export const createObservationsService = (parts: {
     const names = [...new Set(observations.map(({ deviceId }) => deviceId))]
     const known = await candidatesFor(caller, experiment, names)
     if (!holds(caller, 'models:write') && [...known.values()].some((device) => device.id !== caller.deviceId)) {
-      throw forbidden('This key may speak for its own device only; for others it lacks models:write.')
+      throw forbidden('This key may act for its own device only; for others it lacks models:write.')
     }
     if (experiment.status !== 'running') throw notRunning(experiment)
     const readings = gather()

@@ -190,7 +190,7 @@ describe('an observation', () => {
       target_groups: [await groupOf(send, busy)],
     })
     await ask('POST', `/${rival.id}/start`)
-    const overridden = `Its variant is 'control', but experiment ${rival.id} goes before and gives it version 1.0.0.`
+    const overridden = `Its variant is 'control', but experiment ${rival.id} takes precedence and assigns version 1.0.0.`
     const missing = 'It does not exist, or this key may not see it.'
     const metrics = { accuracy: 0.5 }
     const [free] = variants.treatment as [string]

@@ -1,18 +1,20 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
-import { PLATFORMS } from '../../../domain/device.ts'
 import { PAIRING_STATUSES } from '../../../domain/pairing.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Beside, Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Platform } from '../../fleet/devices/devices.schema.ts'
+import { examples } from '../delivery.examples.ts'
 
-const Platform = OneOf(PLATFORMS)
 const Name = Type.String({ minLength: 1, maxLength: 255 })
 
-export const CreatePairingBody = Type.Object({
+export const CreatePairingBody = Body('NewPairing', 'A pairing code to create', examples.newPairing, {
   model_name: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'What the device gets once it is paired' }),
   ),
-  model_version: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'latest when absent' })),
-  platform: Type.Optional(OneOf(PLATFORMS, { description: 'Only such a device may take the code' })),
+  model_version: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Or an alias; latest when absent' }),
+  ),
+  platform: Type.Optional(Beside(Platform, { description: 'Only such a device may take the code' })),
   org_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Of the device; that of the key when absent' }),
   ),
@@ -33,15 +35,20 @@ const pairingFields = {
   expires_at: Timestamp,
 }
 
-export const Pairing = Type.Object(pairingFields)
-export const NewPairing = Type.Object({
-  ...pairingFields,
-  code: Type.String({ description: 'Told here and nowhere else; pairs one device, within 5 minutes' }),
-})
+export const Pairing = Body('Pairing', 'A pairing without its code', examples.pairing, pairingFields)
+export const NewPairing = Body(
+  'CreatedPairing',
+  'A pairing with its code, which is shown only here',
+  examples.createdPairing,
+  {
+    ...pairingFields,
+    code: Type.String({ description: 'Told here and nowhere else; pairs one device, within 5 minutes' }),
+  },
+)
 
 export const PairingParams = Type.Object({ pairing_id: Type.String() })
 
-export const ClaimBody = Type.Object({
+export const ClaimBody = Body('PairingClaim', 'A device that takes a pairing code', examples.pairingClaim, {
   code: Type.String({ minLength: 1, maxLength: 100 }),
   device_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: "May be left out with the device's own key" }),
@@ -50,7 +57,7 @@ export const ClaimBody = Type.Object({
   device_name: Type.Optional(Name),
 })
 
-export const Claimed = Type.Object({
+export const Claimed = Body('ClaimedPairing', 'A claimed pairing', examples.claimedPairing, {
   ...pairingFields,
   api_key: Nullable(
     Type.String({ description: "The device's key, when it was registered by this; never shown again" }),

@@ -1,21 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Caller, holds, homeOf, sees } from '../../../domain/access.ts'
 import type { Platform } from '../../../domain/device.ts'
-import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import {
-  CODE_LIFETIME_MS,
-  composeCode,
-  type PairedDelivery,
-  type PairingStatus,
-  pairingAt,
-  shownCode,
-  typedCode,
-} from '../../../domain/pairing.ts'
+import { CODE_LIFETIME_MS, composeCode, pairingAt, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
+import { type Claim, createPairingClaims } from './pairing-claims.service.ts'
+import { createPairingDelivery, type Pairing } from './pairing-delivery.service.ts'
 import type { PairingsStore, StoredPairing } from './pairings.store.ts'
+
+export type { Pairing } from './pairing-delivery.service.ts'
 
 export interface NewPairing {
   /** What the device gets as soon as it is paired; nothing when absent. */
@@ -26,22 +22,6 @@ export interface NewPairing {
   readonly orgId: string | undefined
 }
 
-export interface Claim {
-  readonly code: string
-  readonly deviceId: string | undefined
-  readonly platform: Platform
-  readonly deviceName: string | undefined
-}
-
-export interface Pairing extends Omit<StoredPairing, 'status' | 'codeHash'> {
-  readonly status: PairingStatus
-  /** What the device reported last of the deployment. */
-  readonly deviceState: PairedDelivery['device']
-  readonly deploymentId: string | null
-}
-
-/** A person stands beside the device: what does not happen in this time will not happen. */
-const DELIVERY_SECONDS = 15 * 60
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 /**
@@ -52,116 +32,14 @@ export const createPairingsService = (parts: {
   readonly database: Database
   readonly store: PairingsStore
   readonly devices: Pick<DevicesService, 'register' | 'owner'>
-  readonly deployments: Pick<DeploymentsService, 'execute' | 'get' | 'targets'>
+  readonly deployments: Pick<DeploymentsService, 'execute' | 'resolve' | 'get' | 'targets'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, devices, deployments, now, newId } = parts
+  const { database, store, deployments, now, newId } = parts
 
-  /** What the session may do in the name of whoever made it. */
-  const onBehalfOf = ({ id, orgId }: Pick<StoredPairing, 'id' | 'orgId'>): Caller => ({
-    keyId: id,
-    orgId,
-    deviceId: null,
-    grants: ['devices:write', 'models:write'],
-  })
-
-  const deliveryOf = async (pairing: StoredPairing): Promise<PairedDelivery | null> => {
-    if (pairing.status !== 'paired' || pairing.modelName === null) return null
-    const caller = onBehalfOf(pairing)
-    try {
-      const deployment = await deployments.get(caller, pairing.id)
-      const { devices: targets } = await deployments.targets(caller, pairing.id, { limit: 1, offset: 0 })
-      const report = targets[0]?.report ?? null
-      return {
-        deployment: deployment.status,
-        deploymentReason: deployment.reason,
-        device: report?.state ?? null,
-        deviceReason: report?.reason ?? null,
-      }
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'not_found') return null
-      throw error
-    }
-  }
-
-  const deploy = async (pairing: StoredPairing): Promise<void> => {
-    const { id, modelName, modelVersion, deviceId } = pairing
-    if (modelName === null || deviceId === null) return
-    const aim = { modelName, modelVersion: modelVersion ?? 'latest', devices: [deviceId], group: undefined }
-    const how = { percentage: 100, strategy: 'canary', deadlineSeconds: DELIVERY_SECONDS } as const
-    try {
-      await deployments.execute(onBehalfOf(pairing), { ...aim, ...how }, { id, actor: null })
-    } catch (error) {
-      // Somebody who looked at the pairing at this moment has started it.
-      if (error instanceof ServiceError && error.code === 'conflict') return
-      if (!(error instanceof ServiceError)) throw error
-      await store.fail(database.sql, id, error.message)
-    }
-  }
-
-  const withState = async (pairing: StoredPairing): Promise<Pairing> => {
-    let kept = pairing
-    let delivery = await deliveryOf(kept)
-    if (kept.status === 'paired' && kept.modelName !== null && delivery === null) {
-      // The service ended between the claim and the deployment.
-      await deploy(kept)
-      kept = (await store.find(database.sql, kept.id)) ?? kept
-      delivery = await deliveryOf(kept)
-    }
-    const { codeHash: _, ...rest } = kept
-    return {
-      ...rest,
-      ...pairingAt(kept, delivery, now()),
-      deviceState: delivery?.device ?? null,
-      deploymentId: delivery === null ? null : kept.id,
-    }
-  }
-
-  /** The device that takes the code: the one whose key was sent, else one that is registered now. */
-  const admit = async (caller: Caller | null, pairing: StoredPairing, claim: Claim) => {
-    const known = await ownDevice(caller, pairing, claim)
-    if (known !== null) return { deviceId: known.deviceId, apiKey: null }
-    const { device, token } = await devices.register(onBehalfOf(pairing), {
-      // What pairs is there to run models; a program that trains says so in its heartbeats.
-      trains: false,
-      deviceId: claim.deviceId ?? '',
-      platform: claim.platform,
-      capabilities: claim.deviceName === undefined ? {} : { device_name: claim.deviceName },
-      orgId: pairing.orgId ?? undefined,
-    })
-    return { deviceId: device.deviceId, apiKey: token }
-  }
-
-  const ownDevice = async (
-    caller: Caller | null,
-    pairing: StoredPairing,
-    { deviceId }: Claim,
-  ): Promise<StoredDevice | null> => {
-    if (caller === null || caller.deviceId === null) {
-      if (deviceId !== undefined) return null
-      throw badRequest("device_id is required, unless the device's own key is sent.")
-    }
-    const device = await devices.owner(caller)
-    if (deviceId !== undefined && deviceId !== device.deviceId) return null
-    if (pairing.orgId !== null && device.orgId !== pairing.orgId) {
-      throw forbidden('This device belongs to another organization than the code.')
-    }
-    return device
-  }
-
-  const requireOpen = (pairing: StoredPairing | null): StoredPairing => {
-    if (pairing === null) {
-      throw new ServiceError('not_found', 'This pairing code is not known. Check it, or have a new one made.')
-    }
-    const { status } = pairingAt(pairing, null, now())
-    if (status === 'waiting') return pairing
-    throw conflict(
-      status === 'expired'
-        ? 'This pairing code has expired: it lives for 5 minutes. Have a new one made.'
-        : 'This pairing code has been used: each pairs one device. Have a new one made.',
-    )
-  }
+  const { deploy, withState } = createPairingDelivery(parts)
+  const { admit, ownDevice, requireOpen, refusalOf } = createPairingClaims(parts)
 
   return {
     /** A new session and its code, which is told here and nowhere else. */
@@ -172,14 +50,19 @@ export const createPairingsService = (parts: {
       if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
         throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
       }
+      const { modelName, modelVersion } = wanted
+      const resolved =
+        modelName === undefined
+          ? null
+          : await deployments.resolve(caller, { modelName, modelVersion, devices: undefined, group: undefined })
       const code = composeCode(randomBytes)
       const pairing: StoredPairing = {
         id: newId(),
         codeHash: hashOf(code),
         orgId: wanted.orgId ?? homeOf(caller),
         status: 'waiting',
-        modelName: wanted.modelName ?? null,
-        modelVersion: wanted.modelName === undefined ? null : wanted.modelVersion,
+        modelName: resolved === null ? (modelName ?? null) : (resolved.model.name ?? resolved.model.id),
+        modelVersion: modelName === undefined ? null : (resolved?.label ?? modelVersion),
         deviceId: null,
         platform: wanted.platform ?? null,
         reason: null,
@@ -218,7 +101,7 @@ export const createPairingsService = (parts: {
       const name = claim.deviceId ?? (await ownDevice(caller, before, claim))!.deviceId
       const device = { deviceId: name, platform: claim.platform }
       const claimed = await store.claim(database.sql, before.id, device, now())
-      if (claimed === null) throw requireUsed(await store.find(database.sql, before.id))
+      if (claimed === null) throw refusalOf(await store.find(database.sql, before.id))
       let admitted: Awaited<ReturnType<typeof admit>>
       try {
         admitted = await admit(caller, claimed, claim)
@@ -229,15 +112,6 @@ export const createPairingsService = (parts: {
       await deploy(claimed)
       return { pairing: await withState(claimed), apiKey: admitted.apiKey }
     },
-  }
-
-  function requireUsed(pairing: StoredPairing | null): Error {
-    try {
-      requireOpen(pairing)
-    } catch (error) {
-      return error as Error
-    }
-    return conflict('This pairing code is being used at this moment. Try again.')
   }
 }
 

@@ -41,7 +41,8 @@ it('a code registers a device, which gets its key and the model, and the session
       status: 'waiting',
       reason: null,
       model_name: 'net',
-      model_version: 'latest',
+      // What latest is when the code is made.
+      model_version: '1.0.0',
       device_id: null,
       platform: null,
       device_state: null,
@@ -112,13 +113,13 @@ it('a code works once, and for five minutes', async () => {
     status: 409,
     body: {
       error: 'conflict',
-      message: 'This pairing code has expired: it lives for 5 minutes. Have a new one made.',
+      message: 'This pairing code has expired: codes are valid for 5 minutes. Create a new one.',
       status_code: 409,
     },
   })
   expect((await call(world, 'GET', `/pairings/${late.pairing_id}`, undefined, key)).body).toMatchObject({
     status: 'expired',
-    reason: 'Nobody entered the code within 5 minutes.',
+    reason: 'The code was not used within 5 minutes.',
   })
 })
 

@@ -3,7 +3,7 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
-import { DecisionList, ModelParams, PageQuery, Policy, PolicyBody } from './policies.schema.ts'
+import { DecisionList, ModelParams, PageQuery, Policy, PolicyBody, PolicyList } from './policies.schema.ts'
 import type { PoliciesService, StoredDecision, StoredPolicy } from './policies.service.ts'
 
 export const policiesRoutes = (app: App, policies: PoliciesService, models: ModelsService): void => {
@@ -41,6 +41,25 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
         stepIntervalSeconds: Math.max(1, Math.round(60 * (body.step_interval_minutes ?? 60))),
       })
       return present(policy)
+    },
+  )
+
+  app.get(
+    '/api/v1/policies',
+    {
+      schema: {
+        operationId: 'listPolicies',
+        summary: 'List the policies of all models',
+        description: 'Every policy with its model, newest first.',
+        'x-extension': true,
+        tags: ['policies'],
+        response: { 200: PolicyList },
+      },
+      config: { access: 'models:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const found = await policies.list(callerOf(request))
+      return { policies: found.map(({ policy, model }) => ({ ...present(policy), model_name: model?.name ?? null })) }
     },
   )
 

@@ -1,13 +1,24 @@
 import { Type } from 'typebox'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
 import { ModelParams } from '../../catalog/models/models.schema.ts'
+import { examples } from '../delivery.examples.ts'
 
 export { ModelParams }
 
 const Share = (description: string, fallback: number) =>
   Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `${description}; ${fallback} when absent` }))
 
-export const PolicyBody = Type.Object({
+export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolicy, {
   enabled: Type.Optional(Type.Boolean({ description: 'false when absent: nothing happens by itself' })),
   canary_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '10 when absent' })),
   canary_group: Type.Optional(
@@ -36,7 +47,7 @@ export const PolicyBody = Type.Object({
   ),
 })
 
-export const Policy = Type.Object({
+const policyFields = {
   model_id: Uuid,
   org_id: Nullable(Type.String()),
   enabled: Type.Boolean(),
@@ -51,15 +62,25 @@ export const Policy = Type.Object({
   step_interval_minutes: Type.Number(),
   created_at: Timestamp,
   updated_at: Timestamp,
+}
+
+export const Policy = Body('Policy', 'What happens to the result of a round', examples.policy, policyFields)
+export const PolicyList = Body('PolicyList', 'The policies of all models', examples.policyList, {
+  policies: Type.Array(
+    Part('ListedPolicy', 'A policy in a list', { ...policyFields, model_name: Nullable(Type.String()) }),
+  ),
 })
 
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
-const Side = Type.Object({ devices: Count, mean: Nullable(Type.Number()) })
+const Side = Part('PolicySample', 'What devices with one version measured', {
+  devices: Count,
+  mean: Nullable(Type.Number()),
+})
 
-export const DecisionList = Type.Object({
+export const DecisionList = Body('DecisionList', "A page of a policy's decisions", examples.decisionList, {
   decisions: Type.Array(
-    Type.Object({
+    Part('Decision', 'What a policy decided about one round', {
       id: Uuid,
       round_id: Uuid,
       round_number: Type.Integer(),
@@ -70,7 +91,7 @@ export const DecisionList = Type.Object({
       canary_rollout_id: Nullable(Uuid),
       promotion_rollout_id: Nullable(Uuid),
       comparisons: Type.Array(
-        Type.Object({
+        Part('PolicyComparison', 'The canary compared with the current version', {
           metric: OneOf(['accuracy', 'loss']),
           canary: Side,
           current: Side,

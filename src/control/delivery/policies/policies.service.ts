@@ -2,14 +2,28 @@ import type { Caller } from '../../../domain/access.ts'
 import { badRequest, notFound } from '../../../domain/errors.ts'
 import { explain, isJudgeable, judge, type PolicySettings } from '../../../domain/policy.ts'
 import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { RolloutsService } from '../rollouts/rollouts.service.ts'
-import type { DecisionStatus, PoliciesStore, StoredDecision, StoredPolicy } from './policies.store.ts'
+import type { DecisionStatus, DecisionsStore, StoredDecision } from './decisions.store.ts'
+import type { PoliciesStore, StoredPolicy } from './policies.store.ts'
 
-export type { StoredDecision, StoredPolicy } from './policies.store.ts'
+export type { StoredDecision } from './decisions.store.ts'
+export type { StoredPolicy } from './policies.store.ts'
+
+export interface FinishedRound {
+  readonly id: string
+  readonly roundNumber: number
+  readonly aggregatedModelId: string
+}
+
+/**
+ * The newest round that was trained from the policy's model, or from what came of it in earlier rounds, that ended since the
+ * policy was set and that came after all rounds it has decided on. Training answers it.
+ */
+export type UndecidedRound = (db: Executor, policy: StoredPolicy) => Promise<FinishedRound | null>
 
 export interface WantedPolicy extends Omit<PolicySettings, 'canaryGroupId'> {
   readonly enabled: boolean
@@ -24,6 +38,7 @@ export interface WantedPolicy extends Omit<PolicySettings, 'canaryGroupId'> {
 export const createPoliciesService = (parts: {
   readonly database: Database
   readonly store: PoliciesStore
+  readonly decisionsStore: DecisionsStore
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly rollouts: RolloutsService
@@ -32,7 +47,9 @@ export const createPoliciesService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, plans, models, rollouts, groups, log, now, newId } = parts
+  const { database, store, decisionsStore, plans, models, rollouts, groups, log, now, newId } = parts
+
+  let undecided: UndecidedRound = async () => null
 
   const find = async (caller: Caller, modelIdOrName: string): Promise<StoredPolicy> => {
     const { model } = await models.find(caller, modelIdOrName)
@@ -41,19 +58,32 @@ export const createPoliciesService = (parts: {
     return policy
   }
 
+  /** `status` is what has become of the policy, or of the model it has judged. */
+  const announce = (tx: Database['sql'], { id, orgId, modelId }: StoredPolicy, status: string): Promise<void> =>
+    plans.announce(tx, { kind: 'policy', id, orgId, modelId, status })
+
   /** Takes up the newest round that came of the policy's model, unless another is still being observed. */
   const begin = async (policy: StoredPolicy): Promise<void> => {
     const { settings } = policy
-    const round = await store.undecided(database.sql, policy)
-    if (round === null || (await store.observing(database.sql, policy.id)).length > 0) return
+    const round = await undecided(database.sql, policy)
+    if (round === null || (await decisionsStore.observing(database.sql, policy.id)).length > 0) return
     const origin = await models.originOf(round.aggregatedModelId, 1)
     const model = await models.known(policy.modelId)
     if (origin === null || model === null) return
     await plans.change(async (tx, bump) => {
       // Whoever was faster has left a decision.
       if ((await store.lockEnabled(tx, policy.id)) === null) return
-      if ((await store.undecided(tx, policy))?.id !== round.id) return
-      const { version } = await models.addCopy(tx, model.id, origin.version, `Aggregate of round ${round.roundNumber}.`)
+      if ((await undecided(tx, policy))?.id !== round.id) return
+      // Where its job has published the round, that is the version.
+      const published = await models.publish(tx, model.id, {
+        modelId: round.aggregatedModelId,
+        roundId: round.id,
+        roundNumber: round.roundNumber,
+        jobId: null,
+        metrics: {},
+      })
+      if (published === null) return
+      const { version } = published
       const canary = await rollouts.launch(tx, bump, model, {
         version: String(version),
         percentage: settings.canaryPercentage,
@@ -65,7 +95,7 @@ export const createPoliciesService = (parts: {
         autoRollback: true,
         startImmediately: true,
       })
-      await store.addDecision(tx, {
+      await decisionsStore.addDecision(tx, {
         id: newId(),
         policyId: policy.id,
         roundId: round.id,
@@ -95,7 +125,7 @@ export const createPoliciesService = (parts: {
     }
     // Somebody has paused it, and will say how it goes on.
     if (canary.status === 'paused') return
-    const measured = await store.measured(database.sql, {
+    const measured = await decisionsStore.measured(database.sql, {
       rolloutId: canary.id,
       modelId: policy.modelId,
       since: decision.createdAt,
@@ -109,11 +139,11 @@ export const createPoliciesService = (parts: {
     if (verdict === 'promote') return end(seen, policy, 'promoted', `No worse than the current version. ${findings}`)
     if (verdict === 'roll_back') return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`)
     if (isOver) {
-      const reason = `Inconclusive after ${settings.observeMinutes} minutes, and nothing is promoted for want of evidence. ${findings}`
+      const reason = `Inconclusive after ${settings.observeMinutes} minutes, so nothing was promoted. ${findings}`
       return end(seen, policy, 'rolled_back', reason)
     }
     await database.transaction(async (tx) => {
-      if (await store.lockObserving(tx, seen.id)) await store.decide(tx, seen)
+      if (await decisionsStore.lockObserving(tx, seen.id)) await decisionsStore.decide(tx, seen)
     })
   }
 
@@ -124,7 +154,7 @@ export const createPoliciesService = (parts: {
     reason: string,
   ): Promise<void> =>
     plans.change(async (tx, bump) => {
-      if (!(await store.lockObserving(tx, decision.id))) return
+      if (!(await decisionsStore.lockObserving(tx, decision.id))) return
       const { settings } = policy
       let promotionRolloutId: string | null = null
       if (decision.rolloutId !== null) {
@@ -153,12 +183,13 @@ export const createPoliciesService = (parts: {
         }
       }
       const record = { ...decision.record, promotionRolloutId, reason }
-      await store.decide(tx, { ...decision, status, record, decidedAt: now() })
+      await decisionsStore.decide(tx, { ...decision, status, record, decidedAt: now() })
+      await announce(tx, policy, status)
     })
 
   /** Ends the observations that are due, and takes up what finished rounds have brought. */
   const tick = async (): Promise<void> => {
-    for (const { decision, policy } of await store.observing(database.sql)) {
+    for (const { decision, policy } of await decisionsStore.observing(database.sql)) {
       await safely(policy, () => conclude(decision, policy))
     }
     for (const policy of await store.enabled(database.sql)) await safely(policy, () => begin(policy))
@@ -169,13 +200,24 @@ export const createPoliciesService = (parts: {
     try {
       await work()
     } catch (error) {
-      log.error({ policy_id: policy.id, err: error }, 'policy could not act; it will try again')
+      log.error({ policy_id: policy.id, err: error }, 'a policy could not act; it will be retried')
     }
   }
 
   return {
     find,
     tick,
+
+    /** Training says this way which rounds there are to decide on, when it is created. */
+    followRounds(answer: UndecidedRound): void {
+      undecided = answer
+    },
+
+    /** Those of every model that the caller sees, each with its model. */
+    async list(caller: Caller) {
+      const found = await store.list(database.sql, caller.orgId)
+      return Promise.all(found.map(async (policy) => ({ policy, model: await models.known(policy.modelId) })))
+    },
 
     async set(caller: Caller, modelIdOrName: string, wanted: WantedPolicy): Promise<StoredPolicy> {
       const { model } = await models.find(caller, modelIdOrName)
@@ -184,7 +226,7 @@ export const createPoliciesService = (parts: {
       if (canaryGroup !== undefined && group === null) {
         throw badRequest(`canary_group: there is no device group '${canaryGroup}'. Create it first, or leave it out.`)
       }
-      return store.save(database.sql, {
+      const policy: StoredPolicy = {
         id: newId(),
         orgId: model.orgId,
         modelId: model.id,
@@ -192,20 +234,28 @@ export const createPoliciesService = (parts: {
         settings: { ...settings, canaryGroupId: group?.id ?? null },
         createdAt: now(),
         updatedAt: now(),
+      }
+      return database.transaction(async (tx) => {
+        const saved = await store.save(tx, policy)
+        await announce(tx, saved, enabled ? 'enabled' : 'disabled')
+        return saved
       })
     },
 
     /** What it has begun to observe is not observed any more; its canary stays, for the operator to end. */
     async delete(caller: Caller, modelIdOrName: string): Promise<StoredPolicy> {
       const policy = await find(caller, modelIdOrName)
-      await store.delete(database.sql, policy.id)
+      await database.transaction(async (tx) => {
+        await store.delete(tx, policy.id)
+        await announce(tx, policy, 'deleted')
+      })
       return policy
     },
 
     async decisions(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const policy = await find(caller, modelIdOrName)
       await tick()
-      return store.decisions(database.sql, policy.id, page)
+      return decisionsStore.decisions(database.sql, policy.id, page)
     },
   }
 }

@@ -1,8 +1,6 @@
-import { type Selectable, sql } from 'kysely'
-import type { Comparison, Measured, PolicySettings } from '../../../domain/policy.ts'
-import { LARGEST_REPORTED } from '../../../domain/reported-number.ts'
-import type { Moments } from '../../../domain/statistics/moments.ts'
-import type { DeliveryDecisionRow, DeliveryPolicyRow } from '../../../platform/db/delivery-rows.ts'
+import type { Selectable } from 'kysely'
+import type { PolicySettings } from '../../../domain/policy.ts'
+import type { DeliveryPolicyRow } from '../../../platform/db/delivery-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface StoredPolicy {
@@ -13,37 +11,6 @@ export interface StoredPolicy {
   readonly settings: PolicySettings
   readonly createdAt: Date
   readonly updatedAt: Date
-}
-
-export type DecisionStatus = 'observing' | 'promoted' | 'rolled_back'
-
-export interface DecisionRecord {
-  readonly roundNumber: number
-  readonly aggregateModelId: string
-  /** The rollout to everybody that followed; null unless promoted. */
-  readonly promotionRolloutId: string | null
-  /** Why, in words; null while observing. */
-  readonly reason: string | null
-  readonly comparisons: readonly Comparison[]
-}
-
-export interface StoredDecision {
-  readonly id: string
-  readonly policyId: string
-  readonly roundId: string
-  /** The canary's. */
-  readonly rolloutId: string | null
-  readonly version: string
-  readonly status: DecisionStatus
-  readonly record: DecisionRecord
-  readonly createdAt: Date
-  readonly decidedAt: Date | null
-}
-
-export interface FinishedRound {
-  readonly id: string
-  readonly roundNumber: number
-  readonly aggregatedModelId: string
 }
 
 export const createPoliciesStore = () => ({
@@ -81,6 +48,13 @@ export const createPoliciesStore = () => ({
     await db.deleteFrom('delivery_policies').where('id', '=', id).execute()
   },
 
+  /** Newest first. A null organization: those of every one. */
+  async list(db: Executor, orgId: string | null): Promise<StoredPolicy[]> {
+    let query = db.selectFrom('delivery_policies').selectAll().orderBy('created_at', 'desc').orderBy('id')
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    return (await query.execute()).map(policyFrom)
+  },
+
   async enabled(db: Executor): Promise<StoredPolicy[]> {
     const rows = await db.selectFrom('delivery_policies').selectAll().where('enabled', '=', true).execute()
     return rows.map(policyFrom)
@@ -97,142 +71,9 @@ export const createPoliciesStore = () => ({
       .executeTakeFirst()
     return row === undefined ? null : policyFrom(row)
   },
-
-  /**
-   * The newest round that was trained from the model, or from what came of it in earlier rounds, that ended since the
-   * policy was set and that came after all rounds it has decided on.
-   */
-  async undecided(db: Executor, policy: StoredPolicy): Promise<FinishedRound | null> {
-    const { rows } = await sql<{ id: string; round_number: number; aggregated_model_id: string }>`
-      with recursive lineage (id) as (
-        select ${policy.modelId}::uuid
-        union select r.aggregated_model_id from rounds r join lineage l on r.global_model_id = l.id
-        where r.status = 'completed' and r.aggregated_model_id is not null
-      )
-      select r.id, r.round_number, r.aggregated_model_id from rounds r join lineage l on r.global_model_id = l.id
-      where r.status = 'completed' and r.aggregated_model_id is not null and r.ended_at >= ${policy.updatedAt}
-        and r.round_number > coalesce((
-          select max(d.round_number) from delivery_decisions e join rounds d on d.id = e.round_id
-          where e.policy_id = ${policy.id} and d.org_id is not distinct from r.org_id), 0)
-      order by r.ended_at desc, r.round_number desc limit 1`.execute(db)
-    const row = rows[0]
-    return row === undefined
-      ? null
-      : { id: row.id, roundNumber: row.round_number, aggregatedModelId: row.aggregated_model_id }
-  },
-
-  async addDecision(tx: Executor, decision: StoredDecision): Promise<void> {
-    await tx
-      .insertInto('delivery_decisions')
-      .values({
-        id: decision.id,
-        policy_id: decision.policyId,
-        round_id: decision.roundId,
-        rollout_id: decision.rolloutId,
-        version: decision.version,
-        status: decision.status,
-        record: JSON.stringify(decision.record),
-        created_at: decision.createdAt,
-        decided_at: decision.decidedAt,
-      })
-      .execute()
-  },
-
-  async observing(db: Executor, policyId?: string): Promise<{ decision: StoredDecision; policy: StoredPolicy }[]> {
-    let query = db.selectFrom('delivery_decisions').selectAll().where('status', '=', 'observing')
-    if (policyId !== undefined) query = query.where('policy_id', '=', policyId)
-    const decisions = (await query.execute()).map(decisionFrom)
-    if (decisions.length === 0) return []
-    const rows = await db
-      .selectFrom('delivery_policies')
-      .selectAll()
-      .where('id', 'in', [...new Set(decisions.map((decision) => decision.policyId))])
-      .execute()
-    const policies = new Map(rows.map((row) => [row.id, policyFrom(row)]))
-    return decisions.map((decision) => ({ decision, policy: policies.get(decision.policyId)! }))
-  },
-
-  async lockObserving(tx: Executor, id: string): Promise<boolean> {
-    const row = await tx
-      .selectFrom('delivery_decisions')
-      .select('id')
-      .where('id', '=', id)
-      .where('status', '=', 'observing')
-      .forUpdate()
-      .executeTakeFirst()
-    return row !== undefined
-  },
-
-  async decide(tx: Executor, decision: StoredDecision): Promise<void> {
-    await tx
-      .updateTable('delivery_decisions')
-      .set({ status: decision.status, record: JSON.stringify(decision.record), decided_at: decision.decidedAt })
-      .where('id', '=', decision.id)
-      .execute()
-  },
-
-  /** Newest first. */
-  async decisions(
-    db: Executor,
-    policyId: string,
-    page: { limit: number; offset: number },
-  ): Promise<{ decisions: StoredDecision[]; total: number }> {
-    const rows = await db
-      .selectFrom('delivery_decisions')
-      .selectAll()
-      .where('policy_id', '=', policyId)
-      .orderBy('ordinal', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute()
-    const { rows: totals } = await sql<{ total: number }>`
-      select count(*) as total from delivery_decisions where policy_id = ${policyId}`.execute(db)
-    return { decisions: rows.map(decisionFrom), total: totals[0]!.total }
-  },
-
-  /**
-   * What devices measured since `since`: with the canary's version, and with other versions of the model that a plan gave
-   * them. A device counts once, with what it said last.
-   */
-  async measured(
-    db: Executor,
-    canary: { readonly rolloutId: string; readonly modelId: string; readonly since: Date },
-  ): Promise<{ canary: Measured; current: Measured }> {
-    const { rows } = await sql<
-      Record<'n_a' | 'n_l', number> & { own: boolean } & Record<'a' | 'va' | 'l' | 'vl', number | null>
-    >`
-      with said as (
-        select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own,
-          ${reported('accuracy')} as accuracy, ${reported('loss')} as loss
-        from plan_reports p
-        where p.state = 'active' and p.metrics is not null and p.reported_at >= ${canary.since} and p.plan_id in (
-          select id from rollouts where model_id = ${canary.modelId}
-          union all select id from deployments where model_id = ${canary.modelId})
-        order by p.device_id, p.reported_at desc, p.plan_id = ${canary.rolloutId} desc
-      )
-      select own, count(accuracy) as n_a, avg(accuracy) as a, var_pop(accuracy) as va,
-        count(loss) as n_l, avg(loss) as l, var_pop(loss) as vl
-      from said group by own`.execute(db)
-    const of = (own: boolean): Measured => {
-      const row = rows.find((one) => one.own === own)
-      const moments = (count = 0, mean: number | null = null, variance: number | null = null): Moments => ({
-        count,
-        mean: mean ?? 0,
-        m2: (variance ?? 0) * count,
-      })
-      return { accuracy: moments(row?.n_a, row?.a, row?.va), loss: moments(row?.n_l, row?.l, row?.vl) }
-    }
-    return { canary: of(true), current: of(false) }
-  },
 })
 
-/** Null out of the range that numbers have now: reports of before it was kept are still there. */
-const reported = (metric: 'accuracy' | 'loss') => {
-  const value = sql`(p.metrics ->> ${sql.lit(metric)})::float8`
-  return sql`case when abs(${value}) <= ${LARGEST_REPORTED} then ${value} end`
-}
-
-const policyFrom = (row: Selectable<DeliveryPolicyRow>): StoredPolicy => ({
+export const policyFrom = (row: Selectable<DeliveryPolicyRow>): StoredPolicy => ({
   id: row.id,
   orgId: row.org_id,
   modelId: row.model_id,
@@ -240,18 +81,6 @@ const policyFrom = (row: Selectable<DeliveryPolicyRow>): StoredPolicy => ({
   settings: row.settings as unknown as PolicySettings,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
-})
-
-const decisionFrom = (row: Selectable<DeliveryDecisionRow>): StoredDecision => ({
-  id: row.id,
-  policyId: row.policy_id,
-  roundId: row.round_id,
-  rolloutId: row.rollout_id,
-  version: row.version,
-  status: row.status as DecisionStatus,
-  record: row.record as unknown as DecisionRecord,
-  createdAt: row.created_at,
-  decidedAt: row.decided_at,
 })
 
 export type PoliciesStore = ReturnType<typeof createPoliciesStore>

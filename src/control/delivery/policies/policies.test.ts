@@ -102,6 +102,9 @@ describe('a policy', () => {
     }
     const path = '/api/v1/models/m/policy'
     expect((await world.request('GET', path, { key })).body).toEqual(expected)
+    expect((await world.request('GET', '/api/v1/policies', { key })).body).toEqual({
+      policies: [{ ...expected, model_name: 'm' }],
+    })
     await trainOnce(world, fleet[0]!, 'm')
     expect(await decisions(world, key)).toEqual([])
     expect((await world.request('DELETE', path, { key })).body).toEqual(expected)
@@ -133,9 +136,9 @@ describe('a policy', () => {
       const model = (await world.request('GET', '/api/v1/models/m', { key })).body
       const learned = (await world.request('GET', `/api/v1/models/${aggregate}`, { key })).body
       expect(model).toMatchObject({ model_hash: (learned as { model_hash: string }).model_hash })
-      expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '2.0.0'])
+      expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '1.1.0'])
 
-      await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
+      await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
       const [decision] = await decisions(world, key)
       expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
       expect(decision!.reason).toMatch(/^No worse than the current version\. accuracy 0\.95\d* on \d+ canary devices /)
@@ -151,14 +154,14 @@ describe('a policy', () => {
       await world.advance(5 * 3600)
       await world.advance(3600)
       for (let hour = 0; hour < 4; hour++) await world.advance(3600)
-      expect(await versionsOf(world, fleet)).toEqual(['2.0.0'])
+      expect(await versionsOf(world, fleet)).toEqual(['1.1.0'])
     },
   )
 
   it.each(databases)('rolls back what is worse: every device gets what it got before (%s)', async (kind) => {
     const { world, fleet, key } = await start(POLICY, kind)
     await trainOnce(world, fleet[0]!, 'm')
-    await measure(world, fleet, (version, n) => (version === '2.0.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
+    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
     const [decision] = await decisions(world, key)
     expect(decision).toMatchObject({ status: 'rolled_back', promotion_rollout_id: null })
     expect(decision!.reason).toMatch(/^Worse than the current version\./)
@@ -191,8 +194,7 @@ describe('a policy', () => {
       {
         round_number: 1,
         status: 'rolled_back',
-        reason:
-          'Inconclusive after 30 minutes, and nothing is promoted for want of evidence. No device measured accuracy or loss.',
+        reason: 'Inconclusive after 30 minutes, so nothing was promoted. No device measured accuracy or loss.',
       },
     ])
   })
@@ -202,7 +204,7 @@ describe('a policy', () => {
     await trainOnce(world, fleet[0]!, 'm')
     for (const device of fleet) {
       const { plan_id, version } = await given(world, device)
-      if (version !== '2.0.0') continue
+      if (version !== '1.1.0') continue
       const body = { state: 'failed', version, reason: 'cannot be loaded' }
       const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
       await world.request('POST', path, { key: device.key, body })

@@ -51,14 +51,18 @@ export const createRolloutMoves = (parts: {
         ...(percentage === undefined ? {} : { percentage }),
       }
       rollout = { ...rollout, ...transition(rollout, event, now(), detail), updatedAt: now() }
-      await plans.record(tx, rollout.id, {
-        at: now(),
-        event,
-        status: rollout.status,
-        percentage: rollout.percentage,
-        reason: reason ?? null,
-        actor,
-      })
+      await plans.record(
+        tx,
+        { kind: 'rollout', ...rollout },
+        {
+          at: now(),
+          event,
+          status: rollout.status,
+          percentage: rollout.percentage,
+          reason: reason ?? null,
+          actor,
+        },
+      )
       if (RAISING.includes(event) && hasReached(rollout)) await apply('reach')
     }
     for (const event of events) await apply(event)

@@ -1,13 +1,16 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
-import { pastRoutes } from './past.routes.ts'
+import { actionRoutes } from './actions.routes.ts'
+import { historyRoutes } from './history.routes.ts'
+import { newRolloutsRoutes } from './new-rollouts.routes.ts'
+import { present, presentHealth } from './rollouts.present.ts'
 import {
-  CreateRolloutBody,
+  AllRollouts,
+  AllRolloutsQuery,
   Deleted,
-  DryRun,
   ModelParams,
   PageQuery,
   Rollout,
@@ -15,8 +18,9 @@ import {
   RolloutPage,
   RolloutParams,
 } from './rollouts.schema.ts'
-import type { NewRollout, RolloutsService, StoredRollout } from './rollouts.service.ts'
-import { steeringRoutes } from './steering.routes.ts'
+import type { RolloutDetail, RolloutsService } from './rollouts.service.ts'
+
+const MAX_REASONS = 10
 
 export const rolloutsRoutes = (
   app: App,
@@ -45,6 +49,31 @@ export const rolloutsRoutes = (
   )
 
   app.get(
+    '/api/v1/rollouts',
+    {
+      schema: {
+        operationId: 'listAllRollouts',
+        summary: 'List the rollouts of all models',
+        description: 'Rollouts in every state, newest first.',
+        'x-extension': true,
+        tags: ['rollouts'],
+        querystring: AllRolloutsQuery,
+        response: { 200: AllRollouts },
+      },
+      config: { access: 'models:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset, status } = request.query
+      const found = await rollouts.listAll(callerOf(request), status, { limit, offset })
+      const list = found.rollouts.map(({ rollout, model }) => ({
+        ...present(rollout),
+        model_name: model?.name ?? null,
+      }))
+      return { rollouts: list, total: found.total, limit, offset }
+    },
+  )
+
+  app.get(
     '/api/v1/models/:model_id/rollouts',
     {
       schema: {
@@ -63,59 +92,6 @@ export const rolloutsRoutes = (
       const { limit, offset } = request.query
       const found = await rollouts.list(callerOf(request), request.params.model_id, { limit, offset })
       return { rollouts: found.rollouts.map(present), total: found.total, limit, offset }
-    },
-  )
-
-  app.post(
-    '/api/v1/models/:model_id/rollouts',
-    {
-      schema: {
-        operationId: 'createRollout',
-        summary: 'Create a rollout',
-        description: 'Bring a version to a growing part of the fleet, for as long as health holds.',
-        tags: ['rollouts'],
-        params: ModelParams,
-        body: CreateRolloutBody,
-        response: { 201: Rollout },
-      },
-      config: { access: 'models:write', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
-    },
-    async (request, reply) => {
-      const created = await rollouts.create(callerOf(request), request.params.model_id, wantedBy(request.body))
-      return reply.code(201).send(await presentDetail(created))
-    },
-  )
-
-  app.post(
-    '/api/v1/models/:model_id/rollouts/dry-run',
-    {
-      schema: {
-        operationId: 'previewRollout',
-        summary: "Preview a rollout's schedule",
-        description: 'How a rollout would go if health held; creates nothing.',
-        'x-extension': true,
-        tags: ['rollouts'],
-        params: ModelParams,
-        body: CreateRolloutBody,
-        response: { 200: DryRun },
-      },
-      config: { access: 'models:read', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
-    },
-    async (request) => {
-      const seen = await rollouts.foresee(callerOf(request), request.params.model_id, wantedBy(request.body))
-      const steps = seen.steps.map(({ atSeconds, percentage, devices }) => ({
-        after_minutes: atSeconds / 60,
-        percentage,
-        devices,
-      }))
-      return {
-        model_id: seen.model.id,
-        version: seen.version,
-        target_devices: steps.at(-1)!.devices,
-        steps,
-        minutes_to_target: steps.at(-1)!.after_minutes,
-        warnings: seen.warnings,
-      }
     },
   )
 
@@ -158,54 +134,16 @@ export const rolloutsRoutes = (
     },
   )
 
-  const presentDetail = async ({ rollout, model }: { rollout: StoredRollout; model: StoredModel }) => ({
+  const presentDetail = async ({ rollout, model }: RolloutDetail) => ({
     ...present(rollout),
     model_name: model.name,
     reports: await assignments.counts(rollout.id),
+    health: presentHealth(rollout, await assignments.counts(rollout.id, rollout.healthSince)),
+    failures: [...(await assignments.failureReasons(rollout.id, MAX_REASONS))],
     warnings: await rollouts.warningsOf(rollout),
   })
 
-  pastRoutes(app, rollouts)
-  steeringRoutes(app, rollouts, presentDetail)
+  newRolloutsRoutes(app, rollouts, beforeInvalid, presentDetail)
+  historyRoutes(app, rollouts)
+  actionRoutes(app, rollouts, presentDetail)
 }
-
-const wantedBy = (body: {
-  readonly version: string
-  readonly rollout_percentage: number
-  readonly target_percentage?: number
-  readonly increment_step?: number
-  readonly start_immediately?: boolean
-  readonly step_interval_minutes?: number
-  readonly group?: string
-  readonly auto_rollback?: boolean
-}): NewRollout => ({
-  version: body.version,
-  percentage: body.rollout_percentage,
-  targetPercentage: body.target_percentage ?? 100,
-  incrementStep: body.increment_step ?? 10,
-  stepIntervalSeconds: Math.max(1, Math.round(60 * (body.step_interval_minutes ?? 60))),
-  group: body.group,
-  autoRollback: body.auto_rollback ?? false,
-  startImmediately: body.start_immediately ?? true,
-})
-
-const present = (rollout: StoredRollout) => ({
-  rollout_id: rollout.id,
-  model_id: rollout.modelId,
-  org_id: rollout.orgId,
-  version: rollout.version,
-  status: rollout.status,
-  percentage: rollout.percentage,
-  initial_percentage: rollout.initialPercentage,
-  target_percentage: rollout.targetPercentage,
-  increment_step: rollout.incrementStep,
-  step_interval_minutes: rollout.stepIntervalSeconds / 60,
-  group_id: rollout.groupId,
-  auto_rollback: rollout.autoRollback,
-  reason: rollout.reason,
-  next_step_at: rollout.nextStepAt?.toISOString() ?? null,
-  created_at: rollout.createdAt.toISOString(),
-  started_at: rollout.startedAt?.toISOString() ?? null,
-  ended_at: rollout.endedAt?.toISOString() ?? null,
-  updated_at: rollout.updatedAt.toISOString(),
-})

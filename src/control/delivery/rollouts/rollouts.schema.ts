@@ -1,16 +1,28 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
-import { Count, Envelope, Nullable, OneOf, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
 import { ModelParams } from '../../catalog/models/models.schema.ts'
+import { examples } from '../delivery.examples.ts'
 
 const Percentage = Type.Integer({ minimum: 0, maximum: 100 })
 const MONTH_MINUTES = 60 * 24 * 31
 
-export const CreateRolloutBody = Type.Object({
+export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examples.newRollout, {
   version: Type.String({
     minLength: 1,
     maxLength: 200,
-    description: 'A version of the model; one that is not uploaded yet is taken with a warning',
+    description: 'A version of the model, latest, or an alias; one that is not uploaded yet is taken with a warning',
   }),
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'The first step' }),
   target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: '100 when absent' })),
@@ -40,7 +52,8 @@ export const CreateRolloutBody = Type.Object({
   ),
 })
 
-export const RolloutStatusWord = OneOf(['pending', 'active', 'paused', 'completed', 'rolled_back'])
+const STATUSES = ['pending', 'active', 'paused', 'completed', 'rolled_back'] as const
+export const RolloutStatusWord = OneOf(STATUSES, { title: 'RolloutStatus', description: 'The state of a rollout' })
 
 const rolloutFields = {
   rollout_id: Uuid,
@@ -63,33 +76,75 @@ const rolloutFields = {
   updated_at: Timestamp,
 }
 
-export const RolloutList = Type.Object({ rollouts: Type.Array(Type.Object(rolloutFields)) })
-export const RolloutPage = Type.Object({ rollouts: Type.Array(Type.Object(rolloutFields)), ...Envelope })
+const RolloutSummary = Part('RolloutSummary', 'A rollout in a list', rolloutFields)
+export const RolloutList = Body('ActiveRolloutList', 'The active rollouts', examples.activeRolloutList, {
+  rollouts: Type.Array(RolloutSummary),
+})
+export const RolloutPage = Body('RolloutList', 'A page of rollouts', examples.rolloutList, {
+  rollouts: Type.Array(RolloutSummary),
+  ...Envelope,
+})
 
-export const Rollout = Type.Object({
+export const AllRolloutsQuery = Type.Object({
+  ...Page({ max: 1000, default: 100 }),
+  status: Type.Optional(OneOf(STATUSES, { description: 'Only those in this state' })),
+})
+export const AllRollouts = Body('AllRollouts', 'A page of the rollouts of all models', examples.allRollouts, {
+  rollouts: Type.Array(
+    Part('ListedRollout', 'A rollout with the name of its model', {
+      ...rolloutFields,
+      model_name: Nullable(Type.String()),
+    }),
+  ),
+  ...Envelope,
+})
+
+const RolloutHealth = Part('RolloutHealth', 'What pauses a rollout, or rolls it back: too many failures', {
+  since: Nullable(Timestamp),
+  reports: Type.Integer({
+    minimum: 0,
+    description: 'Devices that since then reported to run the version, or a failure',
+  }),
+  failed: Count,
+  max_failure_share: Type.Number({ description: 'The largest share of reports that may be failures' }),
+  min_reports: Type.Integer({ description: 'So many reports are needed before the share counts' }),
+})
+
+const FailureReason = Part('FailureReason', 'Why devices failed', { reason: Nullable(Type.String()), devices: Count })
+
+export const Rollout = Body('Rollout', 'A rollout with what its devices reported', examples.rollout, {
   ...rolloutFields,
   model_name: Nullable(Type.String()),
   reports: Type.Object(
     { downloading: Count, verifying: Count, ready: Count, active: Count, failed: Count },
     { description: 'How many devices last reported each state' },
   ),
+  health: RolloutHealth,
+  failures: Type.Array(FailureReason, { description: 'The ten most frequent reasons of failed devices' }),
   warnings: Type.Array(Type.String()),
 })
 
 export { ModelParams }
-export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id: Type.String() })
+
+const RolloutId = Parameter('RolloutId', Type.String({ description: 'Id of a rollout' }))
+export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id: RolloutId })
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
-export const ReasonBody = Type.Object({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) })
-export const PercentageBody = Type.Object({
+export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+})
+export const PercentageBody = Body('RolloutPercentage', 'The percentage of devices to reach', examples.percentage, {
   percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'Above the target, it becomes the target' }),
 })
 
-export const Deleted = Type.Object({ rollout_id: Uuid, deleted: Type.Boolean() })
+export const Deleted = Body('DeletedRollout', 'A deleted rollout', examples.deletedRollout, {
+  rollout_id: Uuid,
+  deleted: Type.Boolean(),
+})
 
-export const RolloutHistory = Type.Object({
+export const RolloutHistory = Body('RolloutHistory', 'A page of what happened to a rollout', examples.rolloutHistory, {
   events: Type.Array(
-    Type.Object({
+    Part('DeliveryEvent', 'Something that happened to a delivery', {
       at: Timestamp,
       event: Type.String(),
       status: Type.String({ description: 'After the event' }),
@@ -101,9 +156,9 @@ export const RolloutHistory = Type.Object({
   ...Envelope,
 })
 
-export const AffectedDevices = Type.Object({
+export const AffectedDevices = Body('RolloutDeviceList', "A page of a rollout's devices", examples.rolloutDeviceList, {
   devices: Type.Array(
-    Type.Object({
+    Part('RolloutDevice', 'A device of a rollout and what it reported', {
       device_id: Type.String(),
       state: OneOf(['assigned', ...REPORT_STATES], { description: 'assigned: it has not said anything yet' }),
       version: Nullable(Type.String()),
@@ -115,7 +170,7 @@ export const AffectedDevices = Type.Object({
   ...Envelope,
 })
 
-export const DryRun = Type.Object({
+export const DryRun = Body('RolloutPreview', 'How a rollout would go if health held', examples.rolloutPreview, {
   model_id: Uuid,
   version: Type.String(),
   target_devices: Count,

@@ -1,7 +1,7 @@
 import type { Caller } from '../../../domain/access.ts'
-import { badRequest, notFound } from '../../../domain/errors.ts'
-import { isUuid, labelOf } from '../../../domain/model.ts'
-import { foresee, NEXT, requireSteps, type Steps } from '../../../domain/rollout.ts'
+import { badRequest, inBody, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import { NEXT, previewSchedule, type RolloutStatus, requireSteps, type Steps } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
@@ -22,6 +22,12 @@ interface Wanted extends Steps {
 export interface NewRollout extends Wanted {
   /** Id or name of a device group. */
   readonly group: string | undefined
+}
+
+/** With the model that it brings to devices. */
+export interface RolloutDetail {
+  readonly rollout: StoredRollout
+  readonly model: StoredModel
 }
 
 export interface Launch extends Wanted {
@@ -45,11 +51,7 @@ export const createRolloutsService = (parts: {
   const { move, attend, tick, reported } = createRolloutMoves({ database, store, plans, assignments, now })
 
   /** The rollout of this model, brought up to the clock; not_found when the caller may not see it. */
-  const get = async (
-    caller: Caller,
-    modelIdOrName: string,
-    id: string,
-  ): Promise<{ rollout: StoredRollout; model: StoredModel }> => {
+  const get = async (caller: Caller, modelIdOrName: string, id: string): Promise<RolloutDetail> => {
     const { model } = await models.find(caller, modelIdOrName)
     const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
     let rollout = await find()
@@ -71,22 +73,21 @@ export const createRolloutsService = (parts: {
     return group
   }
 
-  /** `latest` is what it is now: a later upload must not slip into a rollout that is under way. */
-  const pinVersion = async (model: StoredModel, version: string): Promise<string> => {
-    if (version !== 'latest') return version
-    const newest = await models.newestVersion(model.id)
-    if (newest === null)
+  /** The version as its label now: a later upload, or an alias that moves, must not slip into a rollout that is under way. */
+  const pinVersion = async (caller: Caller, model: StoredModel, wanted: string): Promise<string> => {
+    const { label } = await inBody('version', () => models.resolve(caller, model.id, wanted))
+    if (label === 'latest')
       throw badRequest('version: the model has no version yet. Upload one, or name the version to come.')
-    return labelOf(newest.version, newest.ownLabel)
+    return label
   }
 
   const warningsOf = async (rollout: Pick<StoredRollout, 'modelId' | 'version' | 'groupId'>): Promise<string[]> => {
     const warnings: string[] = []
     if (!(await plans.isUploaded({ modelId: rollout.modelId, modelName: null, version: rollout.version }))) {
-      warnings.push(`No upload carries version ${rollout.version} yet: devices are offered nothing until one does.`)
+      warnings.push(`No upload carries version ${rollout.version} yet: devices get nothing until one does.`)
     }
     if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
-      warnings.push('The device group does not exist any more: the rollout reaches nobody.')
+      warnings.push('The device group no longer exists: the rollout has no devices.')
     }
     return warnings
   }
@@ -122,7 +123,11 @@ export const createRolloutsService = (parts: {
     }
     await store.insert(tx, pending)
     const { percentage, createdAt: at } = pending
-    await plans.record(tx, pending.id, { at, event: 'create', status: 'pending', percentage, reason: null, actor })
+    await plans.record(
+      tx,
+      { kind: 'rollout', ...pending },
+      { at, event: 'create', status: 'pending', percentage, reason: null, actor },
+    )
     return wanted.startImmediately ? move(tx, bump, pending, ['start'], { actor }) : pending
   }
 
@@ -136,7 +141,7 @@ export const createRolloutsService = (parts: {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
       const group = await groupOf(caller, wanted.group)
-      const version = await pinVersion(model, wanted.version)
+      const version = await pinVersion(caller, model, wanted.version)
       const rollout = await plans.change((tx, bump) =>
         launch(tx, bump, model, { ...wanted, version, groupId: group?.id ?? null }, caller.keyId),
       )
@@ -182,14 +187,18 @@ export const createRolloutsService = (parts: {
         if (locked === null) throw notFound('Rollout', id, `of model '${modelIdOrName}'`)
         await store.delete(tx, id)
         await assignments.forget(tx, id)
-        await plans.record(tx, id, {
-          at: now(),
-          event: 'delete',
-          status: 'deleted',
-          percentage: locked.percentage,
-          reason: null,
-          actor: caller.keyId,
-        })
+        await plans.record(
+          tx,
+          { kind: 'rollout', ...locked },
+          {
+            at: now(),
+            event: 'delete',
+            status: 'deleted',
+            percentage: locked.percentage,
+            reason: null,
+            actor: caller.keyId,
+          },
+        )
         await bump()
       })
     },
@@ -202,7 +211,18 @@ export const createRolloutsService = (parts: {
     async list(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const { model } = await models.find(caller, modelIdOrName)
       await tick()
-      return { model, ...(await store.ofModel(database.sql, model.id, page)) }
+      return { model, ...(await store.list(database.sql, { modelId: model.id }, page)) }
+    },
+
+    /** Those of every model that the caller sees, each with its model; null when that is gone. */
+    async listAll(caller: Caller, status: RolloutStatus | undefined, page: { limit: number; offset: number }) {
+      await tick()
+      const { orgId } = caller
+      const filter = { ...(orgId !== null && { orgId }), ...(status !== undefined && { status }) }
+      const { rollouts, total } = await store.list(database.sql, filter, page)
+      const ids = [...new Set(rollouts.map(({ modelId }) => modelId))]
+      const found = new Map(await Promise.all(ids.map(async (id) => [id, await models.known(id)] as const)))
+      return { total, rollouts: rollouts.map((rollout) => ({ rollout, model: found.get(rollout.modelId) ?? null })) }
     },
 
     async history(caller: Caller, modelIdOrName: string, id: string, page: { limit: number; offset: number }) {
@@ -216,13 +236,13 @@ export const createRolloutsService = (parts: {
     },
 
     /** How the rollout would go if health held throughout; nothing is created. */
-    async foresee(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
+    async previewSchedule(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
       const group = await groupOf(caller, wanted.group)
-      const version = await pinVersion(model, wanted.version)
+      const version = await pinVersion(caller, model, wanted.version)
       const total = group?.deviceCount ?? (await devices.census(caller)).total
-      const steps = foresee(wanted).map(({ atSeconds, percentage }) => ({
+      const steps = previewSchedule(wanted).map(({ atSeconds, percentage }) => ({
         atSeconds,
         percentage,
         devices: Math.round((total * percentage) / 100),

@@ -19,6 +19,12 @@ export interface StoredRollout extends RolloutState {
   readonly updatedAt: Date
 }
 
+export interface RolloutFilter {
+  readonly modelId?: string
+  readonly orgId?: string
+  readonly status?: RolloutStatus
+}
+
 export const createRolloutsStore = () => ({
   /** As a source of plans: those that were started and not rolled back. */
   async load(db: Executor): Promise<RolloutPlan[]> {
@@ -98,22 +104,27 @@ export const createRolloutsStore = () => ({
     return (await query.orderBy('ordinal', 'desc').execute()).map(fromRow)
   },
 
-  /** Newest first. */
-  async ofModel(
+  /** Newest first; what a filter leaves out, it does not ask for. */
+  async list(
     db: Executor,
-    modelId: string,
+    filter: RolloutFilter,
     page: { limit: number; offset: number },
   ): Promise<{ rollouts: StoredRollout[]; total: number }> {
+    const conditions = [sql<boolean>`true`]
+    if (filter.modelId !== undefined) conditions.push(sql<boolean>`model_id = ${filter.modelId}`)
+    if (filter.orgId !== undefined) conditions.push(sql<boolean>`org_id = ${filter.orgId}`)
+    if (filter.status !== undefined) conditions.push(sql<boolean>`status = ${filter.status}`)
+    const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
     const rows = await db
       .selectFrom('rollouts')
       .selectAll()
-      .where('model_id', '=', modelId)
+      .where(where)
       .orderBy('ordinal', 'desc')
       .limit(page.limit)
       .offset(page.offset)
       .execute()
     const { rows: totals } = await sql<{ total: number }>`
-      select count(*) as total from rollouts where model_id = ${modelId}`.execute(db)
+      select count(*) as total from rollouts where ${where}`.execute(db)
     return { rollouts: rows.map(fromRow), total: totals[0]!.total }
   },
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { uploadVersion } from '../../../../test/fleet-of-models.ts'
+import { createModel, uploadVersion } from '../../../../test/fleet-of-models.ts'
 import {
   at,
   create,
@@ -7,6 +7,7 @@ import {
   get,
   history,
   later,
+  type Rollout,
   report,
   runs,
   startFleet,
@@ -39,10 +40,12 @@ describe('creating a rollout', () => {
       ended_at: null,
       updated_at: at,
       reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 0 },
+      health: { since: at, reports: 0, failed: 0, max_failure_share: 0.05, min_reports: 3 },
+      failures: [],
       warnings: [],
     })
     expect(await get(world, key, rollout)).toEqual(rollout)
-    const { model_name, reports, warnings, ...listed } = rollout
+    const { model_name, reports, health, failures, warnings, ...listed } = rollout
     expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [listed] })
     expect((await world.request('GET', '/api/v1/models/m/rollouts', { key })).body).toEqual({
       rollouts: [listed],
@@ -50,6 +53,38 @@ describe('creating a rollout', () => {
       limit: 100,
       offset: 0,
     })
+  })
+
+  it('puts it into the list of all models, which filters by state and keeps organizations apart', async () => {
+    const { world, key } = await startFleet(1)
+    const paused = await created(world, key)
+    await steer(world, key, paused, 'pause')
+    const running = await created(world, key)
+    await createModel(world, key, 'other', ['1.0.0'])
+    const body = { version: '1.0.0', rollout_percentage: 5 }
+    const other = (await world.request('POST', '/api/v1/models/other/rollouts', { key, body })).body as Rollout
+    const list = async (query: string, as = key) => {
+      const { body: found } = await world.request('GET', `/api/v1/rollouts${query}`, { key: as })
+      const { rollouts, total } = found as { rollouts: Rollout[]; total: number }
+      return [total, rollouts.map(({ rollout_id, model_name }) => [rollout_id, model_name])]
+    }
+    expect(await list('')).toEqual([
+      3,
+      [
+        [other.rollout_id, 'other'],
+        [running.rollout_id, 'm'],
+        [paused.rollout_id, 'm'],
+      ],
+    ])
+    expect(await list('?limit=1&offset=1')).toEqual([3, [[running.rollout_id, 'm']]])
+    expect(await list('?status=paused')).toEqual([1, [[paused.rollout_id, 'm']]])
+    const { api_key } = (
+      await world.request('POST', '/api/v1/keys', {
+        key,
+        body: { name: 'elsewhere', org_id: 'acme', scopes: ['models:read'] },
+      })
+    ).body as { api_key: string }
+    expect(await list('', api_key)).toEqual([0, []])
   })
 
   it('leaves it pending when it is not to start immediately: it reaches nobody until it is started', async () => {
@@ -66,9 +101,7 @@ describe('creating a rollout', () => {
   it('for a version that nobody has uploaded warns, and offers it to nobody until it is there', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { version: '3.0.0', rollout_percentage: 100, target_percentage: 100 })
-    expect(rollout.warnings).toEqual([
-      'No upload carries version 3.0.0 yet: devices are offered nothing until one does.',
-    ])
+    expect(rollout.warnings).toEqual(['No upload carries version 3.0.0 yet: devices get nothing until one does.'])
     expect(await runs(world, fleet[0]!)).toEqual([])
     await world.advance(3600)
     expect(await get(world, key, rollout)).toMatchObject({ status: 'active', percentage: 100 })
@@ -112,7 +145,7 @@ describe('creating a rollout', () => {
 })
 
 describe('a rollout that runs', () => {
-  it('grows by a step each interval while health holds, and completes at its target', async () => {
+  it('grows by a step each interval while it is healthy, and completes at its target', async () => {
     const { world, key } = await startFleet(1)
     const rollout = await created(world, key, { rollout_percentage: 20, target_percentage: 90, increment_step: 40 })
     const seen: unknown[] = []
@@ -159,11 +192,17 @@ describe('a rollout that runs', () => {
       reason: '2 of 3 devices that reported failed (66.7 %; at most 5 % may). Most often: out of memory',
       next_step_at: null,
       reports: { downloading: 0, verifying: 0, ready: 0, active: 1, failed: 2 },
+      health: { since: at, reports: 3, failed: 2, max_failure_share: 0.05, min_reports: 3 },
+      failures: [{ reason: 'out of memory', devices: 2 }],
     })
     await world.advance(7200)
     expect(await get(world, key, rollout)).toEqual(paused)
     expect(await runs(world, fleet[3]!)).toEqual(['2.0.0'])
-    expect((await steer(world, key, rollout, 'resume')).body).toMatchObject({ status: 'active', reason: null })
+    expect((await steer(world, key, rollout, 'resume')).body).toMatchObject({
+      status: 'active',
+      reason: null,
+      health: { since: later(120), reports: 0, failed: 0 },
+    })
     await report(world, fleet[2]!, rollout, 'active')
     expect(await get(world, key, rollout)).toMatchObject({ status: 'active' })
     await world.advance(3600)

@@ -45,7 +45,7 @@ export class AccountingThread {
     const lost = (reason: string): void => {
       if (this.#worker !== worker) return
       this.#worker = null
-      this.#settle(({ reject }) => reject(new Error(`The accounting thread died: ${reason}`)))
+      this.#settle(({ reject }) => reject(new Error(`The accounting thread ended: ${reason}`)))
     }
     worker.on('error', (error) => lost(error instanceof Error ? error.message : String(error)))
     worker.on('exit', (code) => lost(`exit code ${code}`))

@@ -175,11 +175,11 @@ const closing = () => tryAgain('The service is shutting down.')
 
 const tooLong = (seconds: number) =>
   badRequest(
-    `This privacy accounting was not done after ${seconds} s and was ended. Ask again with less extreme numbers: fewer ` +
+    `This privacy accounting took longer than ${seconds} s and was stopped. Use less extreme numbers: fewer ` +
       'steps, more noise, or a larger sample rate.',
   )
 
-const tooMany = () => tryAgain('Too many questions about privacy costs are waiting.')
+const tooMany = () => tryAgain('Too many privacy accounting requests are waiting.')
 
 const tryAgain = (why: string) =>
   new ServiceError('rate_limited', `${why} Try again in ${RETRY_AFTER_SECONDS} s.`, {

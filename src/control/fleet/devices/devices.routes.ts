@@ -1,11 +1,11 @@
-import { type DeviceStatus, statusAt } from '../../../domain/device.ts'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
 import { callerOf, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
+import { present, presentListed, presentRegistration } from './devices.present.ts'
 import { Device, DeviceList, DeviceParams, ListQuery, OrgQuery, RegisterBody, Registration } from './devices.schema.ts'
-import type { DevicesService, StoredDevice } from './devices.service.ts'
+import type { DevicesService } from './devices.service.ts'
 
 export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date): void => {
   app.post(
@@ -36,14 +36,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
         orgId: org_id,
         trains: trains ?? true,
       })
-      return reply.code(201).send({
-        id: device.id,
-        device_id: device.deviceId,
-        api_key: token,
-        platform: device.platform,
-        status: statusOf(device),
-        created_at: device.createdAt.toISOString(),
-      })
+      return reply.code(201).send(presentRegistration(device, token, now()))
     },
   )
 
@@ -64,14 +57,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       const { org_id, platform, status, limit, offset } = request.query
       const found = await devices.list(callerOf(request), { orgId: org_id, platform, status }, { limit, offset })
       return {
-        devices: found.devices.map((device) => ({
-          id: device.id,
-          device_identifier: device.deviceId,
-          org_id: device.orgId ?? org_id,
-          platform: device.platform,
-          status: statusOf(device),
-          last_seen_at: device.lastHeartbeat.toISOString(),
-        })),
+        devices: found.devices.map((device) => presentListed(device, org_id, now())),
         total: found.total,
         limit,
         offset,
@@ -94,22 +80,6 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       config: { access: 'devices:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request) =>
-      present(await devices.get(callerOf(request), request.params.device_id, { orgId: request.query.org_id })),
+      present(await devices.get(callerOf(request), request.params.device_id, { orgId: request.query.org_id }), now()),
   )
-
-  const statusOf = (device: StoredDevice): DeviceStatus => statusAt(device, now())
-
-  const present = (device: StoredDevice) => ({
-    id: device.id,
-    device_id: device.deviceId,
-    org_id: device.orgId,
-    platform: device.platform,
-    capabilities: device.capabilities,
-    trains: device.trains,
-    status: statusOf(device),
-    metrics: device.metrics,
-    last_heartbeat: device.lastHeartbeat.toISOString(),
-    created_at: device.createdAt.toISOString(),
-    updated_at: device.updatedAt.toISOString(),
-  })
 }

@@ -1,27 +1,35 @@
 import { Type } from 'typebox'
 import { PLATFORMS } from '../../../domain/device.ts'
 import {
+  Body,
   Envelope,
   FreeObject,
   Nullable,
   OneOf,
   Page,
+  Parameter,
+  Part,
   ReportedValues,
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../fleet.examples.ts'
 
 export const DeviceName = Type.String({
   minLength: 1,
   maxLength: 255,
   description: 'Chosen by the user, unique in its organization',
 })
-export const Status = OneOf(['active', 'inactive'])
-const Platform = OneOf(PLATFORMS)
+export const Status = OneOf(['active', 'inactive'], {
+  title: 'DeviceStatus',
+  description: 'inactive: no heartbeat lately, or the device said so',
+})
+export const Platform = OneOf(PLATFORMS, { title: 'Platform', description: "A device's operating system or runtime" })
 export const Trains = Type.Boolean({ description: 'False: the device runs models and takes no part in rounds' })
-export const OrgId = Type.String({ minLength: 1, maxLength: 128 })
+export const OrgId = Type.String({ minLength: 1, maxLength: 128, description: 'Id of an organization' })
+export const OrgIdQuery = Parameter('OrgId', Type.String({ ...OrgId, description: 'The organization' }))
 
-export const RegisterBody = Type.Object({
+export const RegisterBody = Body('NewDevice', 'A device to register', examples.newDevice, {
   device_id: DeviceName,
   platform: Type.Optional(Platform),
   capabilities: Type.Optional(ReportedValues),
@@ -29,7 +37,7 @@ export const RegisterBody = Type.Object({
   trains: Type.Optional(Trains),
 })
 
-export const Registration = Type.Object({
+export const Registration = Body('Registration', 'A registered device with its API key', examples.registration, {
   id: Uuid,
   device_id: Type.String(),
   api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
@@ -39,15 +47,15 @@ export const Registration = Type.Object({
 })
 
 export const ListQuery = Type.Object({
-  org_id: OrgId,
+  org_id: OrgIdQuery,
   platform: Type.Optional(Platform),
   status: Type.Optional(Status),
   ...Page({ max: 1000, default: 100 }),
 })
 
-export const DeviceList = Type.Object({
+export const DeviceList = Body('DeviceList', 'A page of devices', examples.deviceList, {
   devices: Type.Array(
-    Type.Object({
+    Part('DeviceSummary', 'A device in a list', {
       id: Uuid,
       device_identifier: Type.String(),
       org_id: Type.String(),
@@ -60,15 +68,21 @@ export const DeviceList = Type.Object({
 })
 
 export const OrgQuery = Type.Object({
-  org_id: Type.Optional({
-    ...OrgId,
-    description: 'For keys bound to no organization, where several have a device of this device_id',
-  }),
+  org_id: Type.Optional(
+    Parameter(
+      'DeviceOrgId',
+      Type.String({
+        ...OrgId,
+        description: "The device's organization, for keys bound to none where several have this device_id",
+      }),
+    ),
+  ),
 })
 
-export const DeviceParams = Type.Object({ device_id: Type.String() })
+export const DeviceId = Parameter('DeviceId', Type.String({ description: 'The id that the device chose for itself' }))
+export const DeviceParams = Type.Object({ device_id: DeviceId })
 
-export const Device = Type.Object({
+export const Device = Body('Device', 'A device and what it last reported', examples.device, {
   id: Uuid,
   device_id: Type.String(),
   org_id: Nullable(Type.String()),

@@ -4,6 +4,7 @@ import { badRequest, conflict, forbidden, notFound, type ServiceError, unauthori
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { DevicesStore, StoredDevice } from './devices.store.ts'
 
 export type { StoredDevice } from './devices.store.ts'
@@ -19,16 +20,19 @@ export const createDevicesService = (parts: {
   readonly store: DevicesStore
   readonly keys: KeysService
   readonly enrollment: EnrollmentMode
+  readonly events: Pick<ControlEventBus, 'announce'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, keys, enrollment, now, newId } = parts
+  const { database, store, keys, enrollment, events, now, newId } = parts
 
   const insert = createBatcher<{ device: StoredDevice; key: StoredKey }, boolean>({
     maxBatch: 500,
     run: async (entries) => {
       const sorted = [...entries].sort((a, b) => (a.device.deviceId < b.device.deviceId ? -1 : 1))
       const inserted = await store.insertAll(database.sql, sorted)
+      const registered = entries.filter((entry) => inserted.has(entry.device.id))
+      await events.announce('devices.registered', { orgIds: registered.map(({ device }) => device.orgId) })
       return entries.map((entry) => inserted.has(entry.device.id))
     },
   })
@@ -87,7 +91,7 @@ export const createDevicesService = (parts: {
       const { key, token } = keys.mintForDevice({ id: device.id, name: device.deviceId, orgId })
       if (!(await insert({ device, key }))) {
         throw conflict(
-          `A device with device_id '${wanted.deviceId}' is registered already. Use its key, or choose another device_id.`,
+          `A device with device_id '${wanted.deviceId}' is already registered. Use its key, or choose another device_id.`,
         )
       }
       return { device, token }
@@ -147,7 +151,7 @@ export const createDevicesService = (parts: {
 /** For keys that see several devices of one name. */
 export const ambiguous = (deviceId: string): ServiceError =>
   conflict(
-    `Several organizations have a device '${deviceId}'. Name the one that is meant with the query parameter org_id ` +
+    `Several organizations have a device '${deviceId}'. Name one with the query parameter org_id ` +
       `('${DEFAULT_ORG}' also stands for devices without an organization), or use a key of that organization.`,
   )
 

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { DeviceRow } from '../../../platform/db/rows.ts'
-import type { StoredKey } from '../../access/keys/keys.service.ts'
+import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
 
 export interface StoredDevice {
   readonly id: string
@@ -32,7 +32,7 @@ export interface DeviceFilter {
 /** Enough to say that a name is ambiguous, and to find the one that is meant. */
 const MAX_NAMESAKES = 1000
 
-export const createDevicesStore = () => ({
+export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) => ({
   /**
    * Devices and their keys in one statement, so that neither is ever seen without the other. Returns the internal ids
    * that were inserted; a device_id that its organization has already is left out.
@@ -42,14 +42,14 @@ export const createDevicesStore = () => ({
     entries: readonly { readonly device: StoredDevice; readonly key: StoredKey }[],
   ): Promise<Set<string>> {
     const devices = entries.map((entry) => entry.device)
-    const keys = entries.map((entry) => entry.key)
+    const minted = entries.map((entry) => entry.key)
     const { rows } = await sql<{ id: string }>`
       with wanted as (
         select * from unnest(
           ${devices.map((d) => d.id)}::uuid[], ${devices.map((d) => d.deviceId)}::text[],
           ${devices.map((d) => d.orgId)}::text[], ${devices.map((d) => d.platform)}::text[],
           ${devices.map((d) => JSON.stringify(d.capabilities))}::text[], ${devices.map((d) => d.createdAt)}::timestamptz[],
-          ${devices.map((d) => d.trains)}::boolean[], ${keys.map((k) => k.id)}::uuid[], ${keys.map((k) => k.prefix)}::text[], ${keys.map((k) => k.hash)}::text[]
+          ${devices.map((d) => d.trains)}::boolean[], ${minted.map((k) => k.id)}::uuid[], ${minted.map((k) => k.prefix)}::text[], ${minted.map((k) => k.hash)}::text[]
         ) as w (id, device_id, org_id, platform, capabilities, at, trains, key_id, prefix, hash)
       ), added as (
         insert into devices (id, device_id, org_id, platform, capabilities, trains, status, last_heartbeat, created_at,
@@ -58,9 +58,8 @@ export const createDevicesStore = () => ({
         on conflict do nothing
         returning id, org_id
       ), keyed as (
-        insert into keys (id, name, prefix, hash, grants, org_id, device_id, created_at)
-        select key_id, device_id, prefix, hash, array['self'], w.org_id, w.id, at
-        from wanted w join added a on a.id = w.id
+        ${keys.insertForDevices(sql`
+          select w.key_id, w.prefix, w.hash, w.device_id, w.org_id, w.id, w.at from wanted w join added a on a.id = w.id`)}
       ), counted as (
         insert into device_counts as c (org_id, devices)
         select coalesce(org_id, ''), count(*) from added group by 1 order by 1
@@ -68,6 +67,15 @@ export const createDevicesStore = () => ({
       )
       select id from added`.execute(db)
     return new Set(rows.map((row) => row.id))
+  },
+
+  /** Devices without an organization become the organization's. */
+  async adopt(tx: Executor, orgId: string): Promise<void> {
+    await sql`
+      with moved as (update devices set org_id = ${orgId} where org_id is null returning id),
+      uncounted as (update device_counts set devices = 0 where org_id = '')
+      insert into device_counts as c (org_id, devices) select ${orgId}, count(*) from moved having count(*) > 0
+      on conflict (org_id) do update set devices = c.devices + excluded.devices`.execute(tx)
   },
 
   /** Those of this name, in the organization or, where it is null, in any; devices without one count as `default`'s. */
@@ -132,7 +140,7 @@ const matches = (filter: DeviceFilter) => {
   return sql.join(conditions, sql` and `)
 }
 
-const fromRow = (row: Selectable<DeviceRow>): StoredDevice => ({
+export const fromRow = (row: Selectable<DeviceRow>): StoredDevice => ({
   id: row.id,
   deviceId: row.device_id,
   orgId: row.org_id,

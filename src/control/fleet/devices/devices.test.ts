@@ -45,7 +45,7 @@ describe('registering a device', () => {
     expect(attempts.map((answer) => answer.status).sort()).toEqual([201, ...Array(19).fill(409)])
     expect(attempts.find((answer) => answer.status === 409)?.body).toEqual({
       error: 'conflict',
-      message: "A device with device_id 'twin' is registered already. Use its key, or choose another device_id.",
+      message: "A device with device_id 'twin' is already registered. Use its key, or choose another device_id.",
       status_code: 409,
     })
   })

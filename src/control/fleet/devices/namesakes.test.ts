@@ -18,7 +18,7 @@ const openTwins = async (database: 'embedded' | 'postgres' = 'embedded') => {
 }
 
 const AMBIGUOUS =
-  "Several organizations have a device 'phone'. Name the one that is meant with the query parameter org_id " +
+  "Several organizations have a device 'phone'. Name one with the query parameter org_id " +
   "('default' also stands for devices without an organization), or use a key of that organization."
 
 describe.each(['embedded', 'postgres'] as const)('a device_id that two organizations use, on %s', (database) => {

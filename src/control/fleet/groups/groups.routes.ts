@@ -1,6 +1,7 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { present, wantedBy } from './groups.present.ts'
 import {
   CreateGroupBody,
   DeletedGroup,
@@ -10,7 +11,7 @@ import {
   ListGroupsQuery,
   UpdateGroupBody,
 } from './groups.schema.ts'
-import type { GroupsService, StoredGroup } from './groups.service.ts'
+import type { GroupsService } from './groups.service.ts'
 import { membersRoutes } from './members.routes.ts'
 
 export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): void => {
@@ -48,14 +49,7 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       config: { access: 'devices:write', errors: ['conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { org_id, name, description, group_type, tags } = request.body
-      const created = await groups.create(callerOf(request), {
-        name,
-        orgId: org_id,
-        description: description ?? '',
-        groupType: group_type ?? 'static',
-        tags: tags ?? [],
-      })
+      const created = await groups.create(callerOf(request), wantedBy(request.body))
       return reply.code(201).send(present(created))
     },
   )
@@ -119,14 +113,3 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
 
   membersRoutes(app, groups, now)
 }
-
-const present = (group: StoredGroup) => ({
-  id: group.id,
-  org_id: group.orgId,
-  name: group.name,
-  description: group.description,
-  group_type: group.groupType,
-  tags: [...group.tags],
-  device_count: group.deviceCount,
-  created_at: group.createdAt.toISOString(),
-})

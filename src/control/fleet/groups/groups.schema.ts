@@ -1,18 +1,28 @@
 import { Type } from 'typebox'
-import { Count, Envelope, Nullable, Page, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { DeviceList } from '../devices/devices.schema.ts'
+import {
+  Body,
+  Count,
+  Envelope,
+  Nullable,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { DeviceId, DeviceList, OrgId, OrgIdQuery } from '../devices/devices.schema.ts'
+import { examples } from '../fleet.examples.ts'
 
-const MOST_AT_ONCE = 1000
+const MAX_BATCH = 1000
 
-const OrgId = Type.String({ minLength: 1, maxLength: 128 })
 const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Unique in the organization' })
 const Description = Type.String({ maxLength: 1000 })
 const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 })
-const DeviceIds = Type.Array(Type.String(), { maxItems: MOST_AT_ONCE, description: 'User-chosen ids' })
+const DeviceIds = Type.Array(Type.String(), { maxItems: MAX_BATCH, description: 'User-chosen ids' })
 
-export const ListGroupsQuery = Type.Object({ org_id: OrgId, ...Page({ max: 1000, default: 100 }) })
+export const ListGroupsQuery = Type.Object({ org_id: OrgIdQuery, ...Page({ max: 1000, default: 100 }) })
 
-export const CreateGroupBody = Type.Object({
+export const CreateGroupBody = Body('NewGroup', 'A device group to create', examples.newGroup, {
   org_id: OrgId,
   name: Name,
   description: Type.Optional(Description),
@@ -20,17 +30,24 @@ export const CreateGroupBody = Type.Object({
   tags: Type.Optional(Tags),
 })
 
-export const UpdateGroupBody = Type.Object({
-  name: Type.Optional(Name),
-  description: Type.Optional(Description),
-  tags: Type.Optional(Tags),
-})
+export const UpdateGroupBody = Body(
+  'GroupChanges',
+  'Changes to a device group; omitted fields stay as they are',
+  examples.groupChanges,
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(Description),
+    tags: Type.Optional(Tags),
+  },
+)
 
-export const GroupParams = Type.Object({ group_id: Type.String() })
-export const MemberParams = Type.Object({ group_id: Type.String(), device_id: Type.String() })
+const GroupId = Parameter('GroupId', Type.String({ description: 'Id of a device group' }))
+
+export const GroupParams = Type.Object({ group_id: GroupId })
+export const MemberParams = Type.Object({ group_id: GroupId, device_id: DeviceId })
 export const MembersQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
-export const Group = Type.Object({
+export const Group = Body('Group', 'A device group', examples.group, {
   id: Uuid,
   org_id: Type.String(),
   name: Type.String(),
@@ -41,12 +58,18 @@ export const Group = Type.Object({
   created_at: Timestamp,
 })
 
-export const GroupList = Type.Object({ groups: Type.Array(Group), ...Envelope })
-export const DeletedGroup = Type.Object({ group_id: Uuid, deleted: Type.Boolean() })
+export const GroupList = Body('GroupList', 'A page of device groups', examples.groupList, {
+  groups: Type.Array(Group),
+  ...Envelope,
+})
+export const DeletedGroup = Body('DeletedGroup', 'A deleted device group', examples.deletedGroup, {
+  group_id: Uuid,
+  deleted: Type.Boolean(),
+})
 
-export const MemberList = Type.Object({
+export const MemberList = Body('GroupDeviceList', 'A page of the devices in a group', examples.groupDeviceList, {
   devices: Type.Array(
-    Type.Object({
+    Part('GroupDevice', 'A device in a group', {
       ...DeviceList.properties.devices.items.properties,
       added_by: Nullable(Type.String({ 'x-extension': true, description: 'The label given when it was added' })),
       added_at: Timestamp,
@@ -55,20 +78,22 @@ export const MemberList = Type.Object({
   ...Envelope,
 })
 
-export const AddDevicesBody = Type.Object({
+export const AddDevicesBody = Body('DevicesToAdd', 'Devices to add to a group', examples.devicesToAdd, {
   device_ids: DeviceIds,
   added_by: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'A label for audits' })),
 })
 
-export const RemoveDevicesBody = Type.Object({ device_ids: DeviceIds })
+export const RemoveDevicesBody = Body('DevicesToRemove', 'Devices to remove from a group', examples.devicesToRemove, {
+  device_ids: DeviceIds,
+})
 
-export const Added = Type.Object({
+export const Added = Body('AddedDevices', 'Which devices were added to a group', examples.addedDevices, {
   group_id: Uuid,
   added: Type.Array(Type.String()),
   skipped: Type.Array(Type.String(), { description: 'In the group already, or no device of its organization' }),
 })
 
-export const Removed = Type.Object({
+export const Removed = Body('RemovedDevices', 'Which devices were removed from a group', examples.removedDevices, {
   group_id: Uuid,
   removed: Type.Array(Type.String()),
   skipped: Type.Array(Type.String(), { description: 'Not in the group' }),

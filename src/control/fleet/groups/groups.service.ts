@@ -5,8 +5,10 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import type { GroupsStore, StoredGroup } from './groups.store.ts'
+import type { GroupMembersStore } from './members.store.ts'
 
-export type { GroupMember, StoredGroup } from './groups.store.ts'
+export type { StoredGroup } from './groups.store.ts'
+export type { GroupMember } from './members.store.ts'
 
 type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
 
@@ -14,12 +16,13 @@ type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
 export const createGroupsService = (parts: {
   readonly database: Database
   readonly store: GroupsStore
+  readonly membersStore: GroupMembersStore
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly devices: Pick<DevicesService, 'get'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, events, devices, now, newId } = parts
+  const { database, store, membersStore, events, devices, now, newId } = parts
 
   /** not_found when there is no such group that the caller may see. */
   const get = async (caller: Caller, id: string): Promise<StoredGroup> => {
@@ -30,26 +33,26 @@ export const createGroupsService = (parts: {
 
   /** Changes who is in the group; `work` returns the devices that this was new for. */
   const changeMembers = (
-    groupId: string,
+    { id: groupId, orgId }: StoredGroup,
     work: (tx: Database['sql']) => Promise<ReadonlySet<string>>,
   ): Promise<ReadonlySet<string>> =>
     database.transaction(async (tx) => {
       if (!(await store.lock(tx, groupId))) throw notFound('Device group', groupId)
       const changed = await work(tx)
-      if (changed.size > 0) await events.publish(tx, 'group.changed', { groupId })
+      if (changed.size > 0) await events.publish(tx, 'group.changed', { groupId, orgId })
       return changed
     })
 
   const add = async (caller: Caller, id: string, deviceIds: readonly string[], addedBy: string | null) => {
     const group = await get(caller, id)
     const by = { label: addedBy, at: now(), seesUnbound: caller.orgId === null }
-    const added = await changeMembers(group.id, (tx) => store.add(tx, group.id, deviceIds, by))
+    const added = await changeMembers(group, (tx) => membersStore.add(tx, group.id, deviceIds, by))
     return { group, ...split(deviceIds, added) }
   }
 
   const remove = async (caller: Caller, id: string, deviceIds: readonly string[]) => {
     const group = await get(caller, id)
-    const removed = await changeMembers(group.id, (tx) => store.remove(tx, group.id, deviceIds))
+    const removed = await changeMembers(group, (tx) => membersStore.remove(tx, group.id, deviceIds))
     return { group, ...split(deviceIds, removed) }
   }
 
@@ -95,14 +98,14 @@ export const createGroupsService = (parts: {
       await database.transaction(async (tx) => {
         if (!(await store.lock(tx, id))) throw notFound('Device group', id)
         await store.delete(tx, id)
-        await events.publish(tx, 'group.changed', { groupId: id })
+        await events.publish(tx, 'group.changed', { groupId: id, orgId: group.orgId })
       })
       return group
     },
 
     async members(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const group = await get(caller, id)
-      return { group, devices: await store.members(database.sql, group.id, page) }
+      return { group, devices: await membersStore.members(database.sql, group.id, page) }
     },
 
     /** A device that is a member already is no error; one that does not exist is. */

@@ -91,7 +91,7 @@ describe('a device group', () => {
       status: 409,
       body: {
         error: 'conflict',
-        message: "This organization has a device group named 'canaries' already. Choose another name.",
+        message: "This organization already has a device group named 'canaries'. Choose another name.",
         status_code: 409,
       },
     }

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { statusAt } from '../../../domain/device.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { presentAdded, presentMember, presentRemoved } from './groups.present.ts'
 import {
   AddDevicesBody,
   Added,
@@ -41,16 +41,7 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
       const { limit, offset } = request.query
       const { group, devices } = await groups.members(callerOf(request), request.params.group_id, { limit, offset })
       return {
-        devices: devices.map((device) => ({
-          id: device.id,
-          device_identifier: device.deviceId,
-          org_id: device.orgId ?? group.orgId,
-          platform: device.platform,
-          status: statusAt(device, now()),
-          last_seen_at: device.lastHeartbeat.toISOString(),
-          added_by: device.addedBy,
-          added_at: device.addedAt.toISOString(),
-        })),
+        devices: devices.map((device) => presentMember(device, group, now())),
         total: group.deviceCount,
         limit,
         offset,
@@ -94,6 +85,11 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
       presentRemoved(await groups.remove(callerOf(request), request.params.group_id, request.body.device_ids)),
   )
 
+  oneMemberRoutes(app, groups, writes)
+}
+
+/** The same for a single device. */
+const oneMemberRoutes = (app: App, groups: GroupsService, writes: RouteConfig): void => {
   app.post(
     '/api/v1/device-groups/:group_id/devices/:device_id',
     {
@@ -132,8 +128,3 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
     },
   )
 }
-
-type Outcome = Awaited<ReturnType<GroupsService['add']>>
-
-const presentAdded = ({ group, changed, skipped }: Outcome) => ({ group_id: group.id, added: changed, skipped })
-const presentRemoved = ({ group, changed, skipped }: Outcome) => ({ group_id: group.id, removed: changed, skipped })

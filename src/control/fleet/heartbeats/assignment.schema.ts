@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Assignment as Given } from '../../../domain/assignment.ts'
-import { Count, Nullable, OneOf, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Count, Nullable, OneOf, Part, Uuid } from '../../../platform/http/wire.schema.ts'
 
-export const Assignment = Type.Object({
+export const Assignment = Part('Assignment', 'A version that a device is to run', {
   plan_id: Uuid,
   kind: OneOf(['rollout', 'deployment', 'experiment']),
   model_id: Nullable(Uuid),

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import { ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { DeviceParams, OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
+import { examples } from '../fleet.examples.ts'
 import { Assignment } from './assignment.schema.ts'
 
 export { DeviceParams }
 
-export const HeartbeatBody = Type.Object({
+export const HeartbeatBody = Body('Heartbeat', 'What a device reports of itself', examples.heartbeat, {
   status: Type.Optional(Status),
   metrics: Type.Optional(ReportedValues),
   trains: Type.Optional(Trains),
@@ -29,25 +30,30 @@ export const HeartbeatQuery = Type.Object({
   ),
 })
 
-export const HeartbeatResult = Type.Object({
-  status: Status,
-  last_heartbeat: Timestamp,
-  pending_round_id: Type.Optional(Uuid),
-  assignments: Type.Optional(
-    Type.Array(Assignment, {
-      'x-extension': true,
-      description: 'What the device is to run; absent when nothing, or as it knows',
-    }),
-  ),
-  assignments_tag: Type.Optional(
-    Type.String({ 'x-extension': true, description: "Equal while the assignments are; 'none' of no assignments" }),
-  ),
-  next_heartbeat_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      'x-extension': true,
-      description: 'Come again after so long; spread so that a large fleet does not come all at once',
-    }),
-  ),
-  message: Type.String(),
-})
+export const HeartbeatResult = Body(
+  'HeartbeatAnswer',
+  'What the service has for the device',
+  examples.heartbeatAnswer,
+  {
+    status: Status,
+    last_heartbeat: Timestamp,
+    pending_round_id: Type.Optional(Uuid),
+    assignments: Type.Optional(
+      Type.Array(Assignment, {
+        'x-extension': true,
+        description: 'What the device is to run; absent when nothing, or as it knows',
+      }),
+    ),
+    assignments_tag: Type.Optional(
+      Type.String({ 'x-extension': true, description: "Equal while the assignments are; 'none' of no assignments" }),
+    ),
+    next_heartbeat_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        'x-extension': true,
+        description: 'Come again after so long; spread so that a large fleet does not come all at once',
+      }),
+    ),
+    message: Type.String(),
+  },
+)

@@ -8,7 +8,8 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
-import type { Beat, Heard, HeartbeatsStore, OpenRound, Wanting } from './heartbeats.store.ts'
+import type { AnnouncementsStore } from './announcements.store.ts'
+import type { Beat, Heard, HeartbeatsStore } from './heartbeats.store.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -27,28 +28,54 @@ export interface Wait {
 
 /** A heartbeat that was recorded, and what the device is to run. */
 export type Answered = Heard & {
+  readonly pendingRoundId: string | null
   readonly assignments: readonly Assignment[]
   /** When the device should come again. */
   readonly nextSeconds: number
+}
+
+/** Whose devices training waits for, or is about to. */
+export interface Wanting {
+  readonly orgId: string | null
+  /** Only members of the group may join; which devices those are is looked at then. */
+  readonly groupId: string | null
+  /** The organizations of its federation; null where it has none. */
+  readonly memberOrgs: readonly string[] | null
+}
+
+export interface OpenRound extends Wanting {
+  readonly id: string
+}
+
+/** What is to be announced to devices: the round that awaits each, by internal ids, and what they may join. */
+export interface Announced {
+  readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
+  readonly open: readonly OpenRound[]
+  readonly wanting: readonly Wanting[]
 }
 
 /** What later modules add to the answer to a heartbeat. */
 export interface HeartbeatContributors {
   /** What the device is to run. */
   assignmentsOf(device: Heard): readonly Assignment[]
+  /** What of the announcements concerns these devices. Asked only while there are announcements. */
+  announcedTo(deviceIds: readonly string[]): Promise<Announced>
   /** A free place in an active round for a device that has none; true when it now takes part. */
   join(roundId: string, deviceId: string): Promise<boolean>
 }
 
-const NOTHING_TO_ADD: HeartbeatContributors = { assignmentsOf: () => [], join: async () => false }
-
-/** The fleet's size is looked at so often: counting reads all devices. */
-const FLEET_KNOWN_MS = 30_000
+const NOTHING: Announced = { pending: new Map(), open: [], wanting: [] }
+const NOTHING_TO_ADD: HeartbeatContributors = {
+  assignmentsOf: () => [],
+  announcedTo: async () => NOTHING,
+  join: async () => false,
+}
 
 /** Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit. */
 export const createHeartbeatsService = (parts: {
   readonly database: Database
   readonly store: HeartbeatsStore
+  readonly announcements: AnnouncementsStore
   readonly devices: DevicesService
   readonly changes: Changes
   /** How many devices are active, of all organizations. */
@@ -56,49 +83,21 @@ export const createHeartbeatsService = (parts: {
   readonly random: Random
   readonly now: () => Date
 }) => {
-  const { database, store, devices, changes, activeDevices, random, now } = parts
+  const { database, store, announcements, devices, changes, activeDevices, random, now } = parts
   const contributors = { ...NOTHING_TO_ADD }
 
-  let fleet = { size: 0, lookAgainAt: 0 }
-  /** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
-  const fleetSize = (): number => {
-    if (Date.now() >= fleet.lookAgainAt) {
-      fleet = { size: fleet.size, lookAgainAt: Date.now() + FLEET_KNOWN_MS }
-      activeDevices().then(
-        (size) => {
-          fleet = { ...fleet, size }
-        },
-        // A database that is away is told to those who need it.
-        () => undefined,
-      )
-    }
-    return fleet.size
-  }
-
-  const write = createBatcher<Beat, { heard: Heard | null; open: readonly OpenRound[]; wanting: readonly Wanting[] }>({
-    maxBatch: 1000,
-    run: async (beats) => {
-      const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
-      const at = new Map(merged.map(([rights], index) => [rights, index]))
-      const sent = merged.map(([, beat]) => beat)
-      const { heard, open, wanting } = await store.beat(database.sql, sent, now())
-      return beats.map((beat) => ({ heard: heard[at.get(rightsOf(beat))!] ?? null, open, wanting }))
-    },
-  })
+  const fleetSize = knownFleetSize(activeDevices)
+  const write = writeTogether(database, store, (deviceIds) => contributors.announcedTo(deviceIds))
 
   const beatOnce = async (
     caller: Caller,
     { deviceId, orgId }: NamedDevice,
     report: Report,
     waitMs: number,
-  ): Promise<Heard & { wanted: boolean }> => {
+  ): Promise<Recorded> => {
     if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
     const isOwn = orgId === undefined && caller.deviceName === deviceId
-    const {
-      heard: device,
-      open,
-      wanting,
-    } = await write({
+    const { heard: device, announced } = await write({
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
@@ -113,12 +112,13 @@ export const createHeartbeatsService = (parts: {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
-    const isTold = !device.pendingIsPrivate || caller.deviceId === device.id || holds(caller, 'admin')
-    const wanted = device.trains && wanting.some((training) => mayJoin(training, device))
-    const heard = { ...device, wanted, pendingRoundId: isTold ? device.pendingRoundId : null }
-    if (!isTold || heard.pendingRoundId !== null || heard.reported !== 'active' || !heard.trains) return heard
+    const pending = announced.pending.get(device.id)
+    const isTold = pending?.isPrivate !== true || caller.deviceId === device.id || holds(caller, 'admin')
+    const wanted = device.trains && announced.wanting.some((training) => mayJoin(training, device))
+    const heard = { ...device, wanted, pendingRoundId: isTold ? (pending?.roundId ?? null) : null }
+    if (pending !== undefined || heard.reported !== 'active' || !heard.trains) return heard
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
-    for (const round of open) {
+    for (const round of announced.open) {
       if (!mayJoin(round, heard)) continue
       if (await contributors.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
       if (round.groupId === null) return heard
@@ -132,6 +132,12 @@ export const createHeartbeatsService = (parts: {
       Object.assign(contributors, added)
     },
 
+    /** In the transaction of what devices are to be told of; `announcedTo` is then asked what that means to them. */
+    announce: announcements.announce,
+
+    /** Takes announcements back, when nothing is left to be said. */
+    withdraw: (subjectIds: readonly string[]): Promise<void> => announcements.withdraw(database.sql, subjectIds),
+
     /**
      * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer
      * is held until a round does or its assignments are others than it knows, at most so long.
@@ -139,7 +145,7 @@ export const createHeartbeatsService = (parts: {
     async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<Answered> {
       const began = Date.now()
       const deadline = began + wait.ms
-      const answer = (heard: Heard & { wanted: boolean }, assignments: readonly Assignment[]): Answered => {
+      const answer = (heard: Recorded, assignments: readonly Assignment[]): Answered => {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
         const wanted = heard.pendingRoundId !== null ? 'now' : heard.wanted ? 'soon' : null
         const pace = { fleet: fleetSize(), wanted, heldSeconds, random } as const
@@ -167,6 +173,45 @@ export const createHeartbeatsService = (parts: {
     },
   }
 }
+
+type Recorded = Heard & { readonly pendingRoundId: string | null; readonly wanted: boolean }
+
+/** The fleet's size is looked at so often: counting reads all devices. */
+const FLEET_KNOWN_MS = 30_000
+
+/** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
+const knownFleetSize = (activeDevices: () => Promise<number>): (() => number) => {
+  let fleet = { size: 0, lookAgainAt: 0 }
+  return () => {
+    if (Date.now() >= fleet.lookAgainAt) {
+      fleet = { size: fleet.size, lookAgainAt: Date.now() + FLEET_KNOWN_MS }
+      activeDevices().then(
+        (size) => {
+          fleet = { ...fleet, size }
+        },
+        // A database that is away is told to those who need it.
+        () => undefined,
+      )
+    }
+    return fleet.size
+  }
+}
+
+/** Writes concurrent heartbeats together, and asks once for all of them what there is to announce. */
+const writeTogether = (database: Database, store: HeartbeatsStore, announcedTo: HeartbeatContributors['announcedTo']) =>
+  createBatcher<Beat, { readonly heard: Heard | null; readonly announced: Announced }>({
+    maxBatch: 1000,
+    run: async (beats) => {
+      const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
+      const at = new Map(merged.map(([rights], index) => [rights, index]))
+      const { heard, isAnnounced } = await store.beat(
+        database.sql,
+        merged.map(([, beat]) => beat),
+      )
+      const announced = isAnnounced ? await announcedTo([...new Set(heard.flatMap((one) => one?.id ?? []))]) : NOTHING
+      return beats.map((beat) => ({ heard: heard[at.get(rightsOf(beat))!] ?? null, announced }))
+    },
+  })
 
 const mayJoin = (round: Wanting, device: Heard): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)

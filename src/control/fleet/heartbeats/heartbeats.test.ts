@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
 
@@ -66,6 +67,25 @@ describe('a heartbeat', () => {
     expect(drawn).toMatchObject({ pending_round_id: expect.any(String), next_heartbeat_seconds: 2 })
     const { body } = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body: { trains: false } })
     expect((body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBe(2)
+  })
+
+  it('is asked about training no longer than there is any', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const announced = async () =>
+      (await sql<{ n: number }>`select count(*)::int as n from announcements`.execute(world.database!.sql)).rows[0]!.n
+    const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
+    const path = `/api/v1/models/${(created.body as { id: string }).id}/versions/upload`
+    await world.request('POST', path, { key, body: formOf(new Uint8Array(8), {}, 'm.f32') })
+    expect(await announced()).toBe(0)
+    const job = await world.request('POST', '/api/v1/training/jobs', { key, body: { model: 'm', rounds: 1 } })
+    expect(job.status).toBe(201)
+    await world.advance(61)
+    expect(await announced()).toBeGreaterThan(0)
+    await world.request('POST', `/api/v1/training/jobs/${(job.body as { id: string }).id}/stop`, { key })
+    await world.advance(24 * 3600)
+    await world.advance(61)
+    expect(await announced()).toBe(0)
   })
 
   it('needs no body, announced as JSON or not', async () => {

@@ -109,6 +109,14 @@ export const createSelectionStore = () => ({
       select from devices d where d.id = ${deviceId} and d.trains and ${within(scope)}`.execute(db)
     return rows.length === 1
   },
+
+  /** Whether the device, by its internal id, is in the group: part of the statement that gives it a place. */
+  isInGroup: (groupId: RawBuilder<unknown>, deviceId: string): RawBuilder<boolean> => sql<boolean>`
+    exists (select from device_group_members m where m.group_id = ${groupId} and m.device_id = ${deviceId})`,
+
+  /** The seconds between the device's heartbeats, as they have come lately; 0 before the first. Part of a statement. */
+  heartbeatSecondsOf: (deviceId: RawBuilder<unknown>): RawBuilder<number> => sql<number>`
+    coalesce((select d.heartbeat_seconds from devices d where d.id = ${deviceId}), 0)`,
 })
 
 /** Registration counts as the first sign of life; a heartbeat came later. */

@@ -9,13 +9,6 @@ export const systemRoutes = (
   system: SystemService,
   about: { readonly version: string; readonly now: () => Date },
 ): void => {
-  // Where `svc dashboard` leads, and whoever opens the bare address.
-  app.get(
-    '/',
-    { schema: { hide: true }, config: { access: 'public', rateLimit: false } satisfies RouteConfig },
-    async (_request, reply) => reply.redirect('/docs'),
-  )
-
   app.get(
     '/api/v1/health',
     {

@@ -1,9 +1,14 @@
 import { Type } from 'typebox'
-import { Count, Nullable, OneOf, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { Body, Count, Nullable, OneOf, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../operations.examples.ts'
 
-export const Health = Type.Object({ status: Type.String(), version: Type.String(), timestamp: Timestamp })
+export const Health = Body('Health', 'Whether the service answers', examples.health, {
+  status: Type.String(),
+  version: Type.String(),
+  timestamp: Timestamp,
+})
 
-export const SystemStatus = Type.Object({
+export const SystemStatus = Body('Status', 'Devices, models and the latest round in figures', examples.status, {
   status: OneOf(['operational', 'degraded', 'maintenance']),
   active_devices: Count,
   total_devices: Count,

@@ -1,5 +1,5 @@
-import type { Caller } from '../../../domain/access.ts'
-import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { type Caller, sees } from '../../../domain/access.ts'
+import { badRequest, inBody } from '../../../domain/errors.ts'
 import { leastTarget, requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { DEFAULT_DELTA, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
@@ -15,16 +15,17 @@ import {
   type JobSettings,
   MIN_DEVICES_DEFAULT,
   OVER_SELECTION,
+  type Publish,
   roundSizes,
   type StopRule,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
+import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
 import type { ModelContents } from '../rounds/model-content.service.ts'
 import type { Reach } from '../rounds/round-reach.service.ts'
-import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 
@@ -56,6 +57,7 @@ export interface NewJob {
     | undefined
   readonly secureAggregation: SecureWish | null
   readonly stopWhen: StopRule | undefined
+  readonly publish: Publish | undefined
   readonly rawVector: boolean
 }
 
@@ -73,20 +75,25 @@ export const createJobPlans = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
   readonly rounds: Pick<RoundsService, 'reach'>
-  readonly starts: Pick<RoundStarts, 'countEligible'>
+  readonly draws: Pick<PrivateDraws, 'countEligible'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly contents: Pick<ModelContents, 'judge'>
   readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
 }) => {
-  const { database, models, rounds, starts, secure, contents, ledger } = parts
+  const { database, models, rounds, draws, secure, contents, ledger } = parts
 
-  const modelOf = async (caller: Caller, idOrName: string) => {
-    try {
-      return (await models.findVersion(caller, idOrName, 'latest')).version
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
-      throw badRequest(`model: ${error.message} Name a model of the catalog that has an uploaded version.`)
-    }
+  /** Only its owners add versions to a model: what a federation shares may be trained, and is not published into. */
+  const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
+    if (sees(caller, model.orgId)) return publish ?? 'last'
+    if (publish === undefined || publish === 'none') return 'none'
+    throw badRequest(
+      `publish: '${model.name ?? model.id}' belongs to another organization, which alone adds versions to it. Leave publish out.`,
+    )
+  }
+
+  const modelOf = async (caller: Caller, reference: string) => {
+    const advice = 'Name a model of the catalog that has an uploaded version.'
+    return inBody('model', () => models.findVersion(caller, reference), advice)
   }
 
   const privacyOf = async (
@@ -102,7 +109,7 @@ export const createJobPlans = (parts: {
       adaptiveClip,
     } = asked
     if ((given === undefined) === (epsilon === undefined)) {
-      throw badRequest('privacy needs either noise_multiplier or target_epsilon, which says how much noise there is.')
+      throw badRequest('privacy needs either noise_multiplier or target_epsilon, which determines the noise.')
     }
     if (given !== undefined) {
       requireNoisySteps({ noiseMultiplier: given, sampleRate, steps })
@@ -110,7 +117,7 @@ export const createJobPlans = (parts: {
     }
     const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
     if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta }
-    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds by any amount of noise.`)
+    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds with any noise.`)
   }
 
   return {
@@ -127,7 +134,7 @@ export const createJobPlans = (parts: {
       const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
       const reach = await rounds.reach(caller, wanted)
-      const population = wanted.privacy === undefined ? null : await starts.countEligible(database.sql, reach.scope)
+      const population = wanted.privacy === undefined ? null : await draws.countEligible(database.sql, reach.scope)
       const targetDevices =
         wanted.targetDevices ??
         (population === null ? null : leastTarget(minDevices, population)) ??
@@ -136,7 +143,8 @@ export const createJobPlans = (parts: {
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
       // With fewer devices than that it waits for more.
       if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
-      const version = await modelOf(caller, wanted.model)
+      const { model, version } = await modelOf(caller, wanted.model)
+      const publish = publishOf(caller, wanted, model)
       const { rawVector, unreadable, warning } = await contents.judge(version, {
         declared: wanted.rawVector,
         guessed: true,
@@ -170,6 +178,8 @@ export const createJobPlans = (parts: {
           privacy,
           secureAggregation: wanted.secureAggregation,
           stopWhen: wanted.stopWhen ?? null,
+          modelVersion: version.version,
+          publish,
           ...(rawVector ? { rawVector: true } : {}),
         },
       }
@@ -178,16 +188,21 @@ export const createJobPlans = (parts: {
 }
 
 /** What a private round must not do, because one device's part in it would then depend on another's. */
-const requireNothingAtOdds = ({ overSelection, stopWhen }: NewJob): void => {
+const requireNothingAtOdds = ({ overSelection, stopWhen, publish }: NewJob): void => {
+  if (publish === 'best') {
+    throw badRequest(
+      'publish: best cannot be combined with privacy: it compares losses, and private rounds show none. Use last or every.',
+    )
+  }
   if (overSelection !== undefined && overSelection !== 1) {
     throw badRequest(
       'over_selection cannot be combined with privacy: a private round draws each device by a coin of its own, and never ' +
-        'closes because enough updates are in. Set target_devices to how many are to be drawn on average.',
+        'closes early. Set target_devices to the expected number of drawn devices.',
     )
   }
   if (stopWhen !== undefined) {
     throw badRequest(
-      'stop_when cannot be combined with privacy: it watches the loss, and no budget pays for showing the loss of private ' +
+      'stop_when cannot be combined with privacy: it depends on the loss, whose release the privacy budget does not cover in private ' +
         'rounds. Set rounds instead.',
     )
   }

@@ -1,59 +1,76 @@
 import { afterCompletedRound, afterFailedRound, type Ending, nextJobStatus } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { RoundFollower } from '../rounds/round-endings.service.ts'
+import type { ControlEventBus } from '../../events.ts'
+import type { JobPublications } from './job-publications.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
 /** What the end of a round means for its job, written down in the transaction that ends the round. */
-export const createJobProgress = (parts: { readonly store: JobsStore; readonly now: () => Date }) => {
-  const { store, now } = parts
+export const createJobProgress = (parts: {
+  readonly store: JobsStore
+  readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
+  /** Losses of a job's completed rounds, oldest first. */
+  readonly lossesOf: (tx: Executor, jobId: string) => Promise<readonly (number | null)[]>
+  readonly publications: JobPublications
+  readonly now: () => Date
+}) => {
+  const { store, events, lossesOf, publications, now } = parts
+
+  /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
+  const announce = (
+    tx: Executor,
+    { id, orgId, status }: Pick<StoredJob, 'id' | 'orgId' | 'status'>,
+    ended: string | null = null,
+  ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, status, ended })
 
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {
+    const status = nextJobStatus(job.status, ending.event)
     await store.update(tx, job.id, {
-      status: nextJobStatus(job.status, ending.event),
+      status,
       ended_by: ending.endedBy,
       reason: ending.reason,
       ended_at: now(),
       waiting_until: null,
       waiting_for: null,
     })
+    await announce(tx, { ...job, status }, ending.reason)
+    await publications.jobEnded(tx, job)
   }
 
-  /** Null also for a job that has ended before its round: it was stopped. */
-  const lockRunning = async (tx: Executor, id: string): Promise<StoredJob | null> => {
-    const job = await store.lock(tx, id)
+  /** Null for a round of no job, and for a job that has ended before its round: it was stopped. */
+  const lockRunning = async (tx: Executor, id: string | null): Promise<StoredJob | null> => {
+    const job = id === null ? null : await store.lock(tx, id)
     return job === null || job.endedAt !== null ? null : job
   }
 
-  const follower: RoundFollower = {
-    async roundCompleted(tx, round, outcome) {
-      const job = await lockRunning(tx, round.jobId!)
-      if (job === null) return null
-      const roundsCompleted = job.roundsCompleted + 1
-      await store.update(tx, job.id, {
-        latest_model_id: outcome.modelId,
-        rounds_completed: roundsCompleted,
-        rounds_failed_in_a_row: 0,
-        state_sha256: outcome.stateSha256,
-        control_sha256: outcome.controlSha256,
-        ...(outcome.nextClipNorm === null ? {} : { clip_norm: outcome.nextClipNorm }),
-      })
-      const ending = afterCompletedRound({ settings: job.settings, roundsCompleted, losses: outcome.losses })
-      if (ending !== null) await end(tx, job, ending)
-      return ending?.reason ?? null
-    },
+  events.inTransaction('round.completed', async (tx, round) => {
+    const job = await lockRunning(tx, round.jobId)
+    if (job === null) return
+    const roundsCompleted = job.roundsCompleted + 1
+    await store.update(tx, job.id, {
+      latest_model_id: round.modelId,
+      rounds_completed: roundsCompleted,
+      rounds_failed_in_a_row: 0,
+      state_sha256: round.stateSha256,
+      control_sha256: round.controlSha256,
+      ...(round.nextClipNorm === null ? {} : { clip_norm: round.nextClipNorm }),
+    })
+    const losses = await lossesOf(tx, job.id)
+    const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
+    await publications.roundCompleted(tx, after, losses)
+    const ending = afterCompletedRound({ settings: job.settings, roundsCompleted, losses })
+    if (ending !== null) await end(tx, after, ending)
+  })
 
-    async roundFailed(tx, round, reason) {
-      const job = await lockRunning(tx, round.jobId!)
-      if (job === null) return null
-      const failed = job.roundsFailedInARow + 1
-      await store.update(tx, job.id, { rounds_failed_in_a_row: failed })
-      const ending = afterFailedRound(failed, reason)
-      if (ending !== null) await end(tx, job, ending)
-      return ending?.reason ?? null
-    },
-  }
+  events.inTransaction('round.failed', async (tx, round) => {
+    const job = round.cancelled ? null : await lockRunning(tx, round.jobId)
+    if (job === null) return
+    const failed = job.roundsFailedInARow + 1
+    await store.update(tx, job.id, { rounds_failed_in_a_row: failed })
+    const ending = afterFailedRound(failed, round.reason)
+    if (ending !== null) await end(tx, job, ending)
+  })
 
-  return { end, follower }
+  return { announce, end }
 }
 
 export type JobProgressService = ReturnType<typeof createJobProgress>

@@ -1,10 +1,13 @@
+import type { Static } from 'typebox'
+import { labelOf } from '../../../domain/model.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
+import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import { reachOf } from '../rounds/reach-body.schema.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
-import type { JobSpending } from '../rounds/round-starts.service.ts'
+import type { JobSpending } from '../rounds/round-prices.service.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
 import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
 import {
@@ -35,38 +38,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { body } = request
-      const { privacy, stop_when: stop } = body
-      const job = await jobs.create(
-        callerOf(request),
-        {
-          model: body.model,
-          name: body.name,
-          orgId: body.org_id,
-          strategy: body.strategy,
-          strategyOptions: body.strategy_options,
-          rounds: body.rounds,
-          minDevices: body.min_devices,
-          targetDevices: body.target_devices,
-          overSelection: body.over_selection,
-          timeoutSeconds: body.timeout_seconds,
-          reportWindowSeconds: body.report_window_seconds,
-          waitForDevicesSeconds: body.wait_for_devices_seconds,
-          ...reachOf(body),
-          hyperparameters: body.hyperparameters,
-          privacy: privacy && {
-            noiseMultiplier: privacy.noise_multiplier,
-            targetEpsilon: privacy.target_epsilon,
-            targetDelta: privacy.target_delta,
-            clipNorm: privacy.clip_norm,
-            adaptiveClip: privacy.adaptive_clip ?? false,
-          },
-          secureAggregation: wishOf(body.secure_aggregation),
-          stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
-          rawVector: body.raw_vector ?? false,
-        },
-        (warning) => warn(request, warning),
-      )
+      const job = await jobs.create(callerOf(request), wantedOf(request.body), (warning) => warn(request, warning))
       return reply.code(201).send(present(job))
     },
   )
@@ -106,10 +78,11 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { job, history, spent } = await jobs.detail(callerOf(request), request.params.job_id)
+      const { job, history, spent, published } = await jobs.detail(callerOf(request), request.params.job_id)
       return {
         ...present(job),
         ...(spent === null ? {} : { privacy_spent: presentSpending(spent) }),
+        published: published.flatMap(presentPublished),
         history: history.map(presentInHistory),
       }
     },
@@ -154,6 +127,38 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
   )
 }
 
+/** What the body of a request asks of a job. */
+const wantedOf = (body: Static<typeof StartJobBody>) => {
+  const { privacy, stop_when: stop } = body
+  return {
+    model: body.model,
+    name: body.name,
+    orgId: body.org_id,
+    strategy: body.strategy,
+    strategyOptions: body.strategy_options,
+    rounds: body.rounds,
+    minDevices: body.min_devices,
+    targetDevices: body.target_devices,
+    overSelection: body.over_selection,
+    timeoutSeconds: body.timeout_seconds,
+    reportWindowSeconds: body.report_window_seconds,
+    waitForDevicesSeconds: body.wait_for_devices_seconds,
+    ...reachOf(body),
+    hyperparameters: body.hyperparameters,
+    privacy: privacy && {
+      noiseMultiplier: privacy.noise_multiplier,
+      targetEpsilon: privacy.target_epsilon,
+      targetDelta: privacy.target_delta,
+      clipNorm: privacy.clip_norm,
+      adaptiveClip: privacy.adaptive_clip ?? false,
+    },
+    secureAggregation: wishOf(body.secure_aggregation),
+    stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
+    publish: body.publish,
+    rawVector: body.raw_vector ?? false,
+  }
+}
+
 const present = (job: StoredJob) => {
   const { settings } = job
   return {
@@ -162,6 +167,8 @@ const present = (job: StoredJob) => {
     name: job.name,
     status: job.status,
     model_id: job.modelId,
+    model_version: job.settings.modelVersion ?? null,
+    publish: job.settings.publish ?? 'none',
     latest_model_id: job.latestModelId,
     strategy: settings.strategy.name,
     strategy_options: settings.strategy.options,
@@ -221,3 +228,15 @@ const presentInHistory = (round: StoredRound) => ({
   started_at: round.startedAt?.toISOString() ?? null,
   ended_at: round.endedAt?.toISOString() ?? null,
 })
+
+const presentPublished = ({ version, ownLabel, origin }: StoredVersion) =>
+  origin === null
+    ? []
+    : [
+        {
+          version,
+          version_label: labelOf(version, ownLabel),
+          round_id: origin.roundId,
+          round_number: origin.roundNumber,
+        },
+      ]

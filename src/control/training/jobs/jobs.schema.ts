@@ -1,26 +1,38 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
-import { STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
 import {
   JOB_ROUNDS,
   MIN_DEVICES_DEFAULT,
   OVER_SELECTION,
+  PUBLISH,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../../domain/training-job.ts'
 import {
+  Body,
   Count,
   Envelope,
   FreeObject,
   Nullable,
   OneOf,
   Page,
+  Parameter,
+  Part,
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
 import { ReachFields } from '../rounds/reach-body.schema.ts'
-import { AccountantName, ClipNorm, NoiseMultiplier, RawVector, Round, TargetDelta } from '../rounds/rounds.schema.ts'
-import { StrategyField, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
+import {
+  AccountantName,
+  ClipNorm,
+  NoiseMultiplier,
+  RawVector,
+  Round,
+  RoundList,
+  TargetDelta,
+} from '../rounds/rounds.schema.ts'
+import { StrategyField, StrategyName, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
+import { examples } from '../training.examples.ts'
 
 const MAX_DEVICES = 10_000_000
 const Devices = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description }))
@@ -28,17 +40,24 @@ const Options = (description: string) =>
   Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description }))
 
 export const JOB_STATUSES = ['pending', 'running', 'completed', 'failed', 'stopped'] as const
+const JobStatus = OneOf(JOB_STATUSES, { title: 'JobStatus', description: 'The state of a training job' })
 
 const StopWhen = Type.Object(
   {
     loss_improvement_below: Type.Number({ minimum: 0 }),
     patience: Type.Integer({ minimum: 1, maximum: 1000 }),
   },
-  { description: 'End when the best loss of the last `patience` rounds is hardly better than that of those before' },
+  {
+    title: 'StopCondition',
+    description: 'End when the best loss of the last `patience` rounds is hardly better than that of those before',
+  },
 )
 
-export const StartJobBody = Type.Object({
-  model: Type.String({ minLength: 1, description: 'Id or name of a model with an uploaded version' }),
+export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
+  model: Type.String({
+    minLength: 1,
+    description: 'Id or name of a model with an uploaded version; my-model@production begins from that one',
+  }),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
   strategy: StrategyField,
@@ -75,7 +94,7 @@ export const StartJobBody = Type.Object({
   ...ReachFields,
   hyperparameters: Options('Handed to the devices, e.g. local_epochs, batch_size, learning_rate'),
   privacy: Type.Optional(
-    Type.Object({
+    Part('NewJobPrivacy', 'Clipping and noise of every round', {
       noise_multiplier: Type.Optional(NoiseMultiplier),
       target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Over all rounds of this job' })),
       target_delta: Type.Optional(TargetDelta),
@@ -85,17 +104,25 @@ export const StartJobBody = Type.Object({
   ),
   secure_aggregation: Type.Optional(SecureAggregation),
   stop_when: Type.Optional(StopWhen),
+  publish: Type.Optional(
+    OneOf(PUBLISH, {
+      description:
+        'Which results become the next minor version of the model: the last (when absent), every round, each best by loss, or none',
+    }),
+  ),
   raw_vector: Type.Optional(RawVector),
 })
 
-export const Job = Type.Object({
+export const Job = Body('Job', 'A training job', examples.job, {
   id: Uuid,
   org_id: Nullable(Type.String()),
   name: Nullable(Type.String()),
-  status: OneOf(JOB_STATUSES),
+  status: JobStatus,
   model_id: Nullable(Uuid),
+  publish: OneOf(PUBLISH),
+  model_version: Nullable(Type.Integer({ minimum: 1, description: 'The version that the job began from' })),
   latest_model_id: Nullable(Uuid),
-  strategy: OneOf(STRATEGY_NAMES),
+  strategy: StrategyName,
   strategy_options: FreeObject,
   rounds: Count,
   rounds_completed: Count,
@@ -110,7 +137,7 @@ export const Job = Type.Object({
   federation_id: Nullable(Uuid),
   hyperparameters: FreeObject,
   privacy: Nullable(
-    Type.Object({
+    Part('JobPrivacy', 'Clipping and noise as they are now', {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number({ description: 'As adaptive clipping has it now' }),
       adaptive_clip: Type.Boolean(),
@@ -130,7 +157,7 @@ export const Job = Type.Object({
   ended_at: Nullable(Timestamp),
 })
 
-const JobRound = Type.Object({
+const JobRound = Part('JobRound', "A round in a job's history", {
   round_id: Uuid,
   round_number: Count,
   status: Round.properties.status,
@@ -144,7 +171,14 @@ const JobRound = Type.Object({
   ended_at: Nullable(Timestamp),
 })
 
-export const JobDetail = Type.Object({
+const Published = Part('PublishedVersion', 'A version that the job added to its model', {
+  version: Type.Integer({ minimum: 1 }),
+  version_label: Type.String(),
+  round_id: Uuid,
+  round_number: Count,
+})
+
+export const JobDetail = Body('JobDetail', 'A training job with its latest rounds', examples.jobDetail, {
   ...Job.properties,
   privacy_spent: Type.Optional(
     Type.Object(
@@ -152,15 +186,20 @@ export const JobDetail = Type.Object({
       { description: 'What the noisy rounds started so far cost together, however they ended; absent without noise' },
     ),
   ),
+  published: Type.Array(Published, { description: 'The versions that the job has added to its model, oldest first' }),
   history: Type.Array(JobRound, { description: 'The latest 100 rounds, oldest first' }),
 })
 
-export const JobParams = Type.Object({ job_id: Type.String() })
+const JobId = Parameter('JobId', Type.String({ description: 'Id of a training job' }))
+export const JobParams = Type.Object({ job_id: JobId })
 export const ListJobsQuery = Type.Object({
-  status: Type.Optional(OneOf(JOB_STATUSES)),
+  status: Type.Optional(JobStatus),
   model: Type.Optional(Type.String({ description: 'Id or name of the model it began from' })),
   ...Page({ max: 1000, default: 100 }),
 })
-export const JobList = Type.Object({ jobs: Type.Array(Job), ...Envelope })
+export const JobList = Body('JobList', 'A page of training jobs', examples.jobList, {
+  jobs: Type.Array(Job),
+  ...Envelope,
+})
 export const JobRoundsQuery = Type.Object(Page({ max: 1000, default: 100 }))
-export const JobRounds = Type.Object({ rounds: Type.Array(Round), total: Count, limit: Type.Integer(), offset: Count })
+export const JobRounds = RoundList

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { EndedBy, JobSettings, JobStatus } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { TrainingJobRow } from '../../../platform/db/training-rows.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 
 export interface StoredJob {
   readonly id: string
@@ -47,7 +48,8 @@ export interface JobChanges {
   ended_at: Date
 }
 
-export const createJobsStore = () => ({
+/** `announce` makes a job known to heartbeats, in its own transaction. */
+export const createJobsStore = (announce: HeartbeatsService['announce']) => ({
   async insert(db: Executor, job: StoredJob): Promise<void> {
     await db
       .insertInto('training_jobs')
@@ -65,6 +67,7 @@ export const createJobsStore = () => ({
         created_at: job.createdAt,
       })
       .execute()
+    await announce(db, job.id)
   },
 
   async find(db: Executor, id: string): Promise<StoredJob | null> {

@@ -96,6 +96,8 @@ describe('a training job', () => {
       name: 'first',
       status: 'pending',
       model_id: modelId,
+      model_version: 1,
+      publish: 'last',
       latest_model_id: null,
       strategy: 'fedavg',
       strategy_options: {},

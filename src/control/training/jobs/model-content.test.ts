@@ -5,10 +5,18 @@ import { formOf, startWorld } from '../../../../test/world.ts'
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 
-/** A model with this file, and an answer to a job on it. */
-const tried = async (file: Uint8Array, fields: object = {}, name = 'weights.bin') => {
+const prepared = async () => {
   const world = await startWorld()
-  const { key } = await world.register('d0')
+  return { world, key: (await world.register('d0')).key }
+}
+
+/** A model with this file, and the response to a job on it. */
+const tried = async (
+  { world, key }: Awaited<ReturnType<typeof prepared>>,
+  file: Uint8Array,
+  fields: object = {},
+  name = 'weights.bin',
+) => {
   await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
   const path = '/api/v1/models/net/versions/upload'
   const { body: version } = await world.request('POST', path, { key, body: formOf(file, {}, name) })
@@ -24,10 +32,11 @@ it.each([
   ['a GGUF file', bytes('GGUF\x03\0\0\0'), 'the weights that it was converted from'],
   ['an HDF5 file', bytes('\x89HDF\r\n\x1a\n\0\0\0\0'), 'numpy.savez(path, *model.get_weights())'],
   ['a plain Python pickle', fixtureBytes('cases/refused_pickle.pkl'), 'coef=model.coef_'],
-  ['CSV text', bytes('5.0,5.0,'), 'Weights can be aggregated from .safetensors'],
+  ['CSV text', bytes('5.0,5.0,'), 'Weights can be aggregated from .pt, .pth'],
 ])('no job starts on %s, which the upload has warned of', async (title, file, instead) => {
+  const world = await prepared()
   for (const strategy of ['fedavg', 'fedadam']) {
-    const { answer, warnings } = await tried(file, { strategy })
+    const { answer, warnings } = await tried(world, file, { strategy })
     expect(warnings).toEqual([expect.stringContaining(`The file is ${title}: devices can be given it, but training`)])
     expect(warnings[0]).toContain(instead)
     expect(answer).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
@@ -35,17 +44,19 @@ it.each([
 })
 
 it('no job starts on bytes that are nothing we know, or on a file that is cut', async () => {
-  const unknown = await tried(floats(1e30, 1))
+  const world = await prepared()
+  const unknown = await tried(world, floats(1e30, 1))
   expect(unknown.warnings).toEqual([])
   expect(unknown.answer).toMatchObject({
     status: 400,
     body: { message: expect.stringContaining('model: The file is unknown binary content') },
   })
-  const cut = await tried(fixtureBytes('net_truncated.pt'))
+  const cut = await tried(world, fixtureBytes('net_truncated.pt'))
   expect(cut.answer).toMatchObject({ status: 400, body: { message: expect.stringMatching(/^model: .*truncated/) } })
 })
 
 it('a job on a bare vector runs: declared, by its name, or taken for one with a warning', async () => {
+  const prepare = await prepared()
   const plausible = floats(1, 2, 3)
   for (const [file, fields, name, warns] of [
     [floats(1e30, 2, 3), { raw_vector: true }, 'weights.bin', false],
@@ -53,7 +64,7 @@ it('a job on a bare vector runs: declared, by its name, or taken for one with a 
     [plausible, {}, 'weights.bin', true],
     [plausible, { strategy: 'fedadam' }, 'weights.f32', false],
   ] as const) {
-    const { world, key, answer } = await tried(file, fields, name)
+    const { world, key, answer } = await tried(prepare, file, fields, name)
     expect(answer).toMatchObject({ status: 201, body: { raw_vector: true } })
     const warning = answer.headers.get('X-Service-Warning')
     if (warns) expect(warning).toContain('was taken for a bare vector of 3 float32 values')

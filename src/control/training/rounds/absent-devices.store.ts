@@ -14,10 +14,15 @@ export interface Failures {
 const OTHERS_FIRST_MS = 10_000
 
 /** Selected devices that do not come, and what a round has lost by them. */
-export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMissing'>) => ({
-  /** Gives an absent device a free seat again; false when there is none, or while others have not had the time to take it. */
-  async rejoin(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
-    const { rows } = await sql`
+export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMissing' | 'heartbeatSecondsOf'>) => {
+  /** The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at most half of the timeout. */
+  const allowance = (timeoutSeconds: number) => sql<string>`least(${timeoutSeconds / 2}::float8,
+    greatest(${timeoutSeconds / 10}::float8, 2 * ${selection.heartbeatSecondsOf(sql`p.device_id`)})) * interval '1 second'`
+
+  return {
+    /** Gives an absent device a free seat again; false when there is none, or while others have not had the time to take it. */
+    async rejoin(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
+      const { rows } = await sql`
       with held as materialized (
         select id from rounds where id = ${roundId} and status = 'active' and taking_part < target_devices
           and timeout_at > ${now}
@@ -32,76 +37,72 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
       )
       update rounds r set taking_part = r.taking_part + 1, review_at = least(r.review_at, ${now}::timestamptz + ${TURN})
       from back where r.id = back.round_id returning r.id`.execute(db)
-    return rows.length === 1
-  },
+      return rows.length === 1
+    },
 
-  /** Gives up those selected devices of the locked round that had their turn and did not fetch its plan; returns how many. */
-  async giveUp(
-    db: Executor,
-    round: { readonly id: string; readonly timeoutSeconds: number },
-    now: Date,
-  ): Promise<number> {
-    const { rows } = await sql<{ device_id: string }>`
+    /** Gives up those selected devices of the locked round that had their turn and did not fetch its plan; returns how many. */
+    async giveUp(
+      db: Executor,
+      round: { readonly id: string; readonly timeoutSeconds: number },
+      now: Date,
+    ): Promise<number> {
+      const { rows } = await sql<{ device_id: string }>`
       update round_participants p set state = 'absent', reported_at = ${now},
         failure_reason = 'Did not fetch the plan within '
           || round(extract(epoch from ${now}::timestamptz - p.selected_at))::text || ' s.'
-      from devices d
-      where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null and d.id = p.device_id
-        and p.selected_at + ${patience(round.timeoutSeconds)} <= ${now}
+      where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null
+        and p.selected_at + ${allowance(round.timeoutSeconds)} <= ${now}
         and not exists (select from secure_rounds s where s.round_id = p.round_id and s.status <> 'advertising')
       returning p.device_id`.execute(db)
-    await selection.markMissing(
-      db,
-      rows.map((row) => row.device_id),
-      now,
-    )
-    return rows.length
-  },
+      await selection.markMissing(
+        db,
+        rows.map((row) => row.device_id),
+        now,
+      )
+      return rows.length
+    },
 
-  /** When the next of the round's selected devices will have had its turn; null when all have come. */
-  async nextTurnEnds(
-    db: Executor,
-    round: { readonly id: string; readonly timeoutSeconds: number },
-  ): Promise<Date | null> {
-    const { rows } = await sql<{ at: Date | null }>`
-      select min(p.selected_at + ${patience(round.timeoutSeconds)}) as at
-      from round_participants p join devices d on d.id = p.device_id
+    /** When the next of the round's selected devices will have had its turn; null when all have come. */
+    async nextTurnEnds(
+      db: Executor,
+      round: { readonly id: string; readonly timeoutSeconds: number },
+    ): Promise<Date | null> {
+      const { rows } = await sql<{ at: Date | null }>`
+      select min(p.selected_at + ${allowance(round.timeoutSeconds)}) as at
+      from round_participants p
       where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null`.execute(db)
-    return rows[0]?.at ?? null
-  },
+      return rows[0]?.at ?? null
+    },
 
-  /** Whether a secure round still takes devices that it does not know yet. */
-  async isAdvertising(db: Executor, roundId: string): Promise<boolean> {
-    const { rows } = await sql`
+    /** Whether a secure round still takes devices that it does not know yet. */
+    async isAdvertising(db: Executor, roundId: string): Promise<boolean> {
+      const { rows } = await sql`
       select from secure_rounds where round_id = ${roundId} and status = 'advertising'`.execute(db)
-    return rows.length === 1
-  },
+      return rows.length === 1
+    },
 
-  /** How many have shown that they were there, whatever became of them. */
-  async countLive(db: Executor, roundId: string): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
+    /** How many have shown that they were there, whatever became of them. */
+    async countLive(db: Executor, roundId: string): Promise<number> {
+      const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from round_participants p where p.round_id = ${roundId}
         and (p.acknowledged_at is not null or p.chosen <> 'drawn' or p.state in ('delivered', 'failed'))`.execute(db)
-    return rows[0]!.count
-  },
+      return rows[0]!.count
+    },
 
-  /** How many were selected, how many of these failed or did not come, and the commonest reasons. */
-  async failures(db: Executor, roundId: string): Promise<Failures> {
-    const { rows } = await sql<{ selected: number; reason: string | null; count: number }>`
+    /** How many were selected, how many of these failed or did not come, and the commonest reasons. */
+    async failures(db: Executor, roundId: string): Promise<Failures> {
+      const { rows } = await sql<{ selected: number; reason: string | null; count: number }>`
       select (select count(*)::int from round_participants where round_id = ${roundId}) as selected,
         failure_reason as reason, count(*)::int as count
       from round_participants where round_id = ${roundId} and state in ('failed', 'absent')
       group by failure_reason order by count(*) desc, failure_reason`.execute(db)
-    return {
-      selected: rows[0]?.selected ?? 0,
-      failed: rows.reduce((sum, row) => sum + row.count, 0),
-      reasons: rows.map(({ reason, count }) => ({ reason: reason ?? 'no reason given', count })),
-    }
-  },
-})
-
-/** The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at most half of the timeout. */
-const patience = (timeoutSeconds: number) => sql<string>`least(${timeoutSeconds / 2}::float8,
-  greatest(${timeoutSeconds / 10}::float8, 2 * coalesce(d.heartbeat_seconds, 0))) * interval '1 second'`
+      return {
+        selected: rows[0]?.selected ?? 0,
+        failed: rows.reduce((sum, row) => sum + row.count, 0),
+        reasons: rows.map(({ reason, count }) => ({ reason: reason ?? 'no reason given', count })),
+      }
+    },
+  }
+}
 
 export type AbsentDevicesStore = ReturnType<typeof createAbsentDevicesStore>

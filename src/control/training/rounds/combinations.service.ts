@@ -4,13 +4,15 @@ import type { AggregationResult, PrivacyPlan } from '../../../aggregation/job.ts
 import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
 import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import { conflict } from '../../../domain/errors.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
+import { fileOf, withKeys } from './delivered-updates.service.ts'
 import type { ModelContents } from './model-content.service.ts'
 import { presentCost, presentSampling } from './round-body.schema.ts'
-import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.report.ts'
 
 /** What came out of a round's updates. The staged files are the caller's to keep or discard. */
@@ -28,17 +30,11 @@ export interface Combined {
 /** Adds a round's updates up as its plan says. The same round gives the same bytes, as often as it is asked. */
 export const createCombinations = (parts: {
   readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
-  readonly contents: Pick<ModelContents, 'layoutOf'>
+  readonly workers: Pick<AggregationWorkers, 'aggregate'>
+  readonly contents: Pick<ModelContents, 'pathOf'>
   readonly sums: SecureSums
 }) => {
   const { blobs, workers, contents, sums } = parts
-
-  /** The distributed model lends its container to the result, where we can read it; else the first update does. */
-  const globalOf = async ({ globalSha256: sha256, plan }: StoredRound): Promise<string | null> =>
-    sha256 !== null && (await contents.layoutOf(sha256, plan.rawVector === true)) !== null
-      ? blobs.localPath(sha256)
-      : null
 
   const pathOf = async (sha256: string | null): Promise<string | null> =>
     sha256 === null ? null : blobs.localPath(sha256)
@@ -74,8 +70,9 @@ export const createCombinations = (parts: {
       const isPlain = round.plan.options === undefined
       const outputPath = await blobs.scratchPath()
       const stateOutputPath = isPlain ? null : await blobs.scratchPath()
-      const controlOutputPath = round.plan.strategy === 'scaffold' ? await blobs.scratchPath() : null
-      const globalPath = await globalOf(round)
+      const { controlVariates } = STRATEGY_RULES[round.plan.strategy]
+      const controlOutputPath = controlVariates ? await blobs.scratchPath() : null
+      const globalPath = await contents.pathOf(round)
       const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!)
       const result = await workers.aggregate({
         strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
@@ -112,55 +109,7 @@ export const createCombinations = (parts: {
       })
       return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
     },
-
-    /**
-     * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
-     * private rounds: no budget pays for figures about single devices.
-     */
-    async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
-      if (round.plan.secure !== undefined || round.privacy !== null) return null
-      const globalPath = await globalOf(round)
-      if (globalPath === null) return null
-      const keyed = withKeys(delivered)
-      const updates = await Promise.all(
-        keyed.map(async ({ update, key }) => ({
-          id: key,
-          path: await blobs.localPath(fileOf(update)),
-          rawVector: update.rawVector,
-        })),
-      )
-      const idOf = new Map(keyed.map(({ update, key }) => [key, update.id]))
-      const screened = await workers.screen({
-        globalPath,
-        rawVector: round.plan.rawVector === true,
-        updates,
-        scratchPath: await blobs.scratchPath(),
-      })
-      return screened.map(({ id, norm, cosine, nonFinite }) => ({
-        update_id: idOf.get(id)!,
-        norm,
-        cosine,
-        non_finite: nonFinite,
-      }))
-    },
   }
-}
-
-/** How keys of namesakes end, and those of devices whose names end so: no two keys of a round are the same. */
-const KEY_SUFFIX = /\([0-9a-f-]{36}\)$/
-
-/**
- * What tells a round's devices apart, and orders them: the user-chosen id, which in nearly all rounds is unique, so that their
- * bytes are what they always were. Devices of several organizations with one id in a federation's round have their internal id behind it.
- */
-const withKeys = (delivered: readonly DeliveredUpdate[]): (DeliveredUpdate & { readonly key: string })[] => {
-  const named = new Map<string, number>()
-  for (const { deviceName } of delivered) named.set(deviceName, (named.get(deviceName) ?? 0) + 1)
-  return delivered.map((one) => {
-    const { deviceName, update } = one
-    const isClear = named.get(deviceName) === 1 && !KEY_SUFFIX.test(deviceName)
-    return { ...one, key: isClear ? deviceName : `${deviceName} (${update.deviceId})` }
-  })
 }
 
 /** Of a secure round it is known what each update counted for only where all count for the same. */
@@ -200,10 +149,5 @@ const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: Stag
         },
       }),
 })
-
-const fileOf = (update: DeliveredUpdate['update']): string => {
-  if (update.sha256 === null) throw conflict(`The file of update ${update.id} was deleted after its retention period.`)
-  return update.sha256
-}
 
 export type Combinations = ReturnType<typeof createCombinations>

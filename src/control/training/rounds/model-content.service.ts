@@ -6,6 +6,7 @@ import { adviceFor, titleOf } from '../../../tensors/formats.ts'
 import type { Layout } from '../../../tensors/layout.ts'
 import { namesRawVector } from '../../../tensors/raw.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { StoredRound } from './rounds.store.ts'
 
 /** What a round or a job can make of a model's file. */
 export interface ModelContent {
@@ -34,6 +35,12 @@ export const createModelContents = (parts: {
         throw error
       }
     },
+
+    /** Where the round's distributed model lies, which lends its container to the result; null where it cannot be read. */
+    pathOf: async ({ globalSha256: sha256, plan }: StoredRound): Promise<string | null> =>
+      sha256 !== null && (await contents.layoutOf(sha256, plan.rawVector === true)) !== null
+        ? blobs.localPath(sha256)
+        : null,
 
     /**
      * Looks at the model that a round or job is to start from. A bare vector is `declared` by the starter or by its file's

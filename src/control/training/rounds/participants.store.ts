@@ -27,7 +27,7 @@ export interface Seat {
 }
 
 /** Who takes part in a round. */
-export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing'>) => ({
+export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing' | 'isInGroup'>) => ({
   async insertAll(
     db: Executor,
     roundId: string,
@@ -52,8 +52,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
             and privacy is null
             and not exists (
               select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
-            and (group_id is null or exists (select from device_group_members m
-              where m.group_id = rounds.group_id and m.device_id = ${deviceId}))
+            and (group_id is null or ${selection.isInGroup(sql`rounds.group_id`, deviceId)})
             and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')
           returning id
         )
@@ -131,7 +130,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       where p.round_id = ${move.from} and p.state = 'selected' and b.id = coalesce(p.base_round_id, p.round_id)
         and (b.plan->>'step')::int >= ${move.oldestStep} and b.timeout_at > ${move.now}
       returning p.device_id`.execute(db)
-    const reason = 'The job has gone on without this device: its model is too old.'
+    const reason = 'The job continued without this device: its model is too old.'
     await this.failTheRest(db, move.from, { reason, missed: true }, move.now)
     return rows.length
   },

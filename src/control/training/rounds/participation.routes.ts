@@ -1,3 +1,4 @@
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -36,7 +37,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
         ...(round.plan.options === undefined ? {} : { strategy_options: round.plan.options }),
         ...(round.jobId === null ? {} : { job_id: round.jobId }),
         ...(round.plan.asynchronous ? { asynchronous: true } : {}),
-        ...(round.plan.strategy === 'scaffold' ? { control: presentControl(control) } : {}),
+        ...(STRATEGY_RULES[round.plan.strategy].controlVariates ? { control: presentControl(control) } : {}),
         ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
         ...(round.plan.rawVector ? { raw_vector: true } : {}),
         ...(round.privacy === null ? {} : { clip_norm: round.privacy.clipNorm, privacy: planOfPrivacy(round.privacy) }),

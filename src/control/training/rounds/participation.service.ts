@@ -1,17 +1,19 @@
 import type { Caller } from '../../../domain/access.ts'
-import { conflict, notFound } from '../../../domain/errors.ts'
+import { conflict, notFound, type ServiceError } from '../../../domain/errors.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
-import { lookedUpOnce } from './looked-up-once.ts'
 import type { ParticipantsReport } from './participants.report.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
+import { singleFlight } from './single-flight.ts'
 
 export type { ListedParticipant } from './participants.report.ts'
 
@@ -23,14 +25,16 @@ export const createParticipation = (parts: {
   readonly participants: ParticipantsStore
   readonly absent: Pick<AbsentDevicesStore, 'rejoin'>
   readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
+  readonly includes: RoundReach['includes']
   readonly models: ModelsService
   readonly devices: DevicesService
   readonly now: () => Date
 }) => {
-  const { database, roundsReport, participants, participantsReport, absent, rounds, models, devices, now } = parts
+  const { database, roundsReport, participants, participantsReport, absent, rounds, includes, models, devices, now } =
+    parts
 
   // All devices of a round ask for the same version, at once.
-  const handedOut = lookedUpOnce<StoredVersion>(16)
+  const handedOut = singleFlight<StoredVersion>(16)
   const versionOf = async ({ globalModelId: id, globalModelVersion: number }: RoundBeginning) =>
     id === null || number === null
       ? null
@@ -54,7 +58,7 @@ export const createParticipation = (parts: {
 
   /** It goes with the updates, when they have been kept long enough. */
   const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
-    const sha256 = plan.strategy === 'scaffold' ? (await rounds.get(caller, id)).controlSha256 : null
+    const sha256 = STRATEGY_RULES[plan.strategy].controlVariates ? (await rounds.get(caller, id)).controlSha256 : null
     return sha256 === null ? null : { sha256, size: await roundsReport.sizeOf(database.sql, sha256) }
   }
 
@@ -103,16 +107,19 @@ export const createParticipation = (parts: {
         ? devices.owner(caller)
         : devices.get(caller, deviceName, { near: round.orgId }))
       const part = await participants.find(database.sql, round.id, device.id)
-      return { round, device, part, reason: explain(round, part) }
+      return { round, device, part, reason: explain(round, part, await includes(round, device.id)) }
     },
   }
 }
 
-const explain = (round: StoredRound, part: Participant | null): string => {
+/** `isIncluded`: it could take part, as far as that depends on the device. */
+const explain = (round: StoredRound, part: Participant | null, isIncluded: boolean): string => {
   if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
-  if (part?.state === 'absent') return `${part.failureReason} Its place is open to others; its update is still taken.`
+  if (part?.state === 'absent')
+    return `${part.failureReason} Its place is open to others; its update is still accepted.`
+  if (part === null && !isIncluded) return excluded(round)
   if (round.privacy !== null) {
-    return `${part === null ? 'Not selected' : 'Selected'}: its coin was tossed when the round started, as every eligible device's.`
+    return `${part === null ? 'Not selected' : 'Selected'}: each eligible device was drawn independently at random when the round started.`
   }
   switch (part?.chosen) {
     case 'starter':
@@ -128,10 +135,21 @@ const explain = (round: StoredRound, part: Participant | null): string => {
     : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
 }
 
-/** The caller is a device taking part in the round, or a conflict says why it is not. */
-export const requireParticipant = (part: Participant | null, round: StoredRound): Participant => {
-  if (part === null) throw conflict(`This device is not a participant of the round. ${explain(round, null)}`)
-  return part
+/** It will not join, however long it waits. */
+const excluded = ({ orgId, groupId, federationId }: StoredRound): string => {
+  const those =
+    groupId !== null
+      ? `of device group ${groupId}`
+      : federationId !== null
+        ? `of the active members of federation ${federationId}`
+        : orgId === null
+          ? 'that belong to no organization'
+          : `of organization '${orgId}'`
+  return `Not selected: the round is for devices ${those} that train, and this one is none of them.`
 }
+
+/** Why a device that has no part in the round has none. */
+export const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =>
+  conflict(`This device is not a participant of the round. ${explain(round, null, isIncluded)}`)
 
 export type Participation = ReturnType<typeof createParticipation>

@@ -13,7 +13,7 @@ describe('the start of a private round', () => {
       body: {
         error: 'bad_request',
         message:
-          'target_devices: a private round draws each device by a coin of its own. 4 devices are eligible, and with a ' +
+          'target_devices: a private round draws each device independently at random. 4 devices are eligible, and with a ' +
           'target of 2 the draw would be smaller than min_devices (2) in 31 % of rounds; at most 1 % is allowed. Set ' +
           'target_devices to at least 4, or lower min_devices.',
         status_code: 400,
@@ -56,8 +56,8 @@ describe('the start of a private round', () => {
     }
     const why = async (name: string) =>
       (await send('GET', `/training/rounds/${body.id}/selection?device_id=${name}`)).body.reason
-    expect(await why(fleet[selected.indexOf(true)]!.deviceId)).toMatch(/^Selected: its coin was tossed/)
-    expect(await why(fleet[selected.indexOf(false)]!.deviceId)).toMatch(/^Not selected: its coin was tossed/)
+    expect(await why(fleet[selected.indexOf(true)]!.deviceId)).toMatch(/^Selected: each eligible device was drawn/)
+    expect(await why(fleet[selected.indexOf(false)]!.deviceId)).toMatch(/^Not selected: each eligible device was drawn/)
   })
 
   it('ends at once, with the reason, where the draw is smaller than min_devices', async () => {
@@ -83,14 +83,15 @@ describe('a private job', () => {
     setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
     const job = { model: 'zeros', rounds: 1, min_devices: 1, target_devices, timeout_seconds: 60, privacy }
     const { id } = (await send('POST', '/training/jobs', job)).body
-    const detail = async () => (await send('GET', `/training/jobs/${id}`)).body
-    expect(await detail()).toMatchObject({
-      status: 'running',
-      rounds_failed_in_a_row: 1,
-      privacy_spent: { rounds: 1 },
-      history: [{ status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices/) }],
-    })
+    // Before its next round, which comes within a second.
     setSeed(seedThatDraws(2, coinBound(target_devices / 10)!))
+    const detail = async () => (await send('GET', `/training/jobs/${id}`)).body
+    const failed = await detail()
+    expect(failed).toMatchObject({ status: 'running', rounds_failed_in_a_row: 1 })
+    expect((failed.history as unknown[])[0]).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices/),
+    })
     await world.service.runDueTasks()
     const { round_id } = ((await detail()).history as { round_id: string }[])[1]!
     for (const device of fleet) await deliver(round_id, device, [1, 0, 0, 0])
@@ -158,6 +159,19 @@ describe('the end of a private round', () => {
     expect(await round(body.id)).toMatchObject({
       status: 'failed',
       failure_reason: 'All devices have reported: 1 of at least 2 updates had arrived.',
+    })
+  })
+})
+
+describe('a private round whose devices have all failed', () => {
+  it('ends at once: nobody may take their places', async () => {
+    const { fleet, send, start, round } = await openPrivate(3)
+    const { body } = await start({ target_devices: 3, min_devices: 1, timeout_seconds: 300 })
+    for (const { key } of fleet)
+      await send('POST', `/training/rounds/${body.id}/failures`, { reason: 'out of memory' }, key)
+    expect(await round(body.id)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'All devices have reported: 0 of at least 1 updates had arrived.',
     })
   })
 })

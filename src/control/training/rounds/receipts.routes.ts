@@ -1,10 +1,10 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import type { AggregationsService } from './aggregations.service.ts'
+import type { Receipts } from './receipts.service.ts'
 import { Receipt, Replay, RoundParams } from './rounds.schema.ts'
 
-export const receiptsRoutes = (app: App, aggregations: AggregationsService): void => {
+export const receiptsRoutes = (app: App, receipts: Receipts): void => {
   app.get(
     '/api/v1/training/rounds/:round_id/receipt',
     {
@@ -19,7 +19,7 @@ export const receiptsRoutes = (app: App, aggregations: AggregationsService): voi
       config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { round, receipt } = await aggregations.receipt(callerOf(request), request.params.round_id)
+      const { round, receipt } = await receipts.receipt(callerOf(request), request.params.round_id)
       return { round_id: round.id, ...receipt, updates: [...receipt.updates] }
     },
   )
@@ -40,7 +40,7 @@ export const receiptsRoutes = (app: App, aggregations: AggregationsService): voi
     },
     async (request) => {
       const { round_id } = request.params
-      const { expected, replayed, matches } = await aggregations.replay(callerOf(request), round_id)
+      const { expected, replayed, matches } = await receipts.replay(callerOf(request), round_id)
       return { round_id, matches, expected_sha256: expected, replayed_sha256: replayed }
     },
   )

@@ -1,53 +1,27 @@
 import { nextStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { ControlEventBus, RoundEvent, RoundOutcome } from '../../events.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** Where noisy rounds are booked. It runs in the transaction of what ends the round. */
-export interface PrivacyLedger {
-  /** The round has ended, in whatever way: what it reserved is spent. */
-  settle(tx: Executor, roundId: string): Promise<unknown>
-}
+const NOT_DELIVERED = { reason: 'Had not submitted an update when the round closed.', missed: true } as const
 
-/** What a completed round leaves to its job. */
-export interface RoundOutcome {
-  readonly modelId: string
-  readonly loss: number | null
-  readonly stateSha256: string | null
-  readonly controlSha256: string | null
-  /** Null where clipping is not adapted. */
-  readonly nextClipNorm: number | null
-  /** Of the job's completed rounds, oldest first, this one included. */
-  readonly losses: readonly (number | null)[]
-}
-
-/**
- * A job hears of the end of its rounds in the transaction that ends them, so that no crash can come in between. Both return
- * why the job has ended with the round; null while it goes on.
- */
-export interface RoundFollower {
-  roundCompleted(tx: Executor, round: StoredRound, outcome: RoundOutcome): Promise<string | null>
-  roundFailed(tx: Executor, round: StoredRound, reason: string): Promise<string | null>
-}
-
-const NOT_DELIVERED = { reason: 'Had not delivered when the round closed.', missed: true } as const
-
-/** How rounds end: what else must happen in the same transaction. */
+/** How rounds end. Whoever has to follow does so in the same transaction, by the events that are published in it. */
 export const createRoundEndings = (parts: {
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
-  readonly ledger: PrivacyLedger
-  /** Makes a federation's result readable to its members. */
-  readonly sharing: { shareResult(tx: Executor, federationId: string, modelId: string): Promise<void> }
-  readonly follower: RoundFollower
+  readonly events: Pick<ControlEventBus, 'publish' | 'inTransaction'>
   readonly now: () => Date
 }) => {
-  const { store, participants, ledger, sharing, follower, now } = parts
-  /** Ends the part of everybody who still trains in the round: its job has ended. */
-  const dismiss = (tx: Executor, roundId: string, reason: string): Promise<number> =>
-    participants.failTheRest(tx, roundId, { reason, missed: false }, now())
+  const { store, participants, events, now } = parts
 
-  const isBooked = (round: StoredRound) => round.privacy !== null && round.federationId !== null
+  // The devices of an asynchronous job go on from round to round; when the job ends, so does their part in the latest.
+  events.inTransaction('job.changed', async (tx, job) => {
+    if (job.ended === null) return
+    const latest = await store.latestOfJob(tx, job.id)
+    if (!latest?.plan.asynchronous) return
+    await participants.failTheRest(tx, latest.id, { reason: job.ended, missed: false }, now())
+  })
 
   return {
     /**
@@ -59,21 +33,16 @@ export const createRoundEndings = (parts: {
         ? round.failedDevices
         : await participants.failTheRest(tx, round.id, { ...NOT_DELIVERED, missed: round.privacy === null }, now())
       await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
+      await events.publish(tx, 'round.collected', eventOf(round))
     },
 
     /** After the round's row has been completed. */
-    async completed(tx: Executor, round: StoredRound, outcome: Omit<RoundOutcome, 'losses'>): Promise<void> {
-      if (isBooked(round)) await ledger.settle(tx, round.id)
-      if (round.federationId !== null) await sharing.shareResult(tx, round.federationId, outcome.modelId)
-      if (round.jobId === null) return
-      const losses = await store.lossesOf(tx, round.jobId)
-      const ended = await follower.roundCompleted(tx, round, { ...outcome, losses })
-      if (ended !== null && round.plan.asynchronous) await dismiss(tx, round.id, ended)
-    },
+    completed: (tx: Executor, round: StoredRound, outcome: RoundOutcome): Promise<void> =>
+      events.publish(tx, 'round.completed', { ...eventOf(round), ...outcome }),
 
     /**
      * Fails the locked round. Those who still train are told `told`; not so in an asynchronous job, which goes on with them
-     * and dismisses them when it ends itself.
+     * until it ends itself.
      */
     async fail(
       tx: Executor,
@@ -82,7 +51,6 @@ export const createRoundEndings = (parts: {
         readonly event: 'time_out' | 'fail'
         readonly reason: string
         readonly told: string
-        /** Somebody has ended it: that says nothing about the job, which goes on. */
         readonly cancelled?: true
       },
     ): Promise<void> {
@@ -102,15 +70,20 @@ export const createRoundEndings = (parts: {
         lease_owner: null,
         lease_until: null,
       })
-      // That it failed may tell something of who was drawn and what was delivered.
-      if (isBooked(round)) await ledger.settle(tx, round.id)
-      if (round.jobId === null || why.cancelled) return
-      const ended = await follower.roundFailed(tx, round, why.reason)
-      if (ended !== null && round.plan.asynchronous) await dismiss(tx, round.id, ended)
+      const { reason, cancelled = false } = why
+      await events.publish(tx, 'round.failed', { ...eventOf(round), reason, cancelled })
     },
-
-    dismiss,
   }
 }
+
+export const eventOf = (round: StoredRound): RoundEvent => ({
+  id: round.id,
+  orgId: round.orgId,
+  jobId: round.jobId,
+  federationId: round.federationId,
+  roundNumber: round.roundNumber,
+  isPrivate: round.privacy !== null,
+  isSecure: round.plan.secure !== undefined,
+})
 
 export type RoundEndings = ReturnType<typeof createRoundEndings>

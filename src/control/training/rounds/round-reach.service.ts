@@ -1,8 +1,9 @@
 import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { Scope } from '../../fleet/selection/private-draws.service.ts'
+import type { Scope, SelectionStore } from '../../fleet/selection/private-draws.service.ts'
 
 /** What rounds need to know of federations. */
 export interface Federations {
@@ -23,9 +24,11 @@ export interface Reach {
 export const createRoundReach = (parts: {
   readonly database: Database
   readonly groups: Pick<GroupsService, 'locate'>
+  readonly devices: Pick<DevicesService, 'owner'>
+  readonly selection: Pick<SelectionStore, 'belongsTo'>
   readonly federations: Federations
 }) => {
-  const { database, groups, federations } = parts
+  const { database, groups, devices, selection, federations } = parts
 
   /** Whether the caller's organization started it, or is an active member of the federation it was started for. */
   const maySee = async (
@@ -36,6 +39,10 @@ export const createRoundReach = (parts: {
     if (it.federationId === null) return false
     return (await federations.activeOrgs(database.sql, it.federationId)).includes(caller.orgId!)
   }
+
+  /** Under open enrollment a device's key is bound to no organization, though the device may belong to one. */
+  const orgOfDevice = async (caller: Caller): Promise<string | null> =>
+    caller.deviceId === null ? null : (await devices.owner(caller)).orgId
 
   /** Whose devices a round or job of this caller selects. */
   const reach = async (
@@ -54,10 +61,13 @@ export const createRoundReach = (parts: {
       throw badRequest(`group_id: there is no device group '${wanted.group}'. Name one by its id or its name.`)
     }
     const federation = wanted.federation === undefined ? null : await federations.getAsMember(caller, wanted.federation)
-    const orgId = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId ?? homeOf(caller)
+    const named = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId
+    const orgId = named ?? (await orgOfDevice(caller)) ?? homeOf(caller)
     const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
     if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
-      throw forbidden(`Only active members start rounds of a federation; '${orgId}' is none of '${wanted.federation}'.`)
+      throw forbidden(
+        `Only active members can start rounds of a federation; '${orgId}' is not a member of '${wanted.federation}'.`,
+      )
     }
     const found = { orgId, groupId: group?.id ?? null, federationId: federation?.id ?? null }
     return { ...found, scope: await scopeOf(database.sql, found) }
@@ -70,7 +80,11 @@ export const createRoundReach = (parts: {
     return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
-  return { maySee, reach, scopeOf }
+  /** Whether the device could take part in the round, as far as it depends on the device. */
+  const includes = async (round: Omit<Reach, 'scope'>, deviceId: string): Promise<boolean> =>
+    selection.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
+
+  return { maySee, reach, scopeOf, includes }
 }
 
 export type RoundReach = ReturnType<typeof createRoundReach>

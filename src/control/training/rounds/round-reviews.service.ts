@@ -1,5 +1,6 @@
 import { describeFailures, dueEvent } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import { mayYetJoin } from './participants.store.ts'
@@ -7,12 +8,9 @@ import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** What a review came to: places have become free, or the round has ended or closed. */
-export type Review = 'unchanged' | 'places' | 'closed' | 'failed'
-
 /** While a round lacks devices that may yet come, it is looked at so often. */
 const LOOK_AGAIN_MS = 2000
-const SHORTEST_MS = 1000
+const MIN_MS = 1000
 
 /**
  * Looks after active rounds: gives the places of devices that do not come to others, and ends a round that can no longer
@@ -25,9 +23,10 @@ export const createRoundReviews = (parts: {
   readonly selection: Pick<SelectionStore, 'countExpected'>
   readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
   readonly scopeOf: RoundReach['scopeOf']
+  readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }) => {
-  const { store, absent, selection, endings, scopeOf, now } = parts
+  const { store, absent, selection, endings, scopeOf, events, now } = parts
 
   const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
@@ -55,25 +54,21 @@ export const createRoundReviews = (parts: {
 
   return {
     /** Looks at the locked round as it is now, and writes down what has changed besides. */
-    async review(tx: Executor, round: StoredRound): Promise<Review> {
-      if (round.status !== 'active' || round.privacy !== null) return 'unchanged'
+    async review(tx: Executor, round: StoredRound): Promise<void> {
+      if (round.status !== 'active' || round.privacy !== null) return
       const given = await absent.giveUp(tx, round, now())
       const reviewed = { ...round, takingPart: round.takingPart - given }
       await store.update(tx, round.id, { taking_part: reviewed.takingPart })
       if (dueEvent(reviewed, now()) === 'collect') {
-        await endings.collect(tx, reviewed)
-        return 'closed'
+        return endings.collect(tx, reviewed)
       }
       // Devices may yet come to a round that never had enough of them.
       const lacks = reviewed.takingPart < round.minDevices && (await absent.countLive(tx, round.id)) >= round.minDevices
-      if (lacks && (await isHopeless(tx, reviewed))) {
-        await giveUp(tx, reviewed)
-        return 'failed'
-      }
+      if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
       const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
       const next = Math.min(turnEnds, lacks ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
-      await store.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + SHORTEST_MS)) })
-      return given > 0 ? 'places' : 'unchanged'
+      await store.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
+      if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })
     },
   }
 }

@@ -4,6 +4,16 @@ import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.t
 
 /** What rounds are to others: to the members of a federation, and in files. */
 export const createRoundsReport = () => ({
+  /** The completed round that made this model. */
+  async thatMade(db: Executor, modelId: string) {
+    const row = await db
+      .selectFrom('rounds')
+      .select(['id', 'round_number as roundNumber', 'loss', 'accuracy'])
+      .where('aggregated_model_id', '=', modelId)
+      .executeTakeFirst()
+    return row ?? null
+  },
+
   /** Those of the organization and of the federations it is an active member of; all of them for an unbound key. */
   async list(
     db: Executor,

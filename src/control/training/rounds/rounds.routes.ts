@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { strategySettings } from '../../../domain/strategy-settings.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -9,8 +10,9 @@ import { reachOf } from './reach-body.schema.ts'
 import { fewDevices, present } from './round-body.schema.ts'
 import { CancelRoundBody, ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
+import type { StandaloneRounds, StartRound } from './standalone-rounds.service.ts'
 
-export const roundsRoutes = (app: App, rounds: RoundsService): void => {
+export const roundsRoutes = (app: App, rounds: RoundsService, standalone: StandaloneRounds): void => {
   app.post(
     '/api/v1/training/rounds/start',
     {
@@ -25,31 +27,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
       config: { access: 'training:write', errors: ['conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { body } = request
-      const round = await rounds.start(callerOf(request), {
-        targetDevices: body.target_devices,
-        minDevices: body.min_devices,
-        timeoutSeconds: body.timeout_seconds,
-        globalModel: body.global_model_id,
-        orgId: body.org_id,
-        hyperparameters: body.hyperparameters ?? {},
-        strategy:
-          body.strategy === undefined && body.strategy_options === undefined
-            ? null
-            : strategySettings(body.strategy, body.strategy_options),
-        ...reachOf(body),
-        secureAggregation: wishOf(body.secure_aggregation),
-        rawVector: body.raw_vector ?? false,
-        privacy:
-          body.privacy === undefined
-            ? null
-            : {
-                noiseMultiplier: body.privacy.noise_multiplier,
-                clipNorm: body.privacy.clip_norm,
-                adaptiveClip: body.privacy.adaptive_clip ?? false,
-                ...(body.privacy.target_delta === undefined ? {} : { delta: body.privacy.target_delta }),
-              },
-      })
+      const round = await standalone.start(callerOf(request), startOf(request.body))
       const warning = fewDevices(round)
       if (warning !== null) warn(request, warning)
       return reply.code(201).send(present(round))
@@ -129,3 +107,28 @@ export const roundsRoutes = (app: App, rounds: RoundsService): void => {
       present(await rounds.cancel(callerOf(request), request.params.round_id, request.body?.reason ?? null)),
   )
 }
+
+const startOf = (body: Static<typeof StartRoundBody>): StartRound => ({
+  targetDevices: body.target_devices,
+  minDevices: body.min_devices,
+  timeoutSeconds: body.timeout_seconds,
+  globalModel: body.global_model_id,
+  orgId: body.org_id,
+  hyperparameters: body.hyperparameters ?? {},
+  strategy:
+    body.strategy === undefined && body.strategy_options === undefined
+      ? null
+      : strategySettings(body.strategy, body.strategy_options),
+  ...reachOf(body),
+  secureAggregation: wishOf(body.secure_aggregation),
+  rawVector: body.raw_vector ?? false,
+  privacy:
+    body.privacy === undefined
+      ? null
+      : {
+          noiseMultiplier: body.privacy.noise_multiplier,
+          clipNorm: body.privacy.clip_norm,
+          adaptiveClip: body.privacy.adaptive_clip ?? false,
+          ...(body.privacy.target_delta === undefined ? {} : { delta: body.privacy.target_delta }),
+        },
+})

@@ -1,11 +1,25 @@
 import { Type } from 'typebox'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
-import { STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
-import { Count, Envelope, FreeObject, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Beside,
+  Body,
+  Count,
+  Envelope,
+  FreeObject,
+  Nullable,
+  OneOf,
+  Page,
+  Parameter,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { AskedDevice } from '../../delivery/experiments/experiments.schema.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
+import { examples } from '../training.examples.ts'
 import { ReachFields } from './reach-body.schema.ts'
-import { StrategyField, StrategyOptionsField } from './strategy-options.schema.ts'
+import { StrategyField, StrategyName, StrategyOptionsField } from './strategy-options.schema.ts'
 
 const MAX_DEVICES = 10_000_000
 
@@ -17,7 +31,10 @@ export const TargetDelta = Type.Number({
   exclusiveMaximum: 1,
   description: 'What epsilon is told at; 1e-5 when absent',
 })
-export const AccountantName = OneOf(['rdp', 'pld'], { description: 'Which bound is the tighter one' })
+export const AccountantName = OneOf(['rdp', 'pld'], {
+  title: 'Accountant',
+  description: 'Which bound is the tighter one',
+})
 
 /** Clipping and noise: what can be said of a round, and of a job. */
 export const RoundPrivacy = Type.Object(
@@ -27,7 +44,11 @@ export const RoundPrivacy = Type.Object(
     adaptive_clip: Type.Optional(Type.Boolean()),
     target_delta: Type.Optional(TargetDelta),
   },
-  { 'x-extension': true, description: 'Every update is clipped to clip_norm, and their sum gets Gaussian noise' },
+  {
+    title: 'NewRoundPrivacy',
+    'x-extension': true,
+    description: 'Every update is clipped to clip_norm, and their sum gets Gaussian noise',
+  },
 )
 
 export const RawVector = Type.Boolean({
@@ -36,7 +57,9 @@ export const RawVector = Type.Boolean({
 
 /** How a private round draws its devices; absent in rounds of before version 1.1. */
 const Sampling = {
-  sampling: Type.Optional(OneOf(['poisson'], { description: 'Every eligible device has a coin of its own' })),
+  sampling: Type.Optional(
+    OneOf(['poisson'], { description: 'Every eligible device is drawn independently with the same probability' }),
+  ),
   population: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -50,11 +73,13 @@ const Sampling = {
   ),
 }
 
-export const StartRoundBody = Type.Object({
+export const StartRoundBody = Body('NewRound', 'A training round to start', examples.newRound, {
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
   min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
   timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
-  global_model_id: Type.Optional(Type.String({ description: 'Id or name; the latest aggregated model when absent' })),
+  global_model_id: Type.Optional(
+    Type.String({ description: 'Id or name, or name@version; the latest aggregated model when absent' }),
+  ),
   org_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'For keys bound to no org' }),
   ),
@@ -73,11 +98,14 @@ export const StartRoundBody = Type.Object({
   raw_vector: Type.Optional(RawVector),
 })
 
-export const Round = Type.Object({
+export const Round = Body('Round', 'A training round', examples.round, {
   id: Uuid,
   org_id: Nullable(Type.String()),
   round_number: Type.Integer({ minimum: 1 }),
-  status: OneOf(['pending', 'active', 'aggregating', 'completed', 'failed']),
+  status: OneOf(['pending', 'active', 'aggregating', 'completed', 'failed'], {
+    title: 'RoundStatus',
+    description: 'The state of a round',
+  }),
   target_devices: Count,
   min_devices: Count,
   participated_devices: Count,
@@ -92,16 +120,14 @@ export const Round = Type.Object({
   completed_at: Nullable(Timestamp),
   timeout_at: Nullable(Timestamp),
   created_at: Timestamp,
-  strategy: Type.Optional(
-    OneOf(STRATEGY_NAMES, { 'x-extension': true, description: 'The aggregation rule; FedAvg when absent' }),
-  ),
+  strategy: Type.Optional(Beside(StrategyName, { 'x-extension': true })),
   strategy_options: Type.Optional(FreeObject),
   job_id: Type.Optional(Uuid),
   group_id: Type.Optional(Uuid),
   federation_id: Type.Optional(Uuid),
   wanted_updates: Type.Optional(Count),
   privacy: Type.Optional(
-    Type.Object({
+    Part('RoundPrivacy', 'How a private round clips, adds noise and draws devices', {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number(),
       denominator: Count,
@@ -122,22 +148,23 @@ export const Round = Type.Object({
   loss: Type.Optional(Nullable(Type.Number())),
 })
 
-export const RoundParams = Type.Object({ round_id: Type.String() })
+const RoundId = Parameter('RoundId', Type.String({ description: 'Id of a round' }))
+export const RoundParams = Type.Object({ round_id: RoundId })
 
 /** What an integer column holds: 68 years. */
-export const LONGEST_TRAINING_SECONDS = 2_147_483_647
+export const MAX_TRAINING_SECONDS = 2_147_483_647
 
 /** The fields beside `file` in the multipart body. */
-export const UpdateFields = Type.Object({
+export const UpdateFields = Body('NewModelUpdate', "A device's update to submit", examples.newUpdate, {
   num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   local_loss: Type.Optional(Type.Number({ description: REPORTED_RANGE })),
   local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   training_time_seconds: Type.Optional(
-    Type.Integer({ minimum: 0, description: `Above ${LONGEST_TRAINING_SECONDS} it becomes null, with a warning` }),
+    Type.Integer({ minimum: 0, description: `Above ${MAX_TRAINING_SECONDS} it becomes null, with a warning` }),
   ),
 })
 
-export const ModelUpdate = Type.Object({
+export const ModelUpdate = Body('ModelUpdate', "A device's update", examples.update, {
   id: Uuid,
   round_id: Uuid,
   device_id: Uuid,
@@ -151,10 +178,10 @@ export const ModelUpdate = Type.Object({
   created_at: Timestamp,
 })
 
-export const Plan = Type.Object({
+export const Plan = Body('Plan', 'What a device needs to take part in a round', examples.plan, {
   round_id: Uuid,
   round_number: Type.Integer({ minimum: 1 }),
-  strategy: OneOf(STRATEGY_NAMES),
+  strategy: StrategyName,
   hyperparameters: FreeObject,
   timeout_at: Timestamp,
   strategy_options: Type.Optional(FreeObject),
@@ -171,7 +198,7 @@ export const Plan = Type.Object({
   secure_aggregation: Type.Optional(SecureSettings),
   raw_vector: Type.Optional(RawVector),
   privacy: Type.Optional(
-    Type.Object({
+    Part('PlanPrivacy', 'How a device clips its update', {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number(),
       denominator: Count,
@@ -191,18 +218,18 @@ export const Plan = Type.Object({
   ),
 })
 
-export const FailureBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 2000 }) })
-
-const ListRoundsPage = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
-  offset: Type.Integer({ minimum: 0, default: 0 }),
+export const FailureBody = Body('Failure', 'Why a device gives up', examples.failure, {
+  reason: Type.String({ minLength: 1, maxLength: 2000 }),
 })
 
+const ListRoundsPage = Type.Object(Page({ max: 1000, default: 100 }))
+
 const ParticipantState = OneOf(['selected', 'delivered', 'failed', 'absent'], {
+  title: 'ParticipantState',
   description: 'absent: it did not fetch the plan in time; others may take its place, and its update is still accepted',
 })
 
-export const Participation = Type.Object({
+export const Participation = Body('Participation', 'Whether a device was selected, and why', examples.selection, {
   round_id: Uuid,
   device_id: Type.String(),
   selected: Type.Boolean(),
@@ -212,9 +239,9 @@ export const Participation = Type.Object({
 
 export const ListParticipantsQuery = ListRoundsPage
 
-export const ParticipantList = Type.Object({
+export const ParticipantList = Body('ParticipantList', "A page of a round's devices", examples.participantList, {
   participants: Type.Array(
-    Type.Object({
+    Part('Participant', 'A device of a round', {
       device_id: Uuid,
       device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
       org_id: Nullable(Type.String()),
@@ -230,17 +257,15 @@ export const ParticipantList = Type.Object({
   ...Envelope,
 })
 
-export const CancelRoundBody = Type.Object({
+export const CancelRoundBody = Body('Cancellation', 'Why a round is canceled', examples.cancellation, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 })
 
 export const SelectionQuery = Type.Object({
-  device_id: Type.Optional(
-    Type.String({ description: 'The device asked about; the one that owns the key when absent' }),
-  ),
+  device_id: Type.Optional(AskedDevice),
 })
 
-const ReceiptUpdate = Type.Object({
+const ReceiptUpdate = Part('ReceiptUpdate', 'An update that a round aggregated', {
   device_id: Type.String(),
   org_id: Type.Optional(
     Nullable(Type.String({ description: 'Present where devices of several organizations have this device_id' })),
@@ -254,7 +279,7 @@ const ReceiptUpdate = Type.Object({
   staleness: Type.Optional(Count),
 })
 
-export const Receipt = Type.Object({
+export const Receipt = Body('Receipt', 'What a round aggregated, and the result', examples.receipt, {
   round_id: Uuid,
   strategy: Type.String(),
   kernel: Type.Object({ name: Type.String(), version: Type.String() }),
@@ -269,7 +294,7 @@ export const Receipt = Type.Object({
   next_state_sha256: Type.Optional(Nullable(Type.String())),
   next_control_sha256: Type.Optional(Nullable(Type.String())),
   privacy: Type.Optional(
-    Type.Object({
+    Part('ReceiptPrivacy', 'How a private round was aggregated', {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number(),
       denominator: Count,
@@ -284,7 +309,7 @@ export const Receipt = Type.Object({
   ),
 })
 
-export const Replay = Type.Object({
+export const Replay = Body('Replay', 'A receipt compared with a new aggregation', examples.replay, {
   round_id: Uuid,
   matches: Type.Boolean(),
   expected_sha256: Type.String(),
@@ -292,13 +317,16 @@ export const Replay = Type.Object({
 })
 
 export const ListRoundsQuery = ListRoundsPage
-export const RoundList = Type.Object({ rounds: Type.Array(Round), total: Count, limit: Type.Integer(), offset: Count })
+export const RoundList = Body('RoundList', 'A page of rounds', examples.roundList, {
+  rounds: Type.Array(Round),
+  ...Envelope,
+})
 
 export const ListUpdatesQuery = ListRoundsQuery
 
-export const RoundUpdates = Type.Object({
+export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates", examples.updateList, {
   updates: Type.Array(
-    Type.Object({
+    Part('ReviewedUpdate', 'An update and how it compares with the others', {
       ...ModelUpdate.properties,
       device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
       norm: Nullable(

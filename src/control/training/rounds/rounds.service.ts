@@ -1,48 +1,18 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { badRequest, conflict, notFound, ServiceError } from '../../../domain/errors.ts'
+import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { describeFailures, dueEvent, IN_PROGRESS, requireSizes, TIMEOUT_SECONDS } from '../../../domain/round.ts'
-import {
-  needsModel,
-  requirePrivacyAllowed,
-  requireSecureAggregationAllowed,
-  requireStandsAlone,
-  type StrategySettings,
-} from '../../../domain/strategy-settings.ts'
+import { IN_PROGRESS } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Changes } from '../../events.ts'
-import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
-import type { AbsentDevicesStore } from './absent-devices.store.ts'
-import { lookedUpOnce } from './looked-up-once.ts'
-import type { ModelContents } from './model-content.service.ts'
+import type { DueRounds } from './due-rounds.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
-import type { Review, RoundReviews } from './round-reviews.service.ts'
-import type { OpenRound, RoundStarts } from './round-starts.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
-import { alreadyInProgress, type PrivacyWish, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import { singleFlight } from './single-flight.ts'
 
 export type { StoredRound } from './rounds.store.ts'
-
-export interface StartRound {
-  readonly targetDevices: number
-  readonly minDevices: number
-  readonly timeoutSeconds: number | undefined
-  readonly globalModel: string | undefined
-  readonly orgId: string | undefined
-  readonly hyperparameters: Readonly<Record<string, unknown>>
-  /** Null is a plain round, which averages. */
-  readonly strategy: StrategySettings | null
-  /** Id or name. */
-  readonly group: string | undefined
-  readonly federation: string | undefined
-  readonly privacy: PrivacyWish | null
-  readonly secureAggregation: SecureWish | null
-  /** Its model and updates are declared bare float32 vectors. */
-  readonly rawVector: boolean
-}
 
 /** All devices of a round ask for its plan and its model in one moment. */
 const REMEMBERED_MS = 10_000
@@ -63,81 +33,18 @@ export type RoundBeginning = Pick<
   | 'globalModelVersion'
 >
 
-/** Starting rounds, looking at them, and moving them on when they are due. */
-export const createRoundsService = (parts: {
+/** Finds single rounds, for many that ask at once. */
+const createRoundLookup = ({
+  database,
+  store,
+  reaching: { maySee },
+  due: { tick, isDue },
+}: {
   readonly database: Database
   readonly store: RoundsStore
-  readonly report: Pick<RoundsReport, 'list'>
-  readonly models: ModelsService
-  readonly contents: ModelContents
   readonly reaching: RoundReach
-  readonly starts: RoundStarts
-  readonly secure: Pick<SecureSteps, 'prepare'>
-  readonly endings: RoundEndings
-  readonly reviews: RoundReviews
-  readonly absent: Pick<AbsentDevicesStore, 'failures'>
-  readonly changes: Changes
-  readonly now: () => Date
+  readonly due: DueRounds
 }) => {
-  const {
-    database,
-    store,
-    report,
-    models,
-    contents,
-    reaching,
-    starts,
-    secure,
-    endings,
-    reviews,
-    absent,
-    changes,
-    now,
-  } = parts
-
-  const { maySee, reach, scopeOf } = reaching
-
-  /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
-  const tick = async (): Promise<void> => {
-    if (!(await store.isAnyDue(database.sql, now()))) return
-    const moved = await database.transaction(async (tx) => {
-      const changed = new Set<Review>()
-      for (const round of await store.lockDue(tx, now())) changed.add(await moveOn(tx, round))
-      return changed
-    })
-    if (moved.has('closed') || moved.has('failed')) changes.notify('endings')
-    if (moved.has('places')) changes.notify('rounds')
-  }
-
-  const moveOn = async (tx: Database['sql'], round: StoredRound): Promise<Review> => {
-    switch (dueEvent(round, now())) {
-      case 'collect':
-        await endings.collect(tx, round)
-        return 'closed'
-      case 'time_out':
-        await timeOut(tx, round)
-        return 'failed'
-      case null:
-        return reviews.review(tx, round)
-    }
-  }
-
-  const timeOut = async (tx: Database['sql'], round: StoredRound): Promise<void> => {
-    const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
-    const parts = [
-      `${endedEarly(round) ? 'All devices have reported' : `Timed out after ${lasted(round)} s`}: ` +
-        `${round.completedDevices} of at least ${round.minDevices} updates had arrived.`,
-      ...(round.plan.secure === undefined ? [] : ['Nothing of them was revealed.']),
-      ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
-    ]
-    const told = 'Had not delivered when the round timed out.'
-    await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), told })
-  }
-
-  const isDue = (round: StoredRound): boolean =>
-    round.status === 'active' &&
-    (dueEvent(round, now()) !== null || (round.reviewAt !== null && round.reviewAt.getTime() <= now().getTime()))
-
   // All of a round's devices ask for it at once, and again when they deliver.
   const lookUp = createBatcher<string, StoredRound | null>({
     maxBatch: 1000,
@@ -159,7 +66,7 @@ export const createRoundsService = (parts: {
     return round
   }
 
-  const beginnings = lookedUpOnce<RoundBeginning>(64, REMEMBERED_MS)
+  const beginnings = singleFlight<RoundBeginning>(64, REMEMBERED_MS)
 
   /** What stays of the round as it began; not_found when the caller may not see it. */
   const beginning = async (caller: Caller, id: string): Promise<RoundBeginning> => {
@@ -167,20 +74,23 @@ export const createRoundsService = (parts: {
     if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
     return round
   }
+  return { get, beginning }
+}
 
-  const globalModelOf = async (
-    caller: Caller,
-    wanted: StartRound,
-    orgId: string | null,
-  ): Promise<StoredVersion | null> => {
-    if (wanted.globalModel === undefined) return models.latestAggregated(orgId)
-    try {
-      return (await models.findVersion(caller, wanted.globalModel, 'latest')).version
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
-      throw badRequest(`global_model_id: ${error.message} Name a model of the catalog that has an uploaded version.`)
-    }
-  }
+/** Looking at rounds, and cancelling them. */
+export const createRoundsService = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly report: Pick<RoundsReport, 'list'>
+  readonly reaching: RoundReach
+  readonly endings: Pick<RoundEndings, 'fail'>
+  readonly due: DueRounds
+  readonly changes: Changes
+}) => {
+  const { database, store, report, reaching, endings, due, changes } = parts
+  const { maySee, reach, scopeOf } = reaching
+  const { tick, isDue } = due
+  const { get, beginning } = createRoundLookup(parts)
 
   let lastSeen: string | null = null
 
@@ -202,52 +112,6 @@ export const createRoundsService = (parts: {
     scopeOf,
     maySee,
 
-    async start(caller: Caller, wanted: StartRound): Promise<StoredRound> {
-      requireSizes(wanted)
-      if (wanted.privacy !== null) requirePrivacyAllowed(wanted.strategy?.name ?? 'fedavg')
-      if (wanted.secureAggregation !== null) {
-        requireSecureAggregationAllowed(wanted.strategy?.name ?? 'fedavg')
-        requireNoNoise(wanted.privacy)
-      }
-      const within = await reach(caller, wanted)
-      await tick()
-      if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
-      const version = await globalModelOf(caller, wanted, within.orgId)
-      const isPlain = wanted.privacy === null && wanted.secureAggregation === null
-      const strategy = wanted.strategy ?? (isPlain ? null : { name: 'fedavg' as const, options: {} })
-      requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: wanted.privacy !== null })
-      const rawVector = await contents.ofRound(version, {
-        declared: wanted.rawVector,
-        isNeeded: wanted.secureAggregation !== null || needsModel(strategy, wanted.privacy !== null),
-      })
-      const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices, rawVector }
-      const secured =
-        wanted.secureAggregation === null
-          ? null
-          : await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
-      const opening: OpenRound = {
-        ...within,
-        strategy,
-        hyperparameters: wanted.hyperparameters,
-        minDevices: wanted.minDevices,
-        targetDevices: wanted.targetDevices,
-        wantedUpdates: null,
-        timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
-        graceSeconds: null,
-        version,
-        privacy: wanted.privacy,
-        secure: secured,
-        rawVector,
-        starter: caller.deviceId,
-        job: null,
-      }
-      const round = await starts.priced(opening, (price) =>
-        database.transaction((tx) => starts.open(tx, opening, price)),
-      )
-      changes.notify('rounds')
-      return round
-    },
-
     /** Ends the round, for whoever may start rounds of its organization; a job goes on with its next round. */
     async cancel(caller: Caller, id: string, why: string | null): Promise<StoredRound> {
       const visible = await get(caller, id)
@@ -261,8 +125,6 @@ export const createRoundsService = (parts: {
         }
         await endings.fail(tx, round, { event: 'fail', reason, told: reason, cancelled: true })
       })
-      changes.notify('endings')
-      changes.notify('rounds')
       return get(caller, id)
     },
 
@@ -303,12 +165,5 @@ export const createRoundsService = (parts: {
     ofJob: (jobId: string, page: { limit: number; offset: number }) => store.ofJob(database.sql, jobId, page),
   }
 }
-
-/** A private round whose devices have all reported has nobody to wait for. */
-const endedEarly = ({ closesAt, completedDevices, takingPart }: StoredRound): boolean =>
-  closesAt !== null && completedDevices >= takingPart
-
-const lasted = ({ closesAt, startedAt, timeoutSeconds }: StoredRound): number =>
-  closesAt === null || startedAt === null ? timeoutSeconds : (closesAt.getTime() - startedAt.getTime()) / 1000
 
 export type RoundsService = ReturnType<typeof createRoundsService>

@@ -6,6 +6,7 @@ import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundRow } from '../../../platform/db/rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import {
   fromRow,
   isToBeSeenAt,
@@ -20,7 +21,8 @@ export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-ro
 /** What is asked of a round's noise. */
 export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
 
-export const createRoundsStore = () => ({
+/** `announce` makes a round known to heartbeats, in its own transaction. */
+export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
   /** Inserts an active round with the next number of its organization; conflict while another is in progress. */
   async insert(db: Executor, round: NewRound, takingPart: number): Promise<StoredRound> {
     const { rows } = await sql<Selectable<RoundRow>>`
@@ -43,6 +45,7 @@ export const createRoundsStore = () => ({
         if (isUniqueViolation(error)) throw alreadyInProgress()
         throw error
       })
+    await announce(db, round.id)
     return fromRow(rows[0]!)
   },
 
@@ -225,6 +228,6 @@ export interface RoundChanges {
 }
 
 export const alreadyInProgress = () =>
-  conflict('A training round is in progress already; only one may be. Wait until it ends, then start the next.')
+  conflict('A training round is already in progress. Wait until it ends before starting another.')
 
 export type RoundsStore = ReturnType<typeof createRoundsStore>

@@ -1,34 +1,36 @@
 import { Type } from 'typebox'
 import type { OptionRule } from '../../../domain/strategy-options.ts'
 import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import { DOCUMENTED_AS } from '../../../platform/http/openapi.ts'
-import { FreeObject, OneOf } from '../../../platform/http/wire.schema.ts'
+import { DOCUMENTED_AS, FreeObject, OneOf } from '../../../platform/http/wire.schema.ts'
 
 const optionSchema = (rule: OptionRule): object => ({
   ...(rule.kind === 'choice'
     ? { type: 'string', enum: [...rule.choices] }
     : {
         type: rule.kind,
-        [rule.above ? 'exclusiveMinimum' : 'minimum']: rule.min,
-        [rule.below ? 'exclusiveMaximum' : 'maximum']: rule.max,
+        [rule.exclusiveMinimum ? 'exclusiveMinimum' : 'minimum']: rule.min,
+        [rule.exclusiveMaximum ? 'exclusiveMaximum' : 'maximum']: rule.max,
       }),
-  ...(typeof rule.fallback !== 'function' && { default: rule.fallback }),
-  description: rule.about,
+  ...(typeof rule.default !== 'function' && { default: rule.default }),
+  description: rule.description,
 })
 
 const optionsOf = (name: (typeof STRATEGY_NAMES)[number]): object => ({
   type: 'object',
-  title: name,
-  description: STRATEGY_RULES[name].about,
+  title: `${name[0]!.toUpperCase()}${name.slice(1)}Options`,
+  description: STRATEGY_RULES[name].description,
   properties: Object.fromEntries(
     Object.entries(STRATEGY_RULES[name].options).map(([option, rule]) => [option, optionSchema(rule)]),
   ),
   additionalProperties: false,
 })
 
+export const StrategyName = OneOf(STRATEGY_NAMES, { title: 'Strategy', description: 'An aggregation strategy' })
+
 /** How a request names its strategy. */
 export const StrategyField = Type.Optional(
   OneOf(ACCEPTED_STRATEGY_NAMES, {
+    title: 'AcceptedStrategy',
     description: 'fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant',
   }),
 )
@@ -37,6 +39,10 @@ export const StrategyField = Type.Optional(
 export const StrategyOptionsField = Type.Optional(
   Type.Unsafe<Record<string, unknown>>({
     ...FreeObject,
-    [DOCUMENTED_AS]: { description: "The strategy's own options", anyOf: STRATEGY_NAMES.map(optionsOf) },
+    [DOCUMENTED_AS]: {
+      title: 'StrategyOptions',
+      description: 'Options of the chosen strategy',
+      anyOf: STRATEGY_NAMES.map(optionsOf),
+    },
   }),
 )

@@ -2,9 +2,10 @@ import { dueEvent } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ObservationsService } from '../../delivery/experiments/observations.service.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
-import type { RoundEndings } from './round-endings.service.ts'
+import { eventOf, type RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
@@ -23,21 +24,13 @@ export interface Arrival {
   readonly trainingTimeSeconds: number | null
 }
 
-export interface Acceptance {
-  /** Null: no round is open for it now. */
-  readonly update: StoredUpdate | null
-  /** It was the last one that its round waited for. */
-  readonly closed: boolean
-}
-
 /** A locked round as it is while updates are counted for it. */
 interface Tally {
   round: StoredRound
   closed: boolean
 }
 
-const MOST_AT_ONCE = 500
-const REFUSED: Acceptance = { update: null, closed: false }
+const MAX_BATCH = 500
 
 /**
  * Counts updates for the rounds that are open for them. A round's devices come all at once: those that arrive while others
@@ -51,10 +44,11 @@ export const createUpdateAcceptance = (parts: {
   readonly endings: RoundEndings
   readonly secure: Pick<SecureSteps, 'acceptMasked'>
   readonly observations: Pick<ObservationsService, 'observeUpdate'>
+  readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, participants, updates, endings, secure, observations, now, newId } = parts
+  const { database, store, participants, updates, endings, secure, observations, events, now, newId } = parts
 
   /** The rounds that the updates count for, locked: of an asynchronous job perhaps a later one than they began from. */
   const lockRounds = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Map<string, Tally>> => {
@@ -66,11 +60,11 @@ export const createUpdateAcceptance = (parts: {
     return new Map(locked.map((round) => [round.id, { round, closed: false }]))
   }
 
-  const acceptAll = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Acceptance[]> => {
+  const acceptAll = async (tx: Executor, arrivals: readonly Arrival[]): Promise<(StoredUpdate | null)[]> => {
     const tallies = await lockRounds(tx, arrivals)
     const accepted = new Map<string, { arrival: Arrival; update: StoredUpdate }>()
     const found = await participants.findAll(tx, arrivals.map(seatOf))
-    const acceptances: Acceptance[] = []
+    const acceptances: (StoredUpdate | null)[] = []
     for (const [index, arrival] of arrivals.entries()) {
       const part = found[index]!
       const isWelcome = part?.state === 'selected' || part?.state === 'absent'
@@ -78,7 +72,7 @@ export const createUpdateAcceptance = (parts: {
       const key = `${part?.roundId} ${arrival.deviceId}`
       const isOpen = tally?.round.status === 'active' && dueEvent(tally.round, now()) === null && !accepted.has(key)
       if (part === null || tally === undefined || !isOpen) {
-        acceptances.push(REFUSED)
+        acceptances.push(null)
         continue
       }
       const { round } = tally
@@ -87,7 +81,7 @@ export const createUpdateAcceptance = (parts: {
       accepted.set(key, { arrival, update })
       tally.round = withOneMore(round, part, now())
       tally.closed = dueEvent(tally.round, now()) === 'collect'
-      acceptances.push({ update, closed: tally.closed })
+      acceptances.push(update)
     }
     if (accepted.size > 0) await write(tx, [...accepted.values()], [...tallies.values()])
     return acceptances
@@ -107,6 +101,7 @@ export const createUpdateAcceptance = (parts: {
       counted.map(({ round }) => round),
     )
     for (const { arrival, update } of accepted) await observe(tx, arrival, update)
+    await events.publish(tx, 'updates.accepted', { rounds: counted.map(({ round }) => eventOf(round)) })
     for (const { round, closed } of counted) if (closed) await endings.collect(tx, round)
   }
 
@@ -137,8 +132,9 @@ export const createUpdateAcceptance = (parts: {
   }
 
   return {
-    accept: createBatcher<Arrival, Acceptance>({
-      maxBatch: MOST_AT_ONCE,
+    /** The update as it was counted; null: no round is open for it now. */
+    accept: createBatcher<Arrival, StoredUpdate | null>({
+      maxBatch: MAX_BATCH,
       run: (arrivals) => database.transaction((tx) => acceptAll(tx, arrivals)),
     }),
   }

@@ -1,16 +1,18 @@
 import type { Inspection } from '../../../aggregation/job.ts'
 import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Layout } from '../../../tensors/layout.ts'
 import { namesRawVector } from '../../../tensors/raw.ts'
-import { lookedUpOnce } from './looked-up-once.ts'
 import type { ModelContents } from './model-content.service.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
-import { requireParticipant } from './participation.service.ts'
+import { notParticipant } from './participation.service.ts'
+import type { RoundReach } from './round-reach.service.ts'
 import type { StoredRound } from './rounds.service.ts'
+import { singleFlight } from './single-flight.ts'
 import type { UpdatesStore } from './updates.store.ts'
 
 /** Which updates a round takes: from whom, when, and with what tensors. */
@@ -18,16 +20,17 @@ export const createUpdateAdmission = (parts: {
   readonly database: Database
   readonly participants: ParticipantsStore
   readonly updates: UpdatesStore
+  readonly includes: RoundReach['includes']
   readonly workers: Pick<AggregationWorkers, 'inspect'>
   readonly contents: Pick<ModelContents, 'layoutOf'>
 }) => {
-  const { database, participants, updates, workers, contents } = parts
+  const { database, participants, updates, includes, workers, contents } = parts
   // All of a round's devices come at once.
   const partIn = createBatcher<Seat, Participant | null>({
     maxBatch: 1000,
     run: (asked) => participants.findAll(database.sql, asked),
   })
-  const layouts = lookedUpOnce<{ readonly layout: Layout | null }>(16)
+  const layouts = singleFlight<{ readonly layout: Layout | null }>(16)
 
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
   const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
@@ -55,16 +58,16 @@ export const createUpdateAdmission = (parts: {
       const why = round.failureReason === null ? '' : ` ${round.failureReason}`
       throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`)
     }
-    const known = requireParticipant(part, round)
-    if (known.state === 'failed') {
-      throw conflict(`This device has failed in this round already: ${part?.failureReason ?? 'no reason given'}.`)
+    if (part === null) throw notParticipant(round, await includes(round, deviceId))
+    if (part.state === 'failed') {
+      throw conflict(`This device has already failed in this round: ${part.failureReason ?? 'no reason given'}.`)
     }
-    return { ...known, deviceId }
+    return { ...part, deviceId }
   }
 
   const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
     const kept = await updates.find(database.sql, roundId, deviceId)
-    return conflict(`This device has submitted already; its update ${kept?.id ?? ''} was kept. Nothing is lost.`)
+    return conflict(`This device has already submitted an update for this round: ${kept?.id ?? ''}, which counts.`)
   }
 
   const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
@@ -105,16 +108,18 @@ export const createUpdateAdmission = (parts: {
   }
 }
 
-/** SCAFFOLD's updates bring the change of the device's control variate; others have none. */
+/** With control variates, updates bring the change of the device's own; others have no such file. */
 const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
-  const wanted = round.plan.strategy === 'scaffold'
-  if (wanted && (control === null || control.size === 0)) {
+  const isRequired = STRATEGY_RULES[round.plan.strategy].controlVariates === true
+  if (isRequired && (control === null || control.size === 0)) {
     throw badRequest(
-      "control is required: a SCAFFOLD round needs the change of the device's control variate as a file.",
+      `control is required: a round with strategy ${round.plan.strategy} needs the change of the device's control variate as a file.`,
     )
   }
-  if (!wanted && control !== null) {
-    throw badRequest(`control belongs to SCAFFOLD; this round's strategy is ${round.plan.strategy}.`)
+  if (!isRequired && control !== null) {
+    throw badRequest(
+      `control must be left out: strategy ${round.plan.strategy}, which this round has, keeps no control variates.`,
+    )
   }
 }
 

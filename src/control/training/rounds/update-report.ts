@@ -1,13 +1,13 @@
 import { LARGEST_REPORTED, reportedNumber } from '../../../domain/reported-number.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
-import { LONGEST_TRAINING_SECONDS, UpdateFields } from './rounds.schema.ts'
+import { MAX_TRAINING_SECONDS, UpdateFields } from './rounds.schema.ts'
 import type { UpdateReport } from './updates.service.ts'
 
 /** Figures beside an update that must not cost the device its work: out of range they are null. */
 const KEPT = {
   local_loss: { from: -LARGEST_REPORTED, to: LARGEST_REPORTED },
   // Negative ones are refused by the schema.
-  training_time_seconds: { from: Number.NEGATIVE_INFINITY, to: LONGEST_TRAINING_SECONDS },
+  training_time_seconds: { from: Number.NEGATIVE_INFINITY, to: MAX_TRAINING_SECONDS },
 } as const
 
 const INFINITE = /^([+-]?)inf(inity)?$/i

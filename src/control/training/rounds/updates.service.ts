@@ -45,7 +45,7 @@ export const createUpdatesService = (parts: {
   readonly rounds: RoundsService
   readonly secure: Pick<SecureSteps, 'admitMasked'>
   readonly files: FilesService
-  readonly events: ControlEventBus
+  readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }) => {
   const { database, store, participants, updates, reviews, admission, acceptance, rounds, secure, files, events, now } =
@@ -85,21 +85,20 @@ export const createUpdatesService = (parts: {
           controlSha256: control?.sha256 ?? null,
           ...report,
         })
-      let { update, closed } = await accept()
+      let update = await accept()
       // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
       const until = Date.now() + BETWEEN_ROUNDS_MS
       while (update === null && admitted.plan.asynchronous && Date.now() < until && !rounds.changes.isClosed()) {
         const seen = rounds.changes.version()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         await rounds.changes.changedSince(seen, LOOK_AGAIN_MS, NEVER)
-        ;({ update, closed } = await accept())
+        update = await accept()
       }
       if (update === null) {
         await rounds.tick()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
-        throw conflict('The round changed while the update arrived. Look at its status before trying again.')
+        throw conflict('The round changed while the update arrived. Check its status before trying again.')
       }
-      if (closed || isMasked) void events.announce('round.collected', {})
       return { update, warning }
     },
 
@@ -129,13 +128,13 @@ export const createUpdatesService = (parts: {
     async fail(caller: Caller, roundId: string, reason: string): Promise<StoredRound> {
       const admitted = await rounds.get(caller, roundId)
       const { deviceId } = await requireOpen(admitted, caller.deviceId)
-      const review = await database.transaction(async (tx) => {
+      const isDue = await database.transaction(async (tx) => {
         const own = await participants.find(tx, roundId, deviceId)
         const round = await store.lock(tx, own?.roundId ?? roundId)
         const part = await participants.find(tx, roundId, deviceId)
-        if (part === null || part.roundId !== round?.id) return null
-        if (part.state !== 'selected' && part.state !== 'absent') return null
-        if (round.status !== 'active' && !round.plan.asynchronous) return null
+        if (part === null || part.roundId !== round?.id) return false
+        if (part.state !== 'selected' && part.state !== 'absent') return false
+        if (round.status !== 'active' && !round.plan.asynchronous) return false
         await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
         const changed = {
           ...round,
@@ -143,13 +142,13 @@ export const createUpdatesService = (parts: {
           failedDevices: round.failedDevices + 1,
         }
         await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
-        if (round.status !== 'active') return null
-        return dueEvent(changed, now()) === null ? reviews.review(tx, changed) : 'due'
+        await events.publish(tx, 'round.places_freed', { id: round.id })
+        if (round.status !== 'active') return false
+        if (dueEvent(changed, now()) !== null) return true
+        await reviews.review(tx, changed)
+        return false
       })
-      if (review === 'due') await rounds.tick()
-      if (review === 'due' || review === 'closed') void events.announce('round.collected', {})
-      if (review === 'failed') rounds.changes.notify('endings')
-      rounds.changes.notify('rounds')
+      if (isDue) await rounds.tick()
       return rounds.get(caller, roundId)
     },
   }

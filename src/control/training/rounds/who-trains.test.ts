@@ -92,4 +92,35 @@ describe('a round for an organization', () => {
     for (const device of [a, b]) expect(await beat(world, device)).toMatchObject({ pending_round_id: id })
     expect(await beat(world, { id: '', deviceId: 'operator', key })).not.toHaveProperty('pending_round_id')
   })
+
+  it('is that of the device which starts it, where nothing else is named', async () => {
+    const world = await startWorld()
+    const own = await world.register('own', { org_id: 'acme' })
+    const friend = await world.register('friend', { org_id: 'acme' })
+    const loner = await world.register('loner')
+    const started = await start(world, own.key)
+    expect(started).toMatchObject({ status: 201, body: { org_id: 'acme' } })
+    const { id } = started.body as Body
+    expect(await namesIn(world, own.key, id)).toEqual(['friend', 'own'])
+    for (const device of [own, friend]) expect(await beat(world, device)).toMatchObject({ pending_round_id: id })
+    expect((await start(world, loner.key)).body).toMatchObject({ org_id: null, status: 'active' })
+    const named = await start(world, friend.key, { org_id: 'globex', min_devices: 2 })
+    expect(named).toMatchObject({ status: 201, body: { org_id: 'globex' } })
+  })
+
+  it('tells a device of another that it will not join, and does not promise its next heartbeat', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('a', { org_id: 'acme' })
+    const outside = await world.register('outside', { org_id: 'globex' })
+    const { id } = (await start(world, key, { target_devices: 3 })).body as Body
+    const reason =
+      "Not selected: the round is for devices of organization 'acme' that train, and this one is none of them."
+    const { body } = await world.request('GET', `${ROUNDS}/${id}/selection`, { key: outside.key })
+    expect(body).toMatchObject({ selected: false, reason })
+    const failure = await world.request('POST', `${ROUNDS}/${id}/failures`, { key: outside.key, body: { reason: 'x' } })
+    expect(failure).toMatchObject({
+      status: 409,
+      body: { message: `This device is not a participant of the round. ${reason}` },
+    })
+  })
 })

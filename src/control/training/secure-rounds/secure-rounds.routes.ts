@@ -1,10 +1,10 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { RoundParams } from '../rounds/rounds.schema.ts'
 import {
   KeysBody,
   presentSettings,
+  RoundParams,
   SecureState,
   SecureStateQuery,
   SharesBody,
@@ -71,7 +71,7 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
       schema: {
         operationId: 'dealSecureShares',
         summary: 'Submit encrypted shares',
-        description: 'Step 2 of a secure round, a device deals encrypted shares of its secrets to the others.',
+        description: 'Step 2 of a secure round, a device sends encrypted shares of its secrets to the others.',
         'x-extension': true,
         tags: ['training'],
         params: RoundParams,

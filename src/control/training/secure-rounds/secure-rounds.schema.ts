@@ -1,29 +1,35 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Count, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { MOST_DEVICES, type SecureSettings as Settings } from '../../../secure-aggregation/settings.ts'
+import { Body, Count, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { MAX_DEVICES, type SecureSettings as Settings } from '../../../secure-aggregation/settings.ts'
+import { examples } from '../training.examples.ts'
 
 const hex = (bytes: number, description: string) =>
   Type.String({ minLength: 2 * bytes, maxLength: 2 * bytes, pattern: '^[0-9a-f]*$', description })
 
 /** By the devices' internal ids. */
-const byDevice = <T extends TSchema>(value: T) => Type.Record(Type.String(), value, { maxProperties: MOST_DEVICES })
+const byDevice = <T extends TSchema>(value: T) => Type.Record(Type.String(), value, { maxProperties: MAX_DEVICES })
 
-const Keys = Type.Object({
+const Keys = Body('SecureKeys', "A device's public keys", examples.secureKeys, {
   encryption_key: hex(32, 'X25519 public key under which others encrypt shares for this device'),
   masking_key: hex(32, 'X25519 public key with which masks are agreed on'),
 })
 
 export const KeysBody = Keys
 
-export const SharesBody = Type.Object({
+export const SharesBody = Body('SecureShares', "A device's encrypted shares for the others", examples.secureShares, {
   seed_commitment: hex(32, "HKDF of the self mask's seed"),
   sealed: byDevice(hex(106, 'nonce, two encrypted shares, tag')),
 })
 
-export const UnmaskBody = Type.Object({
-  self_masks: byDevice(hex(33, "share of the self mask's seed, of each device that delivered")),
-  masking_keys: byDevice(hex(33, 'share of the masking key, of each device that dealt shares and did not deliver')),
-})
+export const UnmaskBody = Body(
+  'SecureUnmasking',
+  'Shares that remove the masks from the sum',
+  examples.secureUnmasking,
+  {
+    self_masks: byDevice(hex(33, "share of the self mask's seed, of each device that delivered")),
+    masking_keys: byDevice(hex(33, 'share of the masking key, of each device that sent shares and did not deliver')),
+  },
+)
 
 /** What can be asked for when a round or a job is started. */
 export const SecureAggregation = Type.Object(
@@ -31,7 +37,7 @@ export const SecureAggregation = Type.Object(
     threshold: Type.Optional(
       Type.Integer({
         minimum: 2,
-        maximum: MOST_DEVICES,
+        maximum: MAX_DEVICES,
         description: 'Devices that must stay to the end: more than half; two thirds of the selected when absent',
       }),
     ),
@@ -42,7 +48,11 @@ export const SecureAggregation = Type.Object(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'An update weighs its samples up to this; 1' }),
     ),
   },
-  { 'x-extension': true, description: 'The service learns the sum of the updates and nothing of any single one' },
+  {
+    title: 'SecureAggregation',
+    'x-extension': true,
+    description: 'The service learns the sum of the updates and nothing of any single one',
+  },
 )
 
 /** What was asked for, from a body; null when it was not. */
@@ -60,7 +70,7 @@ export const wishIn = (wish: {
   ...(wish.maxWeight === undefined ? {} : { max_weight: wish.maxWeight }),
 })
 
-export const SecureSettings = Type.Object({
+export const SecureSettings = Part('SecureSettings', 'The settings of a secure round', {
   devices: Count,
   threshold: Count,
   range: Type.Number(),
@@ -75,7 +85,7 @@ export const presentSettings = (settings: Settings) => ({
   max_weight: settings.maxWeight,
 })
 
-export const SecureState = Type.Object({
+export const SecureState = Body('SecureState', 'The state of a secure round for a device', examples.secureState, {
   round_id: Uuid,
   status: OneOf(['advertising', 'sharing', 'masking', 'unmasking', 'done', 'failed']),
   reason: Nullable(Type.String()),
@@ -93,3 +103,5 @@ export const SecureStateQuery = Type.Object({
   wait_seconds: Type.Integer({ minimum: 0, maximum: 55, default: 0, description: 'How long the answer may be held' }),
   known_status: Type.Optional(Type.String({ description: 'Held as long as the status is this' })),
 })
+
+export const RoundParams = Type.Object({ round_id: Type.String() })

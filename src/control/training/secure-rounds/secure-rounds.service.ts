@@ -6,25 +6,13 @@ import {
   checkKeys,
   checkShares,
   checkUnmask,
-  closeStep,
-  failRound,
   isOpen,
-  isStepOver,
   type OpenStatus,
   requireTurn,
 } from '../../../secure-aggregation/server-round.ts'
-import type { ControlEventBus } from '../../events.ts'
-import type { RoundEndings } from '../rounds/round-endings.service.ts'
-import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
+import type { Changes } from '../../events.ts'
+import { createSecureProgress, type Round, type Rounds, STEP_OF } from './secure-progress.service.ts'
 import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
-import { deadlineOf } from './secure-steps.service.ts'
-
-export const STEP_OF: Readonly<Record<OpenStatus, Step>> = {
-  advertising: 'keys',
-  sharing: 'shares',
-  masking: 'masked',
-  unmasking: 'unmask',
-}
 
 /** Where a secure round stands, as one device needs to see it. */
 export interface SecureView {
@@ -42,65 +30,21 @@ export interface SecureView {
 const LOOK_AGAIN_MS = 1000
 
 /** What devices say to a secure round and to each other through it, and the steps that follow from it. */
-export const createSecureRoundsService = (parts: {
+export const createSecureRoundsService = <R extends Round>(parts: {
   readonly database: Database
   readonly store: SecureRoundsStore
-  readonly rounds: Pick<RoundsService, 'get' | 'lock' | 'changes'>
-  readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
-  readonly events: ControlEventBus
+  readonly rounds: Rounds<R>
+  readonly changes: Changes
   readonly now: () => Date
 }) => {
-  const { database, store, rounds, endings, events, now } = parts
+  const { database, store, rounds, changes, now } = parts
+  const { settle } = createSecureProgress(parts)
 
   const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
     await rounds.get(caller, roundId)
     const round = await store.find(database.sql, roundId)
     if (round === null) throw notFound('A secure side of round', roundId)
     return round
-  }
-
-  /** How many the present step can still hear of. */
-  const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: StoredRound): Promise<number> => {
-    if (secure.cohort === null) return Math.max(secure.settings.threshold, round.takingPart)
-    const failed = await store.failed(tx, secure.roundId)
-    return secure.cohort.filter((device) => !failed.has(device)).length
-  }
-
-  const closed = (secure: StoredSecureRound, answered: readonly string[], round: StoredRound): StoredSecureRound => {
-    const next = closeStep(secure, answered)
-    return { ...secure, ...next, deadlineAt: isOpen(next.status) ? deadlineIn(next.status, round) : secure.deadlineAt }
-  }
-
-  /** Takes the step that is due, if one is; true when something changed. */
-  const advance = (roundId: string): Promise<boolean> =>
-    database.transaction(async (tx) => {
-      const round = await rounds.lock(tx, roundId)
-      const secure = await store.lock(tx, roundId)
-      if (round === null || secure === null || !isOpen(secure.status)) return false
-      if (round.status !== 'active') {
-        const reason = round.failureReason ?? `The round is ${round.status}.`
-        await store.update(tx, { ...secure, ...failRound(secure, reason) })
-        return true
-      }
-      const answered = [...(await store.answered(tx, roundId, STEP_OF[secure.status]))]
-      const past = now().getTime() >= secure.deadlineAt.getTime()
-      if (!isStepOver(secure, answered.length, await expectedIn(tx, secure, round), past)) return false
-      const next = closed(secure, answered, round)
-      await store.update(tx, next)
-      if (next.status === 'failed') {
-        await endings.fail(tx, round, { event: 'fail', reason: next.reason!, told: next.reason! })
-      }
-      if (next.status === 'done') await endings.collect(tx, round)
-      return true
-    })
-
-  /** As far as it goes: a jump of the clock may end several steps. */
-  const settle = async (roundId: string): Promise<void> => {
-    let moved = false
-    while (await advance(roundId)) moved = true
-    if (!moved) return
-    rounds.changes.notify('rounds')
-    void events.announce('round.collected', {})
   }
 
   const view = async (caller: Caller, roundId: string): Promise<SecureView> => {
@@ -149,7 +93,7 @@ export const createSecureRoundsService = (parts: {
       }
       const { status, step, message } = said
       requireTurn(secure!, status, deviceId, await store.answered(tx, roundId, step))
-      if (now().getTime() >= secure!.deadlineAt.getTime()) throw conflict('The time of this step is over.')
+      if (now().getTime() >= secure!.deadlineAt.getTime()) throw conflict('The time for this step has passed.')
       await check(tx, secure!, deviceId)
       await store.insertMessage(tx, { roundId, deviceId, step, message }, now())
     })
@@ -179,15 +123,14 @@ export const createSecureRoundsService = (parts: {
     ): Promise<SecureView> {
       const until = Date.now() + wait.ms
       for (;;) {
-        const seen = rounds.changes.version()
+        const seen = changes.version()
         const known = await find(caller, roundId)
         if (isOpen(known.status) && now().getTime() >= known.deadlineAt.getTime()) await settle(roundId)
         const found = await view(caller, roundId)
         const left = until - Date.now()
-        if (found.round.status !== wait.known || left <= 0 || wait.gone.aborted || rounds.changes.isClosed())
-          return found
+        if (found.round.status !== wait.known || left <= 0 || wait.gone.aborted || changes.isClosed()) return found
         // Another process may move the round on, of which no signal tells here.
-        await rounds.changes.changedSince(seen, Math.min(left, LOOK_AGAIN_MS), wait.gone)
+        await changes.changedSince(seen, Math.min(left, LOOK_AGAIN_MS), wait.gone)
       }
     },
 
@@ -208,15 +151,12 @@ export const createSecureRoundsService = (parts: {
   }
 }
 
-const deadlineIn = (status: OpenStatus, round: StoredRound): Date =>
-  deadlineOf(status, { startedAt: round.startedAt ?? round.createdAt, timeoutAt: round.timeoutAt })
-
 const requireDevice = ({ deviceId }: Caller): string => {
   if (deviceId === null) throw conflict('This key belongs to no device. Use the key of a device that takes part.')
   return deviceId
 }
 
-const over = (round: StoredRound): string =>
+const over = (round: Round): string =>
   `The round is ${round.status}.${round.failureReason === null ? '' : ` ${round.failureReason}`}`
 
 export type SecureRoundsService = ReturnType<typeof createSecureRoundsService>

@@ -31,7 +31,7 @@ eachDatabase('the messages of secure rounds', (open) => {
         message: { encryptionKey: 'a', maskingKey: 'b' },
       } as const
       await store.insertMessage(db.sql, said, NOW)
-      await expect(store.insertMessage(db.sql, said, NOW)).rejects.toThrow('its first message was kept')
+      await expect(store.insertMessage(db.sql, said, NOW)).rejects.toThrow('the first one counts')
     }
     await store.forgetRetired(db.sql)
     expect(await store.messages(db.sql, kept, 'keys')).toEqual({ [device]: { encryptionKey: 'a', maskingKey: 'b' } })

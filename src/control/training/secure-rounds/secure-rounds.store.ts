@@ -91,7 +91,7 @@ export const createSecureRoundsStore = () => ({
         .execute()
     } catch (error) {
       if (!isUniqueViolation(error)) throw error
-      throw conflict('This device has answered this step already; its first message was kept.')
+      throw conflict('This device has already sent a message for this step; the first one counts.')
     }
   },
 

@@ -122,9 +122,9 @@ describe('a secure round', () => {
 
   it.each([
     ['keys', 'nothing', 'sent its public keys'],
-    ['shares', 'keys', 'dealt its shares'],
+    ['shares', 'keys', 'sent its shares'],
     ['masked', 'shares', 'delivered its masked update'],
-    ['unmask', 'masked', 'helped to take the masks away'],
+    ['unmask', 'masked', 'sent its shares for unmasking'],
   ] as const)('fails and reveals nothing when too few are left in the step of %s', async (_step, last, deed) => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
@@ -217,12 +217,14 @@ describe('the service refuses', () => {
     const first = keys()
     expect(await post('keys', stranger.key, first)).toEqual(conflict('is not a participant'))
     expect(await post('keys', a.key, { ...first, masking_key: '00' })).toEqual(bad('masking_key'))
-    expect(await post('keys', a.key, { ...first, masking_key: '00'.repeat(32) })).toEqual(bad('is none that a secret'))
+    expect(await post('keys', a.key, { ...first, masking_key: '00'.repeat(32) })).toEqual(
+      bad('is not valid for key agreement'),
+    )
     await steps.keys(a)
-    expect(await post('keys', a.key, keys())).toEqual(conflict('the first message is kept'))
+    expect(await post('keys', a.key, keys())).toEqual(conflict('the first message counts'))
     const { encryptionKey, maskingKey } = a.part!.step === 'advertised' ? a.part!.message : expect.unreachable()
     const replayed = { encryption_key: maskingKey, masking_key: encryptionKey }
-    expect(await post('keys', b.key, replayed)).toEqual(bad('was advertised by another device'))
+    expect(await post('keys', b.key, replayed)).toEqual(bad('is used by another device'))
     expect(await post('shares', a.key, { seed_commitment: '00'.repeat(32), sealed: {} })).toEqual(
       conflict('is advertising, not sharing'),
     )
@@ -238,7 +240,9 @@ describe('the service refuses', () => {
 
     // An update that is not masked, a masked one of another length, and one from who is not counted any more.
     await expect(b.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow('words of 4 bytes')
-    await expect(a.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow('has failed in this round')
+    await expect(a.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow(
+      'has already failed in this round',
+    )
     for (const member of members.slice(1)) await steps.masked(member)
     const { status, delivered } = await b.device.secure.state(round.id)
     expect({ status, delivered }).toEqual({
@@ -280,7 +284,7 @@ it('a wrong share fails the round, and the sum stays masked', async () => {
   expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
     status: 'failed',
     aggregated_model_id: null,
-    failure_reason: expect.stringContaining('do not give the secret it published'),
+    failure_reason: expect.stringContaining('do not reconstruct its secret'),
   })
 })
 

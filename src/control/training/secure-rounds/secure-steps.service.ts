@@ -20,8 +20,7 @@ export interface SecureWish {
 export const requireNoNoise = (privacy: object | null | undefined): void => {
   if (!privacy) return
   throw badRequest(
-    'secure_aggregation cannot be combined with privacy: the service would have to clip updates that it cannot see. Use ' +
-      'one of them.',
+    'secure_aggregation cannot be combined with privacy: the service cannot clip masked updates. Use ' + 'one of them.',
   )
 }
 

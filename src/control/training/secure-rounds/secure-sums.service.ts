@@ -33,7 +33,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
 
   const streamsOf = async (roundId: string, delivered: readonly MaskedFile[]) => {
     const round = await store.find(database.sql, roundId)
-    if (round?.status !== 'done') throw conflict('The masks of this round have not been taken away.')
+    if (round?.status !== 'done') throw conflict('The sum of this round has not been unmasked.')
     const devices = delivered.map(({ deviceId }) => deviceId)
     requireNames(round.delivered, devices, 'The list of masked updates')
     const [keys, shares, answers] = [

@@ -1,5 +1,6 @@
-import { InferenceError } from '../../errors.ts'
-import type { Command, EngineEvent, Failure, Message } from './protocol.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { failureOf } from '../child/failure.ts'
+import type { Command, EngineEvent, Message } from './protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
 
 // The process in which a model runs. It ends with the service that started it.
@@ -7,11 +8,6 @@ import { openRunner, type Runner } from './runner.ts'
 const send = (message: Message): void => {
   if (process.connected) process.send?.(message)
 }
-
-const failureOf = (error: unknown): Failure =>
-  error instanceof InferenceError
-    ? { code: error.code, message: error.message, param: error.param }
-    : { code: 'engine_failed', message: error instanceof Error ? error.message : String(error), param: null }
 
 let runner: Runner | null = null
 
@@ -38,6 +34,23 @@ const answer = (id: number, work: (open: Runner) => EngineEvent | null): void =>
   if (event !== null) send({ type: 'step', events: [event] })
 }
 
+const chat = ({ id, request }: Extract<Command, { type: 'chat' }>): void =>
+  answer(id, (open) => {
+    open.chat(id, request)
+    return null
+  })
+
+/** A schema takes milliseconds to read: between two of them the tokens of others are computed. */
+const waiting = new Set<number>()
+let last: Promise<void> = Promise.resolve()
+const chatInTurn = (command: Extract<Command, { type: 'chat' }>): void => {
+  waiting.add(command.id)
+  last = last.then(async () => {
+    await nextTurn()
+    if (waiting.delete(command.id)) chat(command)
+  })
+}
+
 // An orderly exit would wait for the threads that compute.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // Ctrl-C reaches the whole process group: the service decides when this process ends.
@@ -48,13 +61,11 @@ process.on('message', (command: Command) => {
       void open(command)
       break
     case 'chat':
-      answer(command.id, (open) => {
-        open.chat(command.id, command.request)
-        return null
-      })
+      if (command.request.responseFormat.type === 'json_schema') chatInTurn(command)
+      else chat(command)
       break
     case 'cancel':
-      runner?.cancel(command.id)
+      if (!waiting.delete(command.id)) runner?.cancel(command.id)
       break
     case 'count':
       answer(command.id, (open) => ({ id: command.id, type: 'counted', tokens: open.countTokens(command.messages) }))

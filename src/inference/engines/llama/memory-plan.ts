@@ -2,7 +2,7 @@ import { freemem, totalmem } from 'node:os'
 import { InferenceError } from '../../errors.ts'
 import type { Settings } from './settings.ts'
 
-const SHORTEST_CONTEXT = 256
+const MIN_CONTEXT = 256
 const USUAL_CONTEXT = 4096
 
 interface ModelSizes {
@@ -30,6 +30,6 @@ export const planMemory = (
     )
   }
   let wanted = Math.min(trainContextTokens, USUAL_CONTEXT)
-  while (wanted > SHORTEST_CONTEXT && bytes(wanted) > memory.free / 2) wanted = Math.ceil(wanted / 2)
+  while (wanted > MIN_CONTEXT && bytes(wanted) > memory.free / 2) wanted = Math.ceil(wanted / 2)
   return { contextTokens: wanted, slots }
 }

@@ -228,7 +228,7 @@ test('a process that is killed is replaced, and who waited is told', async () =>
   expect(lines).toEqual(['the engine of starter ended by SIGKILL and is started again'])
 })
 
-test('a file that is no model is refused before a process falls over it', async () => {
+test('a file that is not a model is refused before a process falls over it', async () => {
   await expect(open({ path: 'package.json' })).rejects.toMatchObject({ code: 'invalid_model' })
 })
 

@@ -30,6 +30,7 @@ export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> =>
       memoryBytes: facts.memoryBytes,
     },
     slots: facts.slots,
+    followsGrammars: true,
     chat: (request, signal) =>
       converse(supervisor, { ...request, responseFormat: bare(request.responseFormat) }, signal),
     countTokens: async (messages) => (await askOnce(supervisor, { type: 'count', messages }, 'counted')).tokens,

@@ -9,7 +9,7 @@ export interface Pace {
 // A stream may pause this long for the prompt of another.
 const PAUSE_MS = 100
 // Prompts as short as this are read whole, and short ones several at a time: one by one, each step computes few streams.
-const FEWEST_TOKENS = 128
+const MIN_TOKENS = 128
 const GRAIN = 32
 // Batches with fewer tokens say little about the speed of prompts.
 const TELLING_TOKENS = 32
@@ -19,10 +19,10 @@ export const createPace = (batchTokens: number): Pace => {
   let perToken: number | null = null
   return {
     promptTokens: (writing, reading) => {
-      if (perToken === null) return Math.min(batchTokens, FEWEST_TOKENS)
+      if (perToken === null) return Math.min(batchTokens, MIN_TOKENS)
       const pause = PAUSE_MS * Math.max(1, reading / writing)
       const tokens = Math.floor(pause / perToken / GRAIN) * GRAIN
-      return Math.min(batchTokens, Math.max(FEWEST_TOKENS, tokens))
+      return Math.min(batchTokens, Math.max(MIN_TOKENS, tokens))
     },
     measured: (promptTokens, milliseconds) => {
       if (promptTokens < TELLING_TOKENS) return

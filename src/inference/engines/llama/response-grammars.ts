@@ -41,6 +41,12 @@ export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   }
 }
 
+/** This engine is given compiled schemas only. */
+export const compiledOf = ({ compiled }: Extract<ResponseFormat, { type: 'json_schema' }>): CompiledSchema => {
+  if (compiled === null) throw new Error('The JSON schema was not compiled.')
+  return compiled
+}
+
 /** The grammars that were used last, read once for all answers under them. */
 export const createResponseGrammars = (
   context: Pick<BatchContext, 'readGrammar'>,
@@ -58,6 +64,7 @@ export const createResponseGrammars = (
   return (format) => {
     if (format.type === 'text') return { grammar: null, closing: anyText }
     if (format.type === 'json_object') return read('', () => jsonObject)
-    return read(format.compiled.key, () => schemaResponse(format.compiled))
+    const compiled = compiledOf(format)
+    return read(compiled.key, () => schemaResponse(compiled))
   }
 }

@@ -9,7 +9,7 @@ import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
 import type { EngineEvent } from './protocol.ts'
-import { createResponseGrammars, createSizeCheck } from './response-grammars.ts'
+import { compiledOf, createResponseGrammars, createSizeCheck } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
@@ -90,7 +90,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
       if (room < 1) throw refuse(`become ${prompt.length} tokens`)
       const { temperature, topP, seed, stop, responseFormat } = request
       const limit = Math.min(request.maxTokens ?? room, room)
-      if (responseFormat.type === 'json_schema') checkSize(responseFormat.compiled, limit)
+      if (responseFormat.type === 'json_schema') checkSize(compiledOf(responseFormat), limit)
       const { grammar, closing } = hold(responseFormat)
       scheduler.add({
         id,

@@ -1,10 +1,8 @@
 import { isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
 import type { BatchContext, Sampled } from './binding/batch-context.ts'
-import { type Choice, type Progress, tell } from './choice.ts'
+import type { Choice, Progress } from './choice.ts'
 import { createPace } from './pace.ts'
-import type { PrefixCache } from './prefix-cache.ts'
-import type { EngineEvent } from './protocol.ts'
-import type { SlotManager } from './slot-manager.ts'
+import { createReports, type ReportParts } from './scheduler-reports.ts'
 import type { Speculator } from './speculation/speculator.ts'
 
 /** Runs all choices on one context: every step computes one batch in which each of them has its part. */
@@ -14,74 +12,20 @@ export interface Scheduler {
   cancel(id: number): void
 }
 
-export interface SchedulerParts {
+export interface SchedulerParts extends ReportParts {
   readonly context: BatchContext
-  readonly slotManager: SlotManager
-  readonly cache: PrefixCache
   readonly speculator: Speculator | null
   readonly batchTokens: number
-  readonly slots: number
-  readonly contextTokens: number
   endsGeneration(token: number): boolean
   /** Whether that many streams are faster one after another than together. */
   apart(streams: number): boolean
-  readonly onEvents: (events: readonly EngineEvent[]) => void
-  readonly figures: (figures: Readonly<Record<string, number>>) => void
 }
-
-const FIGURES_EVERY_MS = 100
 
 export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const { context, slotManager, cache, speculator } = parts
   const pace = createPace(parts.batchTokens)
-  const counts = { tokens_decoded_total: 0, prompt_tokens_total: 0, batches_total: 0 }
+  const { counts, tellFigures, deliver, fail } = createReports(parts)
   let running = false
-  let tellFiguresAt = 0
-
-  /** Figures cost a message: while there is work they are told now and then, and in any case once there is none. */
-  const tellFigures = (): void => {
-    const resting = slotManager.waiting === 0 && !slotManager.occupied().some(({ choice }) => !choice.over)
-    if (!resting && performance.now() < tellFiguresAt) return
-    tellFiguresAt = performance.now() + FIGURES_EVERY_MS
-    const occupied = slotManager.occupied().filter(({ choice }) => !choice.over)
-    parts.figures({
-      ...counts,
-      ...cache.figures(),
-      slots_busy: occupied.length,
-      slots_free: parts.slots - occupied.length,
-      requests_waiting: slotManager.waiting,
-      kv_cells: parts.slots * parts.contextTokens,
-      kv_cells_used: occupied.reduce((sum, { choice }) => sum + choice.filled, 0),
-    })
-  }
-
-  const failed = ({ id }: Choice, what: string, error: unknown): EngineEvent => {
-    const message = `${what}: ${error instanceof Error ? error.message : String(error)}`
-    return { id, type: 'failed', failure: { code: 'engine_failed', message, param: null } }
-  }
-
-  const tellOrFail = (progress: Progress): EngineEvent[] => {
-    try {
-      return tell(progress)
-    } catch (error) {
-      progress.choice.over = true
-      return [failed(progress.choice, 'The answer could not be written', error)]
-    }
-  }
-
-  const deliver = (progress: readonly Progress[]): void => {
-    const events = progress.flatMap((each) => (each.choice.over ? [] : tellOrFail(each)))
-    if (events.length > 0) parts.onEvents(events)
-  }
-
-  const fail = (planned: readonly PlannedPart[], error: unknown): void => {
-    const told = planned.filter(({ choice }) => !choice.over)
-    for (const { choice, sequence } of planned) {
-      choice.over = true
-      slotManager.invalidate(sequence)
-    }
-    parts.onEvents(told.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
-  }
 
   /** Asks the model for its own tokens, as far as the guesses were those. */
   const confirm = async ({ choice, drafts }: PlannedPart, { answers, token: first }: Sampled) => {

@@ -18,7 +18,7 @@ export const readJson = async (path: string): Promise<unknown> => {
   try {
     return JSON.parse(text)
   } catch {
-    throw invalidModel(`${path} is damaged: it is no JSON.`)
+    throw invalidModel(`${path} is damaged: it is not JSON.`)
   }
 }
 

@@ -211,7 +211,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
       ['invalid_model', expect.stringContaining('The ONNX model in … cannot be loaded: ')],
       ['invalid_model', 'There is no tokenizer.json in ….'],
       ['invalid_model', 'There is no encoder_model.onnx in …/onnx.'],
-      ['invalid_model', '…/config.json is damaged: it is no JSON.'],
+      ['invalid_model', '…/config.json is damaged: it is not JSON.'],
       ['unsupported', 'The model is a BertForSequenceClassification. onnxruntime runs models '],
     ])
   })

@@ -32,11 +32,6 @@ export const RECURRENT_ARCHITECTURES: ReadonlySet<string> = new Set(
   nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe qwen3next qwen4exp rwkv6 rwkv6qwen2 rwkv7`.split(/\s+/),
 )
 
-/** Those whose blocks are the plain ones: norm, attention, norm, gated feed-forward. Their tensors are checked one by one. */
-export const PLAIN_ARCHITECTURES: ReadonlySet<string> = new Set(
-  'llama qwen2 qwen3 gemma gemma2 gemma3 mistral3 exaone internlm2 smollm3'.split(' '),
-)
-
 function roleOf(role: string, names: string): Record<string, string> {
   return Object.fromEntries(names.split(' ').map((name) => [name, role]))
 }

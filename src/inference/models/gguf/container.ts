@@ -96,7 +96,7 @@ const readTensor = (reader: HeaderReader, index: number): GgufTensor => {
   if (name === '' || name.includes('\0'))
     throw invalidModel(
       reader.path,
-      `has ${label}, number ${index + 1}, which is no name. It is damaged: fetch it again.`,
+      `has ${label}, number ${index + 1}, which is not a name. It is damaged: fetch it again.`,
     )
   const dimensions = reader.u32(`the dimensions of ${label}`)
   if (dimensions < 1 || dimensions > MAX_DIMENSIONS)

@@ -1,4 +1,3 @@
-import { PLAIN_ARCHITECTURES } from './architectures.ts'
 import type { GgufContainer } from './container.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 import type { MetadataType, Scalar } from './metadata.ts'
@@ -28,8 +27,8 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
     if (entry.type === type) return entry.value as Scalar
     throw invalidModel(path, `has the metadata key ${quoted(key)} as ${entry.type}; it must be ${type}.`)
   }
-  const number = (key: string, type: 'u32' | 'f32', least: number, most: number): number | undefined => {
-    const value = read(key, type) as number | undefined
+  const number = (key: string, least: number, most: number): number | undefined => {
+    const value = read(key, 'u32') as number | undefined
     if (value === undefined || (value >= least && value <= most)) return value
     throw invalidModel(path, `says ${value} for ${quoted(key)}; it must be ${least} to ${most}.`)
   }
@@ -40,10 +39,9 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
     text: (key: string) => (read(key, 'string') as string | undefined)?.split('\0', 1)[0],
     flag: (key: string) => read(key, 'bool') as boolean | undefined,
     missing,
-    count: (key: string, least = 0, most = 2 ** 31 - 1) => number(key, 'u32', least, most),
-    fraction: (key: string, least = -3.5e38, most = 3.5e38) => number(key, 'f32', least, most),
+    count: (key: string, least = 0, most = 2 ** 31 - 1) => number(key, least, most),
     needCount: (key: string, least = 1, most = 2 ** 31 - 1) => {
-      const value = number(key, 'u32', least, most)
+      const value = number(key, least, most)
       if (value === undefined) throw missing(key)
       return value
     },
@@ -51,7 +49,7 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
     perBlock: (key: string, blocks: number): readonly number[] | undefined => {
       const entry = metadata.get(key)
       if (entry?.type !== 'array') {
-        const value = number(key, 'u32', 0, 2 ** 31 - 1)
+        const value = number(key, 0, 2 ** 31 - 1)
         return value === undefined ? undefined : new Array<number>(blocks).fill(value)
       }
       const fits = (entry.itemType === 'u32' || entry.itemType === 'i32') && entry.length === blocks
@@ -86,12 +84,8 @@ export const readDimensions = (
   const perHead = checkHeads(path, architecture, embedding, allHeads, keyValueHeads, recurrent)
   const keyLength = metadata.count(key('attention.key_length'), 1, 65_536) ?? perHead
   const valueLength = metadata.count(key('attention.value_length'), 1, 65_536) ?? perHead
-  checkRotation(path, metadata, architecture, keyLength)
+  checkRotation(path, metadata, architecture)
   const experts = checkExperts(path, metadata, architecture, blocks)
-  metadata.fraction(key('attention.layer_norm_epsilon'), 0, 1)
-  const epsilon = metadata.fraction(key('attention.layer_norm_rms_epsilon'), 0, 1)
-  if (epsilon === undefined && PLAIN_ARCHITECTURES.has(architecture))
-    throw metadata.missing(key('attention.layer_norm_rms_epsilon'))
   return {
     blocks,
     contextTokens,
@@ -135,19 +129,11 @@ const checkHeads = (
   return heads[0] === 0 ? 0 : Math.floor(embedding / heads[0]!)
 }
 
-const checkRotation = (path: string, metadata: Metadata, architecture: string, keyLength: number): void => {
+const checkRotation = (path: string, metadata: Metadata, architecture: string): void => {
   const key = (name: string) => `${architecture}.${name}`
   const rotated = metadata.count(key('rope.dimension_count'), 0, 65_536)
   if (rotated !== undefined && rotated % 2 !== 0)
     throw invalidModel(path, `says ${rotated} for '${key('rope.dimension_count')}'; it must be even.`)
-  if (rotated !== undefined && architecture === 'llama' && rotated !== keyLength)
-    throw invalidModel(
-      path,
-      `rotates ${rotated} dimensions ('${key('rope.dimension_count')}') of heads that have ${keyLength}.`,
-    )
-  metadata.fraction(key('rope.freq_base'))
-  metadata.fraction(key('rope.scaling.factor'))
-  metadata.count(key('rope.scaling.original_context_length'))
   const scaling = metadata.text(key('rope.scaling.type')) ?? 'none'
   if (!['none', 'linear', 'yarn', 'longrope'].includes(scaling))
     throw invalidModel(

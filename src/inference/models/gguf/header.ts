@@ -5,10 +5,10 @@ import { type GgufContainer, readContainer } from './container.ts'
 import { type Dimensions, metadataOf, readDimensions } from './dimensions.ts'
 import { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
-import { checkTensors } from './tensors.ts'
+import { checkType } from './tensors.ts'
 import { readVocabulary } from './vocabulary.ts'
 
-/** A GGUF file of a model that answers chats, every number of it checked. */
+/** A GGUF file of a model that answers chats. What llama.cpp refuses by itself, such as a missing tensor, is not checked. */
 export interface GgufHeader extends GgufContainer, Dimensions {
   readonly path: string
   readonly fileBytes: number
@@ -60,7 +60,7 @@ const readHeader = (reader: HeaderReader, fileBytes: number): GgufHeader => {
   const dimensions = readDimensions(path, metadata, architecture, recurrent)
   const vocabulary = readVocabulary(reader, container, metadata)
   const files = readFileCount(path, container)
-  if (files === 1) checkTensors(path, architecture, container, dimensions, vocabulary)
+  for (const tensor of container.tensors) checkType(path, tensor)
   return {
     ...container,
     ...dimensions,

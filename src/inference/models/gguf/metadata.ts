@@ -77,7 +77,7 @@ export const readEntry = (reader: HeaderReader, index: number): MetadataEntry =>
   if (key === '' || key.includes('\0'))
     throw invalidModel(
       reader.path,
-      `has the metadata key ${quoted(key)}, number ${index + 1}, which is no name. Fetch it again.`,
+      `has the metadata key ${quoted(key)}, number ${index + 1}, which is not a name. Fetch it again.`,
     )
   const type = readType(reader, key)
   const itemType = type === 'array' ? readType(reader, key) : null

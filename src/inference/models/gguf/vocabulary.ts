@@ -3,8 +3,7 @@ import type { metadataOf } from './dimensions.ts'
 import type { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 
-/** llama-vocab.cpp: what 'tokenizer.ggml.model' can say. */
-const TOKENIZERS: ReadonlySet<string> = new Set('llama bert gpt2 t5 rwkv plamo2 gemma4 hybriddna whitespace'.split(' '))
+/** Values of 'tokenizer.ggml.model' that need merges (llama-vocab.cpp). */
 const WITH_MERGES: ReadonlySet<string> = new Set(['gpt2', 'gemma4', 'hybriddna', 'whitespace'])
 const TOKENS = 'tokenizer.ggml.tokens'
 
@@ -17,8 +16,6 @@ export const readVocabulary = (
   const { path } = reader
   const model = metadata.text('tokenizer.ggml.model')
   if (model === undefined) throw metadata.missing('tokenizer.ggml.model')
-  if (!TOKENIZERS.has(model))
-    throw invalidModel(path, `has a tokenizer ${quoted(model)}; known are ${[...TOKENIZERS].join(', ')}.`)
   const preparation = metadata.text('tokenizer.ggml.pre')
   const merges = container.metadata.get('tokenizer.ggml.merges')
   if (merges === undefined ? WITH_MERGES.has(model) && preparation !== 'kimi-k2' : merges.itemType !== 'string')

@@ -28,7 +28,7 @@ export const parsed = (pattern: string): { readonly alternatives: Alternatives; 
     return { alternatives: expression.alternatives, maxCharacter }
   } catch (error) {
     if (error instanceof library().TooManyNodesError) throw error
-    throw new PatternFault(`is no regular expression: ${(error as Error).message}.`)
+    throw new PatternFault(`is not a regular expression: ${(error as Error).message}.`)
   }
 }
 

@@ -70,7 +70,11 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
     worker.on('exit', (code) => {
       why ??= `its thread ended with code ${code}`
       if (!started) reject(new StartError(`The embedded database in ${folder} cannot be opened: ${why}`))
-      end(new Error(`The embedded database in ${folder} has stopped: ${why}. Every answered write is kept: restart.`))
+      end(
+        new Error(
+          `The embedded database in ${folder} has stopped: ${why}. All acknowledged writes are stored: restart the service.`,
+        ),
+      )
     })
   })
 

@@ -10,6 +10,11 @@ import { heartbeatInterval } from './0008b-heartbeat-interval.ts'
 import { rawVectors } from './0009-raw-vectors.ts'
 import { organizations } from './0010-organizations.ts'
 import { metricsScope } from './0010b-metrics-scope.ts'
+import { outbox } from './0011-outbox.ts'
+import { announcements } from './0012-announcements.ts'
+import { sessions } from './0013-sessions.ts'
+import { aliases } from './0014-aliases.ts'
+import { publishedVersions } from './0015-published-versions.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -25,4 +30,9 @@ export const MIGRATIONS = [
   rawVectors,
   organizations,
   metricsScope,
+  outbox,
+  announcements,
+  sessions,
+  aliases,
+  publishedVersions,
 ] as const

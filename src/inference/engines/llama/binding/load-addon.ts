@@ -8,6 +8,16 @@ import { type Addon, missingFromAddon } from './addon.ts'
 // llama.cpp's levels: 1 fatal, 2 error, 3 warning.
 const ERRORS = 2
 
+const MAX_ERRORS = 10_000
+let errors = ''
+
+/** What llama.cpp said was wrong since this was last asked: one process holds one build of it. */
+export const takeErrors = (): string => {
+  const taken = errors
+  errors = ''
+  return taken
+}
+
 /** The file of a build's package: `dist/index.js`, beside `bins/<build>/llama-addon.node` and the libraries it loads. */
 const buildFile = (gpuModule: string | null): string => {
   if (gpuModule !== null) return gpuModule
@@ -47,7 +57,10 @@ export const loadAddon = async (gpuModule: string | null): Promise<Addon> => {
   }
   const loaded = addon as Addon
   loaded.markLoaded()
-  loaded.setLogger((_level, message) => process.stderr.write(message))
+  loaded.setLogger((_level, message) => {
+    errors = (errors + message).slice(-MAX_ERRORS)
+    process.stderr.write(message)
+  })
   loaded.setLoggerLogLevel(ERRORS)
   loaded.loadBackends()
   const lacksBackend = () => loaded.getGpuType() === undefined || (gpuModule !== null && loaded.getGpuType() === false)

@@ -1,6 +1,7 @@
 import { InferenceError } from '../../../errors.ts'
 import { readGgufHeader } from '../../../models/gguf/header.ts'
 import type { Addon, AddonModel } from './addon.ts'
+import { takeErrors } from './load-addon.ts'
 import { tokenBytesOf } from './token-bytes.ts'
 
 /** A loaded model: its words, and what its file says of it. */
@@ -45,15 +46,24 @@ const controlWordsOf = (handle: AddonModel, vocabulary: number): string[] => {
   return words.filter((word) => word.length > 1)
 }
 
+/** The first thing that llama.cpp said was wrong: `llama_model_load: error loading model: missing tensor 'output_norm.weight'`. */
+const reasonIn = (words: string): string => {
+  const reason = /error loading model(?: \w+)?: (.+)/.exec(words)?.[1] ?? words.split('\n', 1)[0]!
+  return reason === '' ? '' : `: ${reason.trim().slice(0, 300)}`
+}
+
 /** Every layer goes where the graphics card is, if there is one; all of them stay with the processor where they do not fit. */
 const openModel = async (addon: Addon, path: string): Promise<AddonModel> => {
+  takeErrors()
   const layers = addon.getGpuType() ? [ALL_LAYERS, 0] : [0]
   for (const gpuLayers of layers) {
     const handle = new addon.AddonModel(path, { addonExports: addon, gpuLayers, useMmap: addon.getSupportsMmap() })
     if (await handle.init()) return handle
     await handle.dispose()
   }
-  throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'.`)
+  // Its words come a turn later.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'${reasonIn(takeErrors())}.`)
 }
 
 /** @throws InferenceError invalid_model */

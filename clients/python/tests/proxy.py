@@ -1,0 +1,71 @@
+"""A bad network between a device and the real service: it cuts, damages and loses what passes through it."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import urllib.parse
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+#: method, path, how often this was asked before -> what happens to it; None: nothing does.
+Fault = Callable[[str, str, int], "str | None"]
+
+
+class Proxy:
+    """`url` stands for the service. Faults: "cut" the answer's body in its middle, "damage" a byte of it, "lose" the
+    answer, "cut
+    upload", the request's body, or "503"."""
+
+    def __init__(self, target: str, fault: Fault) -> None:
+        self.asked: list[tuple[str, str, str | None]] = []
+        proxy, address, counts = self, urllib.parse.urlsplit(target).netloc, dict[tuple[str, str], int]()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.0"
+
+            def forward(self) -> None:
+                path = self.path.split("?")[0]
+                before = counts.get((self.command, path), 0)
+                counts[self.command, path] = before + 1
+                proxy.asked.append((self.command, path, self.headers.get("range")))
+                what = fault(self.command, path, before)
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                if what == "cut upload":
+                    body = body[: len(body) // 2]
+                if what == "503":
+                    self.send_response(503)
+                    self.send_header("retry-after", "0")
+                    self.end_headers()
+                    return
+                connection = http.client.HTTPConnection(address, timeout=60)
+                headers = {name: text for name, text in self.headers.items() if name.lower() != "connection"}
+                connection.request(self.command, self.path, body, headers)
+                if what == "cut upload":
+                    connection.close()
+                    return
+                answer = connection.getresponse()
+                content = answer.read()
+                if what == "lose":
+                    return
+                self.send_response(answer.status)
+                for name, text in answer.headers.items():
+                    if name.lower() not in ("connection", "keep-alive", "transfer-encoding"):
+                        self.send_header(name, text)
+                self.end_headers()
+                if what == "damage":
+                    content = bytes([content[0] ^ 1]) + content[1:]
+                self.wfile.write(content[: len(content) // 2] if what == "cut" else content)
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = forward
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def end(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()

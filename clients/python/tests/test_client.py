@@ -1,0 +1,122 @@
+"""The operator's half."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tributary
+from conftest import Fleet, Service
+from proxy import Fault, Proxy
+from tributary import Client, TributaryError
+from tributary.client import text_curve
+
+START = {"w": np.zeros((2, 2), np.float32)}
+
+
+def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Path) -> None:
+    version = client.push("pushed", START, "1.0.0", description="zeros")
+    assert (version.version, version.version_label, version.model_size_bytes) == (
+        1,
+        "1.0.0",
+        len(tributary.write_weights(START)),
+    )
+    assert client.push("pushed", START, "1.0.0") == client.model("pushed").versions[0]
+    with pytest.raises(TributaryError) as refused:
+        client.push("pushed", {"w": np.ones(1)}, "1.0.0")
+    assert (refused.value.code, refused.value.status) == ("conflict", 409)
+    assert client.push("pushed", {"w": np.ones(1)}).version == 2
+    path = client.pull("pushed", "1.0.0", to=tmp_path)
+    assert path.read_bytes() == tributary.write_weights(START)
+    np.testing.assert_array_equal(client.weights("pushed")["w"], [1.0])
+    assert [each.name for each in client.models() if each.name == "pushed"] == ["pushed"]
+
+
+def test_a_large_file_goes_up_from_where_it_stopped(
+    client: Client, bad_network: Callable[[Fault], Proxy], tmp_path: Path
+) -> None:
+    proxy = bad_network(lambda method, path, before: "cut upload" if method == "PATCH" and before == 0 else None)
+    through = Client(proxy.url, client.connection.key)
+    path = tmp_path / "large.safetensors"
+    path.write_bytes(tributary.write_weights({"w": np.random.default_rng(0).normal(size=3_000_000).astype("f4")}))
+    through.push("large", path, "1.0.0")
+    assert [method for method, asked, _ in proxy.asked if "/uploads/" in asked].count("PATCH") == 2
+    assert client.pull("large", to=tmp_path / "back").read_bytes() == path.read_bytes()
+
+
+def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.push("curve", START, "1.0.0")
+    losses = iter([1.0, 0.5, 0.25])
+    fleet.add("curve", lambda weights, plan: (weights, 1, {"loss": next(losses)}))
+    monkeypatch.setattr(sys, "stderr", shown := io.StringIO())
+    job = client.train("curve", rounds=3, min_devices=1).wait(timeout=90, progress=True)
+    assert shown.getvalue().endswith(f"{'█' * 24} 3/3 completed, loss 0.2500\n")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert job.plot().splitlines()[0] == f"{1:10} ┤●  "
+    assert [each.id for each in client.jobs(model="curve")] == [job.id]
+    with pytest.raises(ValueError, match="has no accuracy to show yet"):
+        job.plot("accuracy")
+
+
+def test_a_job_that_is_stopped_raises_its_reason(client: Client) -> None:
+    client.push("stopped", START, "1.0.0")
+    job = client.train("stopped", rounds=3, min_devices=5)
+    assert job.stop().status == "stopped"
+    with pytest.raises(TributaryError, match="stopped") as caught:
+        job.wait()
+    assert (caught.value.code, caught.value.is_passing) == ("job_stopped", False)
+    with pytest.raises(ValueError, match="no round is completed"):
+        job.weights()
+
+
+def test_versions_are_delivered_to_groups_step_by_step_or_at_once(client: Client, service: Service) -> None:
+    for number in range(2):
+        tributary.Device(service.url, f"delivered-{number}").register()
+    client.push("delivered", START, "1.0.0")
+    group = client.create_group("delivered", ["delivered-0", "delivered-1"])
+    assert (group.device_count, len(group.devices())) == (2, 2)
+    rollout = client.roll_out("delivered", "1.0.0", 10, group="delivered", increment_step=40, step_interval_minutes=60)
+    assert (rollout.status, rollout.percentage) == ("active", 10)
+    assert (rollout.pause("a look").status, rollout.resume().status, rollout.advance().percentage) == (
+        "paused",
+        "active",
+        50,
+    )
+    assert rollout.rollback("enough").status == "rolled_back"
+    assert [each.rollout_id for each in client.rollouts("delivered")] == [rollout.rollout_id]
+    deployment = client.deploy("delivered", "1.0.0", devices=["delivered-0"], strategy="immediate")
+    assert (deployment.status, deployment.target_count) == ("started", 1)
+    assert [each.deployment_id for each in client.deployments("delivered")] == [deployment.deployment_id]
+    assert client.rollback(deployment.deployment_id).status == "rolled_back"
+    assert group.remove(["delivered-1"]).device_count == 1
+    assert {"delivered-0", "delivered-1"} <= {each.device_identifier for each in client.devices()}
+
+
+def test_what_does_not_exist_is_an_error_with_a_code(client: Client) -> None:
+    with pytest.raises(TributaryError, match="no-such-model") as caught:
+        client.model("no-such-model")
+    assert (caught.value.code, caught.value.status, str(caught.value)) == ("not_found", 404, caught.value.message)
+
+
+def test_lists_are_read_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tributary.client.PAGE", 1)
+    whole = client.request("GET", "/models", limit=100)["models"]
+    assert [each.id for each in client.models()] == [each["id"] for each in whole]
+
+
+def test_a_curve_has_its_ends_at_its_edges() -> None:
+    lines = text_curve([4.0, 2.0, 1.0], "loss", height=3).splitlines()
+    assert lines == [
+        "         4 ┤●  ",
+        "           ┤ ● ",
+        "         1 ┤  ●",
+        "           └───",
+        "            loss by round, 3 rounds",
+    ]
+    assert len(text_curve(list(range(1000)), "loss").splitlines()[0]) <= 12 + 60
+    assert text_curve([1.0], "loss").count("●") == 1

@@ -1,0 +1,98 @@
+"""Who may register, and where the key is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tributary
+from conftest import Fleet, Service, until
+from tributary import Client, TributaryError
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Client]]:
+    """A service under token enrollment, and its admin."""
+    service = Service(tmp_path_factory.mktemp("guarded"), SERVICE_ENROLLMENT="token")
+    key = re.search(r"sk_live_\w{32}", service.output)
+    assert key is not None, service.output
+    yield service, Client(service.url, key[0])
+    service.end()
+
+
+def no_training(weights: Any, plan: Any) -> Any:
+    raise AssertionError("there is no round")
+
+
+def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
+    guarded: tuple[Service, Client], tmp_path: Path
+) -> None:
+    service, admin = guarded
+    with pytest.raises(TributaryError) as caught:
+        tributary.run(service.url, device_id="kitchen", train=no_training, state_dir=tmp_path)
+    assert caught.value.status == 401
+    token = admin.request("POST", "/keys", {"name": "enrolls", "scopes": ["devices:write"]})["api_key"]
+    stop = threading.Event()
+    fleet = Fleet(service.url, tmp_path)
+    fleet.add("kitchen", no_training, enrollment_token=token)
+    until(lambda: [each.device_identifier for each in admin.devices()] == ["kitchen"], "the device")
+    fleet.end()
+    assert fleet.errors == []
+    (identity,) = tmp_path.glob("devices/*/identity.json")
+    assert identity.stat().st_mode & 0o777 == 0o600
+    kept = json.loads(identity.read_text())
+    assert (kept["base_url"], kept["device_id"]) == (service.url, "kitchen")
+    # Without a token: the kept key counts.
+    admin.push("guarded", {"w": np.zeros(1, "f4")}, "1.0.0")
+    again = Fleet(service.url, tmp_path)
+    again.add("kitchen", lambda weights, plan: (weights, 1, {}), rounds=1)
+    assert admin.train("guarded", rounds=1, min_devices=1).wait(timeout=90).status == "completed"
+    again.end()
+    assert (again.errors, stop.is_set()) == ([], False)
+
+
+def test_a_name_that_is_taken_elsewhere_is_refused(service: Service, tmp_path: Path) -> None:
+    key = tributary.Device(service.url, "taken").register()
+    with pytest.raises(
+        TributaryError, match="is registered with .* already, and its key is not on this machine"
+    ) as caught:
+        tributary.run(service.url, device_id="taken", train=no_training, state_dir=tmp_path)
+    assert (caught.value.code, caught.value.status) == ("conflict", 409)
+    fleet = Fleet(service.url, tmp_path)
+    fleet.add("taken", no_training, api_key=key)
+    until(lambda: service.client.device("taken").platform == "python", "the heartbeat")
+    fleet.end()
+    assert fleet.errors == []
+
+
+def test_a_service_that_was_set_up_anew_gets_the_device_again(service: Service, tmp_path: Path) -> None:
+    state = tributary.device.State(tmp_path, service.url, "returning")
+    state.save(service.url, "returning", "sk_live_" + "0" * 32)
+    fleet = Fleet(service.url, tmp_path)
+    fleet.add("returning", no_training)
+    until(lambda: [d for d in service.client.devices() if d.device_identifier == "returning"], "the device")
+    fleet.end()
+    assert fleet.errors == []
+    assert state.load() not in (None, ("returning", "sk_live_" + "0" * 32))
+
+
+def test_an_operator_needs_no_key_where_enrollment_is_open(
+    service: Service, guarded: tuple[Service, Client], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_HOME", str(tmp_path))
+    monkeypatch.delenv("SERVICE_API_KEY", raising=False)
+    assert Client(service.url).connection.key == Client(service.url).connection.key
+    with pytest.raises(TributaryError, match="sign in with svc login"):
+        Client(guarded[0].url)
+    signed_in = {"api_base": guarded[0].url, "org_id": None, "api_key": guarded[1].connection.key}
+    (tmp_path / "credentials.json").write_text(
+        json.dumps({"api_key": "x", "api_base": "http://other", "others": [signed_in]})
+    )
+    assert Client(guarded[0].url).org == "default"

@@ -1,0 +1,152 @@
+"""Devices behind a bad network, and a service that is killed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tributary
+from conftest import Fleet, Service, failure_of, until
+from proxy import Fault, Proxy
+from tributary import Client, TributaryError
+
+START = np.arange(1000, dtype=np.float32)
+
+OpenProxy = Callable[[Fault], Proxy]
+
+
+def add_one(weights: Any, plan: Any) -> Any:
+    return {"w": weights["w"] + 1}, 1, {"loss": 1.0}
+
+
+def train_through(client: Client, fleet: Fleet, proxy: Proxy, name: str) -> tributary.Job:
+    client.push(name, {"w": START}, "1.0.0")
+    fleet.add(name, add_one, url=proxy.url)
+    job = client.train(name, rounds=1, min_devices=1).wait(timeout=90)
+    np.testing.assert_array_equal(job.weights()["w"], START + 1)
+    return job
+
+
+def test_a_download_that_is_cut_goes_on_where_it_stopped(client: Client, fleet: Fleet, bad_network: OpenProxy) -> None:
+    proxy = bad_network(lambda method, path, before: "cut" if path.endswith("/model") and before == 0 else None)
+    train_through(client, fleet, proxy, "cut")
+    ranges = [asked for _, path, asked in proxy.asked if path.endswith("/model")]
+    size = len(tributary.write_weights({"w": START}))
+    assert ranges == [None, f"bytes={size // 2}-"]
+
+
+def test_a_model_with_another_hash_is_not_trained_but_fetched_again(
+    client: Client, fleet: Fleet, bad_network: OpenProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy = bad_network(lambda method, path, before: "damage" if path.endswith("/model") and before == 0 else None)
+    with caplog.at_level(logging.WARNING):
+        train_through(client, fleet, proxy, "damaged")
+    assert [asked for _, path, asked in proxy.asked if path.endswith("/model")] == [None, None]
+    assert "arrived with sha256" in caplog.text
+
+
+def test_an_update_whose_answer_is_lost_counts_once(client: Client, fleet: Fleet, bad_network: OpenProxy) -> None:
+    proxy = bad_network(lambda method, path, before: "lose" if path.endswith("/updates") and before == 0 else None)
+    job = train_through(client, fleet, proxy, "lost")
+    assert job.history[0].completed_devices == 1
+    assert [path.rsplit("/", 1)[1] for method, path, _ in proxy.asked][-2:].count("failures") == 0
+
+
+def test_what_was_trained_is_submitted_later_and_not_trained_again(
+    client: Client, fleet: Fleet, bad_network: OpenProxy
+) -> None:
+    # More refusals than a call tries again.
+    proxy = bad_network(lambda method, path, before: "503" if path.endswith("/updates") and before < 9 else None)
+    client.push("later", {"w": START}, "1.0.0")
+    trained: list[int] = []
+    fleet.add("later", lambda w, plan: (trained.append(1), *add_one(w, plan))[1:], url=proxy.url)
+    client.train("later", rounds=1, min_devices=1).wait(timeout=90)
+    assert len(trained) == 1
+
+
+def test_a_killed_service_is_waited_for_and_the_round_goes_on(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    client = service.client
+    client.push("killed", {"w": START}, "1.0.0")
+    fleet = Fleet(service.url, tmp_path / "fleet")
+    is_training, may_go_on = threading.Event(), threading.Event()
+
+    def train(weights: Any, plan: Any) -> Any:
+        is_training.set()
+        assert may_go_on.wait(60)
+        return add_one(weights, plan)
+
+    try:
+        fleet.add("patient", train)
+        job = client.train("killed", rounds=2, min_devices=1)
+        assert is_training.wait(60)
+        service.end(by=signal.SIGKILL)
+        may_go_on.set()
+        service.start()
+        np.testing.assert_array_equal(job.wait(timeout=90).weights()["w"], START + 2)
+        assert [each.status for each in job.history] == ["completed"] * 2
+    finally:
+        fleet.end()
+        service.end()
+    assert fleet.errors == []
+
+
+PROGRAM = """
+    import sys, time, tributary
+
+    def train(weights, plan):
+        print("training", flush=True)
+        time.sleep(60)
+
+    tributary.run(sys.argv[1], device_id=sys.argv[2], train=train)
+    print("ended", flush=True)
+"""
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_program_says_so_and_ends_well(
+    client: Client, service: Service, tmp_path: Path, by: signal.Signals
+) -> None:
+    name = f"by-{by.name}"
+    client.push(name, {"w": START}, "1.0.0")
+    environment = {**os.environ, "SERVICE_HOME": str(tmp_path), "PYTHONPATH": str(Path(tributary.__file__).parents[1])}
+    program = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), service.url, name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert program.stdout is not None
+    until(lambda: [d for d in client.devices() if d.device_identifier == name], "the device")
+    job = client.train(name, rounds=1, min_devices=1)
+    assert program.stdout.readline() == "training\n"
+    program.send_signal(by)
+    out, err = program.communicate(timeout=30)
+    assert (program.returncode, out) == (0, "ended\n"), err
+    assert err.splitlines()[-1].endswith("Stopping.")
+    assert failure_of(client, job, name) == "The program was stopped."
+    assert client.device(name).status == "inactive"
+
+
+def test_a_page_instead_of_the_service_is_noticed() -> None:
+    with pytest.raises(ValueError, match="must be like http://127.0.0.1:8000"):
+        tributary.Client("127.0.0.1:8000", "key")
+
+
+def test_nobody_at_the_address_is_said_after_the_last_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tributary.connection.ATTEMPTS", 2)
+    with pytest.raises(TributaryError, match="Is the service running and the address right") as caught:
+        tributary.Client("http://127.0.0.1:9", "key").models()
+    assert (caught.value.code, caught.value.status) == ("network_error", 0)

@@ -1,0 +1,220 @@
+"""Rounds of real devices with a real service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tributary
+from conftest import Fleet, failure_of, gradient, regression, until
+from tributary import Client, Plan
+
+START = np.zeros(3, np.float32)
+
+
+def descend(w: Any, x: Any, y: Any, plan: Plan | None = None, center: Any = None, mu: float = 0.0) -> Any:
+    """Five steps of length 0.1, with what the strategy adds to the gradient."""
+    w = w.copy()
+    for _ in range(5):
+        g = gradient(w, x, y)
+        if plan is not None and plan.correction is not None:
+            g = g + plan.correction["w"]
+        if mu:
+            g = g + tributary.proximal_gradient({"w": w}, {"w": center}, mu)["w"]
+        w -= (0.1 * g).astype(np.float32)
+    return w
+
+
+def mean(updates: list[tuple[Any, int]]) -> Any:
+    """FedAvg: in float64, divided once, then rounded."""
+    total = sum(count for _, count in updates)
+    return (sum(count * w.astype(np.float64) for w, count in updates) / total).astype(np.float32)
+
+
+def test_devices_train_exactly_what_numpy_averages(client: Client, fleet: Fleet) -> None:
+    client.push("averaged", {"w": START}, "1.0.0")
+    data = [regression(seed, 20 + 10 * seed) for seed in range(3)]
+    for number, (x, y) in enumerate(data):
+        fleet.add(
+            f"fedavg-{number}",
+            lambda weights, plan, x=x, y=y: ({"w": descend(weights["w"], x, y)}, len(y), {"loss": 1.5}),
+        )
+    job = client.train("averaged", rounds=3, min_devices=3).wait(timeout=90)
+    expected = START
+    for _ in range(3):
+        expected = mean([(descend(expected, x, y), len(y)) for x, y in data])
+    np.testing.assert_array_equal(job.weights()["w"], expected)
+    assert [(each.status, each.loss, each.completed_devices) for each in job.history] == [("completed", 1.5, 3)] * 3
+
+
+def test_fedprox_holds_devices_to_the_model_by_mu(client: Client, fleet: Fleet) -> None:
+    client.push("proximal", {"w": START}, "1.0.0")
+    data = [regression(seed, 20) for seed in range(2)]
+
+    def train(weights: Any, plan: Plan, x: Any, y: Any) -> Any:
+        assert (plan.strategy, plan.hyperparameters["mu"], plan.correction) == ("fedprox", 0.5, None)
+        return {"w": descend(weights["w"], x, y, center=weights["w"].copy(), mu=plan.hyperparameters["mu"])}, len(y), {}
+
+    for number, (x, y) in enumerate(data):
+        fleet.add(f"fedprox-{number}", lambda weights, plan, x=x, y=y: train(weights, plan, x, y))
+    job = client.train("proximal", rounds=2, strategy="fedprox", strategy_options={"mu": 0.5}).wait(timeout=90)
+    expected = START
+    for _ in range(2):
+        expected = mean([(descend(expected, x, y, center=expected, mu=0.5), 20) for x, y in data])
+    np.testing.assert_array_equal(job.weights()["w"], expected)
+
+
+def test_scaffold_sends_control_variates_down_and_their_change_up(client: Client, fleet: Fleet) -> None:
+    client.push("drift", {"w": START, "steps": np.int64(7)}, "1.0.0")
+    data = [regression(seed, 20) for seed in range(2)]
+
+    def train(weights: Any, plan: Plan, x: Any, y: Any) -> Any:
+        return {**weights, "w": descend(weights["w"], x, y, plan)}, len(y), {"steps": 5, "learning_rate": 0.1}
+
+    for number, (x, y) in enumerate(data):
+        fleet.add(f"scaffold-{number}", lambda weights, plan, x=x, y=y: train(weights, plan, x, y))
+    until(lambda: len([d for d in client.devices() if d.device_identifier.startswith("scaffold-")]) == 2, "devices")
+    client.create_group("drifting", ["scaffold-0", "scaffold-1"])
+    job = client.train("drift", rounds=3, strategy="scaffold", group="drifting").wait(timeout=90)
+
+    # Karimireddy et al. 2020, algorithm 1, with everybody in each round.
+    model, c, own = START, np.zeros(3), [np.zeros(3), np.zeros(3)]
+    for _ in range(3):
+        updates, changes = [], []
+        for number, (x, y) in enumerate(data):
+            w = model.copy()
+            for _ in range(5):
+                w -= (0.1 * (gradient(w, x, y) + c - own[number])).astype(np.float32)
+            change = ((model.astype("f8") - w) / 0.5 - c).astype(np.float32).astype("f8")
+            own[number] = own[number] + change
+            updates.append(w)
+            changes.append(change)
+        model = (model + np.mean([w.astype("f8") - model for w in updates], axis=0)).astype(np.float32)
+        c = c + np.mean(changes, axis=0)
+    found = job.weights()
+    np.testing.assert_allclose(found["w"], model, rtol=2e-6)
+    assert found["steps"] == 7
+    assert not np.allclose(model, mean([(w, 1) for w in [descend(START, x, y) for x, y in data]]), rtol=1e-3)
+
+
+def test_a_personal_model_of_ditto_is_kept_for_the_job_and_never_sent(client: Client, fleet: Fleet) -> None:
+    client.push("personal", {"w": START}, "1.0.0")
+    seen: list[tuple[float, float]] = []
+
+    def train(weights: Any, plan: Plan) -> Any:
+        seen.append((float(plan.personal["w"][0]), plan.hyperparameters["lambda"]))  # type: ignore[index]
+        plan.personal["w"] += 1.0  # type: ignore[index]
+        return weights, 3, {}
+
+    fleet.add("ditto", train)
+    job = client.train("personal", rounds=3, strategy="ditto", strategy_options={"lambda": 0.2}, min_devices=1)
+    np.testing.assert_array_equal(job.wait(timeout=90).weights()["w"], START)
+    assert seen == [(0.0, 0.2), (1.0, 0.2), (2.0, 0.2)]
+
+
+def test_fedbuff_takes_an_update_of_an_earlier_round(client: Client, fleet: Fleet) -> None:
+    client.push("buffered", {"w": START}, "1.0.0")
+    began: dict[str, list[int]] = {"fast": [], "slow": []}
+
+    def train(name: str) -> Any:
+        def work(weights: Any, plan: Plan) -> Any:
+            assert plan.asynchronous
+            began[name].append(plan.round_number)
+            if name == "fast":
+                until(lambda: began["slow"], "the slow device to begin")
+            elif len(began["slow"]) == 1:
+                until(lambda: len(began["fast"]) >= 2, "the fast device to be in a later round")
+            return {"w": weights["w"] + 1}, 1, {}
+
+        return work
+
+    for name in began:
+        fleet.add(name, train(name))
+    until(lambda: len([d for d in client.devices() if d.device_identifier in began]) == 2, "devices")
+    asked = {"strategy": "fedbuff", "strategy_options": {"buffer": 1}, "min_devices": 1, "target_devices": 2}
+    job = client.train("buffered", rounds=3, **asked).wait(timeout=90)
+    paths = [f"/training/rounds/{each.round_id}/updates" for each in job.history]
+    updates = [update for path in paths for update in client.listed(path, "updates")]
+    late = [update for update in updates if update["staleness"] > 0]
+    assert [(update["device_identifier"], update["base_round_id"]) for update in late] == [
+        ("slow", job.history[0].round_id)
+    ]
+    # (1 + staleness)^-a of a change by 1, for the default a of 0.5.
+    expected = len(updates) - 1 + (1 + late[0]["staleness"]) ** -0.5
+    np.testing.assert_allclose(job.weights()["w"], START + expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["npz", "vector", "bfloat16"])
+def test_models_of_other_formats_are_trained(client: Client, fleet: Fleet, tmp_path: Path, kind: str) -> None:
+    if kind == "npz":
+        path = tmp_path / "w.npz"
+        np.savez(path, w=START)
+    elif kind == "vector":
+        path = tmp_path / "w.f32"
+        path.write_bytes(START.tobytes())
+    else:
+        path = tmp_path / "w.safetensors"
+        path.write_bytes(tributary.write_weights({"w": START}, {"w": "BF16"}))
+    client.push(f"of-{kind}", path, "1.0.0")
+    fleet.add(f"of-{kind}", lambda weights, plan: ({name: array + 1.5 for name, array in weights.items()}, 1, {}))
+    more = {"raw_vector": True} if kind == "vector" else {}
+    job = client.train(f"of-{kind}", rounds=1, min_devices=1, **more).wait(timeout=90)
+    result = client.pull(job.latest_model_id or "", to=tmp_path / "result")
+    found, types = tributary.read_weights(result, raw_vector=kind == "vector")
+    assert [array.tolist() for array in found.values()] == [[1.5, 1.5, 1.5]]
+    assert list(types.values()) == ["BF16" if kind == "bfloat16" else "F32"]
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        (RuntimeError("out of memory"), "RuntimeError: out of memory"),
+        (({"v": START}, 1, {}), "The weights do not match the model of the round: 'w' is missing."),
+        (({"w": START}, 0, {}), "train returned 0 samples; it must be a whole number of at least 1."),
+        ({"w": START}, "train must return (weights, num_samples, metrics), got dict."),
+        (
+            ({"w": START}, 1, {"loss": "low"}),
+            "train must return metrics such as {\"loss\": 0.4}, numbers by name; got {'loss': 'low'}.",
+        ),
+    ],
+)
+def test_what_train_does_wrong_is_told_to_the_service(
+    client: Client, fleet: Fleet, tmp_path: Path, returned: Any, reason: str
+) -> None:
+    name = f"wrong-{abs(hash(reason))}"
+    client.push(name, {"w": START}, "1.0.0")
+
+    def train(weights: Any, plan: Plan) -> Any:
+        if isinstance(returned, Exception):
+            raise returned
+        return returned
+
+    fleet.add(name, train, rounds=1)
+    job = client.train(name, rounds=1, min_devices=1)
+    assert failure_of(client, job, name) == reason
+    fleet.end()
+    assert [type(error) for error in fleet.errors] == [tributary.RoundFailed]
+    assert reason in str(fleet.errors.pop())
+
+
+def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(client: Client, fleet: Fleet) -> None:
+    client.push("evaluated", {"w": START}, "1.0.0")
+    results: list[tributary.RoundResult] = []
+    fleet.add(
+        "evaluating",
+        lambda weights, plan: ({"w": weights["w"] + 1}, 4, {"loss": float("nan"), "accuracy": 0.5}),
+        evaluate=lambda weights: {"loss": float(weights["w"][0]), "accuracy": 0.25},
+        on_round=results.append,
+    )
+    job = client.train("evaluated", rounds=2, min_devices=1).wait(timeout=90)
+    assert [each.accuracy for each in job.history] == [0.5, 0.5]
+    numbers = [each.round_number for each in job.history]
+    told = {"round_number": numbers[1], "global_model_loss": 1, "global_model_accuracy": 0.25}
+    until(lambda: (client.device("evaluating").metrics or {}) == told, "the heartbeat")
+    assert [(each.metrics, each.global_metrics) for each in results] == [
+        ({"accuracy": 0.5}, {"loss": 0.0, "accuracy": 0.25}),
+        ({"accuracy": 0.5}, {"loss": 1.0, "accuracy": 0.25}),
+    ]

@@ -1,0 +1,407 @@
+"""The operator's half: models, training jobs, devices and deliveries as plain objects."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from . import records
+from .connection import Connection, Json, hex_of, home, quote, sha256_of
+from .device import Device, State
+from .errors import TributaryError, network_error
+from .records import Deployment, DeviceRecord, ListedDevice, Model, Version
+from .weights import Weights, read_weights, to_torch, write_weights
+
+T = TypeVar("T")
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+#: Larger files go up in a way that goes on where a connection broke.
+RESUMABLE_FROM = 8 * 1024 * 1024
+PAGE = 100
+_NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Job: {"history": records.JobRound}}
+
+
+def record(kind: type[T], body: Json, **more: Any) -> T:
+    """An answer as an object. Fields that this version does not know are left out; what was not sent is None."""
+    nested = {name: each for base in kind.__mro__ for name, each in _NESTED.get(base, {}).items()}
+    known: Json = {}
+    for each in fields(kind):  # type: ignore[arg-type]
+        if each.name in more:
+            continue
+        value = body.get(each.name)
+        known[each.name] = [record(nested[each.name], item) for item in value or []] if each.name in nested else value
+    return kind(**known, **more)
+
+
+class _Refreshed:
+    """An object that can be asked for anew."""
+
+    _client: Client
+
+    def _take(self: T, body: Json) -> T:
+        vars(self).update(vars(record(type(self), body, _client=self._client)))  # type: ignore[attr-defined]
+        return self
+
+
+@dataclass(kw_only=True)
+class Job(_Refreshed, records.Job):
+    """A training job: its fields as of the last answer, and what can be done with it."""
+
+    _client: Client = field(repr=False, compare=False)
+
+    def refresh(self) -> Job:
+        """Asks the service anew."""
+        return self._take(self._client.request("GET", f"/training/jobs/{self.id}"))
+
+    def wait(self, timeout: float | None = None, progress: bool | None = None) -> Job:
+        """Waits until the job has ended, with a bar on a terminal (`progress` says otherwise). Ctrl-C leaves the job
+        alone.
+
+        Raises TributaryError with code job_failed or job_stopped and the job's reason where it does not complete,
+        TimeoutError after `timeout` seconds.
+        """
+        shows = sys.stderr.isatty() if progress is None else progress
+        ends = None if timeout is None else time.monotonic() + timeout
+        try:
+            while self.refresh().ended_by is None:
+                if shows:
+                    sys.stderr.write(f"\r\x1b[K{self._bar()}")
+                    sys.stderr.flush()
+                if ends is not None and time.monotonic() > ends:
+                    raise TimeoutError(f"Job {self.id} goes on after {timeout} s: {self._bar()}")
+                time.sleep(1)
+        finally:
+            if shows:
+                sys.stderr.write(f"\r\x1b[K{self._bar()}\n")
+        if self.status != "completed":
+            raise TributaryError(f"job_{self.status}", f"Job {self.id} {self.status}: {self.reason}")
+        return self
+
+    def stop(self) -> Job:
+        """Ends the job now."""
+        return self._take(self._client.request("POST", f"/training/jobs/{self.id}/stop"))
+
+    def weights(self, torch: bool = False) -> Any:
+        """The latest round's model as arrays, or as a PyTorch state dict."""
+        if self.latest_model_id is None:
+            raise ValueError(f"Job {self.id} has no model yet: no round is completed.")
+        return self._client.weights(self.latest_model_id, torch=torch)
+
+    def plot(self, metric: str = "loss") -> Any:
+        """Loss or accuracy by round: axes of matplotlib, or a curve as text where that is not installed."""
+        ended = [each for each in self.history if getattr(each, metric) is not None]
+        numbers = [each.round_number for each in ended]
+        values = [float(getattr(each, metric)) for each in ended]
+        if not values:
+            raise ValueError(f"Job {self.id} has no {metric} to show yet.")
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            return text_curve(values, metric)
+        _, axes = pyplot.subplots()
+        axes.plot(numbers, values, marker=".", label=f"{self.strategy} {metric}")
+        axes.set_xlabel("round")
+        axes.set_ylabel(metric)
+        return axes
+
+    def _bar(self, width: int = 24) -> str:
+        filled = round(width * self.rounds_completed / max(1, self.rounds))
+        now = self.history[-1] if self.history else None
+        if now is not None and now.status == "active":
+            doing = f"round {self.rounds_completed + 1}: {now.completed_devices} updates"
+        else:
+            doing = self.waiting_for or (self.status if self.ended_by else "waiting")
+        losses = [each.loss for each in self.history if each.loss is not None]
+        loss = f", loss {losses[-1]:.4f}" if losses else ""
+        return f"{'█' * filled}{'░' * (width - filled)} {self.rounds_completed}/{self.rounds} {doing}{loss}"
+
+
+@dataclass(kw_only=True)
+class Rollout(_Refreshed, records.Rollout):
+    """A staged delivery of a version, and its steps."""
+
+    _client: Client = field(repr=False, compare=False)
+
+    def refresh(self) -> Rollout:
+        return self._take(self._client.request("GET", self._path))
+
+    def pause(self, reason: str | None = None) -> Rollout:
+        return self._act("pause", reason)
+
+    def resume(self, reason: str | None = None) -> Rollout:
+        return self._act("resume", reason)
+
+    def advance(self, reason: str | None = None) -> Rollout:
+        """Takes the next step now."""
+        return self._act("advance", reason)
+
+    def rollback(self, reason: str | None = None) -> Rollout:
+        return self._act("rollback", reason)
+
+    @property
+    def _path(self) -> str:
+        return f"/models/{self.model_id}/rollouts/{self.rollout_id}"
+
+    def _act(self, action: str, reason: str | None) -> Rollout:
+        self._client.request("POST", f"{self._path}/{action}", {} if reason is None else {"reason": reason})
+        return self.refresh()
+
+
+@dataclass(kw_only=True)
+class Group(_Refreshed, records.Group):
+    """A device group."""
+
+    _client: Client = field(repr=False, compare=False)
+
+    def devices(self) -> list[ListedDevice]:
+        found = self._client.listed(f"/device-groups/{self.id}/devices", "devices")
+        return [record(ListedDevice, each) for each in found]
+
+    def add(self, device_ids: Sequence[str]) -> Group:
+        return self._change("POST", device_ids)
+
+    def remove(self, device_ids: Sequence[str]) -> Group:
+        return self._change("DELETE", device_ids)
+
+    def _change(self, method: str, device_ids: Sequence[str]) -> Group:
+        path = f"/device-groups/{self.id}"
+        self._client.request(method, f"{path}/devices", {"device_ids": list(device_ids)})
+        return self._take(self._client.request("GET", path))
+
+
+class Client:
+    """The service at `url` for those who run it. Raises TributaryError.
+
+    `url` is SERVICE_API_BASE, else the service on this machine, when absent. `key` is SERVICE_API_KEY, else the one
+    that `svc login` keeps for this service; where enrollment is open, a key is made once and kept beside it.
+    """
+
+    def __init__(self, url: str | None = None, key: str | None = None, org: str | None = None) -> None:
+        self.url = (url or os.environ.get("SERVICE_API_BASE") or DEFAULT_URL).rstrip("/")
+        key = key or os.environ.get("SERVICE_API_KEY", "").strip() or signed_in_key(self.url) or _own_key(self.url)
+        self.connection = Connection(self.url, key)
+        self._org = org
+
+    @property
+    def org(self) -> str:
+        """The organization of the key."""
+        if self._org is None:
+            self._org = self.request("GET", "/keys/self")["org_id"] or "default"
+        return self._org
+
+    def request(self, method: str, path: str, body: Any = None, **query: Any) -> Json:
+        """Any call of the API: the JSON of its answer. `path` begins after /api/v1."""
+        return self.connection.call(method, path, body, query=query)
+
+    def listed(self, path: str, key: str, **query: Any) -> Iterator[Json]:
+        """The items of a list, page by page."""
+        offset = 0
+        while True:
+            page = self.request("GET", path, **{"limit": PAGE, **query, "offset": offset})
+            yield from page[key]
+            offset += len(page[key])
+            if not page[key] or offset >= page.get("total", 0):
+                return
+
+    # Models
+
+    def models(self) -> list[Model]:
+        """The catalog, newest first; `versions` are shown by `model` only."""
+        return [record(Model, each) for each in self.listed("/models", "models")]
+
+    def model(self, name: str) -> Model:
+        """A model with its versions, by name or id."""
+        return record(Model, self.request("GET", f"/models/{quote(name)}"))
+
+    def push(
+        self,
+        name: str,
+        weights: str | os.PathLike[str] | Mapping[str, Any],
+        version: str | None = None,
+        description: str | None = None,
+        framework: str = "pytorch",
+    ) -> Version:
+        """Adds a version to a model, which is made where there is none of that name.
+
+        `weights` is a file, or arrays or tensors by name (a PyTorch state dict), which become a safetensors file.
+        `version` is a semantic version; the service counts where it is absent. The same bytes under the same version
+        are a success.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            if isinstance(weights, Mapping):
+                path = Path(folder) / f"{name}.safetensors"
+                path.write_bytes(write_weights(weights))
+            else:
+                path = Path(weights)
+            try:
+                self.request("POST", "/models", {"name": name, "framework": framework})
+            except TributaryError as error:
+                if error.status != 409:
+                    raise
+            return self._upload(name, path, version, description)
+
+    def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
+        """A version's file, into a folder or as a file of that path; its hash is checked, and it is there only whole."""
+        path = f"/models/{quote(name)}/versions/{quote(str(version))}/download"
+        with self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path)) as answer:
+            size, digest = int(answer.headers["content-length"]), hex_of("X-Model-Hash", answer.headers["x-model-hash"])
+            named = answer.headers.get_filename() or "weights"
+        target = Path(to)
+        if target.is_dir():
+            target = target / Path(named.replace("\\", "/")).name
+        partial = target.with_name(f"{target.name}.{digest[:16]}.partial")
+        self.connection.download(path, partial, size, digest)
+        os.replace(partial, target)
+        return target
+
+    def weights(self, name: str, version: str | int = "latest", torch: bool = False) -> Any:
+        """A version's weights as arrays by name, or as a PyTorch state dict."""
+        with tempfile.TemporaryDirectory() as folder:
+            weights, types = read_weights(self.pull(name, version, folder))
+            copied: Weights = {each: array.copy() for each, array in weights.items()}
+            return to_torch(copied, types) if torch else copied
+
+    def _upload(self, name: str, path: Path, version: str | None, description: str | None) -> Version:
+        told = {"version_label": version, "description": description}
+        form = {each: text for each, text in told.items() if text is not None}
+        target = f"/models/{quote(name)}/versions/upload"
+        size = path.stat().st_size
+        sha256 = sha256_of(path)
+        try:
+            if size <= RESUMABLE_FROM:
+                body = self.connection.submit(target, form, {"file": (path.name, path.read_bytes())})
+            else:
+                self.connection.upload(path, size, sha256)
+                named = {"upload": f"sha256:{sha256}", "upload_size": str(size), "file_name": path.name}
+                body = self.connection.submit(target, {**form, **named}, {})
+        except TributaryError as error:
+            # The answer to an earlier try may have been lost.
+            for each in self.model(name).versions if error.status == 409 else []:
+                if each.version_label == version and each.model_hash == f"sha256:{sha256}":
+                    return each
+            raise
+        if body["model_hash"] != f"sha256:{sha256}":
+            raise network_error(f"The service stored {body['model_hash']} instead of sha256:{sha256}.")
+        return record(Version, body)
+
+    # Training
+
+    def train(
+        self, model: str, *, rounds: int = 10, strategy: str = "fedavg", min_devices: int = 2, **options: Any
+    ) -> Job:
+        """Starts a training job. `options` are fields of POST /training/jobs, such as hyperparameters."""
+        asked = {"model": model, "rounds": rounds, "strategy": strategy, "min_devices": min_devices, **options}
+        return self.job(self.request("POST", "/training/jobs", asked)["id"])
+
+    def job(self, job_id: str) -> Job:
+        return record(Job, self.request("GET", f"/training/jobs/{job_id}"), _client=self)
+
+    def jobs(self, model: str | None = None, status: str | None = None) -> list[Job]:
+        """Newest first; `history` is shown by `job` only."""
+        found = self.listed("/training/jobs", "jobs", model=model, status=status)
+        return [record(Job, each, _client=self) for each in found]
+
+    # Devices
+
+    def devices(self, status: str | None = None, platform: str | None = None) -> list[ListedDevice]:
+        found = self.listed("/devices", "devices", org_id=self.org, status=status, platform=platform, limit=1000)
+        return [record(ListedDevice, each) for each in found]
+
+    def device(self, device_id: str) -> DeviceRecord:
+        return record(DeviceRecord, self.request("GET", f"/devices/{quote(device_id)}"))
+
+    def groups(self) -> list[Group]:
+        found = self.listed("/device-groups", "groups", org_id=self.org, limit=1000)
+        return [record(Group, each, _client=self) for each in found]
+
+    def create_group(self, name: str, device_ids: Sequence[str] = (), description: str = "") -> Group:
+        body = self.request("POST", "/device-groups", {"org_id": self.org, "name": name, "description": description})
+        group = record(Group, body, _client=self)
+        return group.add(device_ids) if device_ids else group
+
+    # Delivery
+
+    def roll_out(self, model: str, version: str, percentage: int = 10, **options: Any) -> Rollout:
+        """Starts a staged delivery. `options` are fields of POST /models/{id}/rollouts, such as increment_step."""
+        asked = {"version": version, "rollout_percentage": percentage, "start_immediately": True, **options}
+        return record(Rollout, self.request("POST", f"/models/{quote(model)}/rollouts", asked), _client=self)
+
+    def rollouts(self, model: str) -> list[Rollout]:
+        found = self.listed(f"/models/{quote(model)}/rollouts", "rollouts")
+        return [record(Rollout, each, _client=self) for each in found]
+
+    def deploy(self, model: str, version: str = "latest", **options: Any) -> Deployment:
+        """Brings a version to `devices`, a `group` or the whole active fleet: the fields of POST /deploy/execute."""
+        asked = {"model_name": model, "model_version": version, **options}
+        return self.deployment(self.request("POST", "/deploy/execute", asked)["deployment_id"])
+
+    def deployment(self, deployment_id: str) -> Deployment:
+        return record(Deployment, self.request("GET", f"/deployments/{deployment_id}"))
+
+    def deployments(self, model: str | None = None) -> list[Deployment]:
+        return [record(Deployment, each) for each in self.listed("/deployments", "deployments", model_name=model)]
+
+    def rollback(self, deployment_id: str, reason: str | None = None) -> Deployment:
+        """Returns a deployment's devices to the version before."""
+        self.request("POST", f"/deployments/{deployment_id}/rollback", {} if reason is None else {"reason": reason})
+        return self.deployment(deployment_id)
+
+
+def signed_in_key(url: str) -> str | None:
+    """The key that `svc login` keeps for this service: it is sent to no other. None when there is none."""
+    try:
+        kept = json.loads((home() / "credentials.json").read_text())
+    except (OSError, ValueError):
+        return None
+    for each in [kept, *kept.get("others", [])]:
+        if _origin(each.get("api_base") or DEFAULT_URL) == _origin(url):
+            return str(each["api_key"])
+    return None
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme, parts.netloc.replace("localhost", "127.0.0.1")
+
+
+def _own_key(url: str) -> str:
+    """Of a device that takes no part in rounds: where enrollment is open, any device's key may do everything."""
+    name = f"python-{socket.gethostname()}"[:200]
+    state = State(None, url, name)
+    known = state.load()
+    if known is not None:
+        return known[1]
+    device = Device(url, f"{name}-{os.urandom(4).hex()}", stop=threading.Event())
+    try:
+        key = device.register(trains=False)
+    except TributaryError as error:
+        if error.status != 401:
+            raise
+        message = f"This needs an API key of {url}: sign in with svc login, set SERVICE_API_KEY, or give key=."
+        raise TributaryError("unauthorized", message, 401) from None
+    state.save(url, device.device_id, key)
+    return key
+
+
+def text_curve(values: Sequence[float], label: str, width: int = 60, height: int = 10) -> str:
+    """The values as a curve of text: the last column is the latest value."""
+    step = max(1, -(-len(values) // width))
+    shown = [values[min(at + step, len(values)) - 1] for at in range(0, len(values), step)]
+    low, high = min(shown), max(shown)
+    span = high - low or 1.0
+    rows = [round((value - low) / span * (height - 1)) for value in shown]
+    lines = []
+    for row in range(height - 1, -1, -1):
+        edge = f"{low + span * row / (height - 1):10.4g}" if row in (0, height - 1) else " " * 10
+        lines.append(f"{edge} ┤{''.join('●' if at == row else ' ' for at in rows)}")
+    return "\n".join([*lines, f"{'':10} └{'─' * len(shown)}", f"{'':12}{label} by round, {len(values)} rounds"])

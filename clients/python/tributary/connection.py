@@ -1,0 +1,302 @@
+"""HTTP by the standard library: keys, retries, downloads that go on where they stopped, and forms."""
+
+from __future__ import annotations
+
+import email.utils
+import hashlib
+import http.client
+import json
+import logging
+import os
+import random
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from .errors import TributaryError, network_error
+
+log = logging.getLogger("tributary")
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+ATTEMPTS = 8
+TOTAL_SECONDS = 120.0
+FIRST_WAIT_SECONDS = 0.5
+MAX_WAIT_SECONDS = 20.0
+MAX_RETRY_AFTER_SECONDS = 3600.0
+TIMEOUT_SECONDS = 30.0
+CHUNK_BYTES = 1 << 20
+#: A connection may take half a minute plus a second for each of these bytes to take an upload.
+SLOWEST_BYTES_PER_SECOND = 64 * 1024
+
+
+class Stopped(Exception):
+    """Whoever runs this asked it to stop."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would resend the key and the weights to somewhere nobody named."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def parse_retry_after(header: str | None) -> float | None:
+    """Seconds from now: Retry-After is a number of seconds or an HTTP date. None when absent or unreadable."""
+    if header is None:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def quote(part: str) -> str:
+    return urllib.parse.quote(part, safe="")
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def hex_of(field: str, text: Any) -> str:
+    """The 64 hex digits of sha256:<hex>."""
+    if isinstance(text, str) and len(text) == 71 and text.startswith("sha256:"):
+        return text[7:]
+    raise network_error(f"The service sent a {field} that is not sha256:<hex>.")
+
+
+def form_of(fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]]) -> tuple[str, bytes]:
+    """Content type and body of a multipart/form-data form. Fields first: they are known before a file begins."""
+    boundary = f"tributary-{random.getrandbits(128):032x}"
+    parts: list[bytes] = []
+    for name, value in fields.items():
+        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode())
+    for name, (file_name, content) in files.items():
+        quoted = file_name.replace("\\", "%5C").replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+        head = f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{quoted}"\r\n'
+        parts += [head.encode(), b"content-type: application/octet-stream\r\n\r\n", content, b"\r\n"]
+    parts.append(f"--{boundary}--\r\n".encode())
+    return f"multipart/form-data; boundary={boundary}", b"".join(parts)
+
+
+class Connection:
+    """One service, with a key added to each request and every wait bounded. Raises TributaryError."""
+
+    def __init__(self, url: str, key: str | None = None, stop: threading.Event | None = None) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError(f"The address must be like http://127.0.0.1:8000, got {url!r}.")
+        self.url = url.rstrip("/")
+        self.key = key
+        self.stop = stop or threading.Event()
+        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._warned: set[str] = set()
+
+    def pause(self, seconds: float) -> None:
+        """Waits; raises Stopped as soon as it is asked to."""
+        if self.stop.wait(max(0.0, seconds)):
+            raise Stopped
+
+    def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | IO[bytes] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> http.client.HTTPResponse:
+        """Sends once and gives back the open answer; the caller closes it."""
+        if self.stop.is_set():
+            raise Stopped
+        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        url = f"{self.url}/api/v1{path}" + (f"?{urllib.parse.urlencode(asked)}" if asked else "")
+        request = urllib.request.Request(url, data=body, method=method, headers={**(headers or {})})
+        if self.key is not None:
+            request.add_unredirected_header("authorization", f"Bearer {self.key}")
+        try:
+            answer: http.client.HTTPResponse = self._opener.open(request, timeout=timeout)
+        except urllib.error.HTTPError as error:
+            raise self._refusal(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error or type(error).__name__
+            raise network_error(
+                f"No answer from {self.url} ({reason}). Is the service running and the address right?"
+            ) from error
+        self._show_warning(answer.headers.get("x-service-warning"))
+        return answer
+
+    def call(self, method: str, path: str, body: Any = None, *, until: float | None = None, **options: Any) -> Json:
+        """The JSON of a success, tried until it is answered (see `retrying`)."""
+        headers = {}
+        if body is not None:
+            headers["content-type"] = "application/json"
+            options["body"] = json.dumps(body, allow_nan=False).encode()
+        return self.retrying(f"{method} {path}", lambda: self._json(method, path, headers=headers, **options), until)
+
+    def submit(
+        self,
+        path: str,
+        fields: Mapping[str, str],
+        files: Mapping[str, tuple[str, bytes]],
+        until: float | None = None,
+    ) -> Json:
+        """Sends a form, again and whole after a cut."""
+        content_type, body = form_of(fields, files)
+        headers = {"content-type": content_type}
+        timeout = TIMEOUT_SECONDS + len(body) / SLOWEST_BYTES_PER_SECOND
+        return self.retrying(
+            f"POST {path}", lambda: self._json("POST", path, headers=headers, body=body, timeout=timeout), until
+        )
+
+    def download(self, path: str, target: Path, size: int, sha256: str, until: float | None = None) -> None:
+        """Brings `target` up to the whole file, from where it stopped, also in an earlier run; checks size and hash."""
+        self.retrying(f"GET {path}", lambda: self._download_once(path, target, size, sha256), until)
+
+    def upload(self, path: Path, size: int, sha256: str) -> None:
+        """Sends a large file of a version to /uploads: from where it stopped, also in an earlier run."""
+        furthest = 0
+
+        def attempt() -> None:
+            nonlocal furthest
+            with self.open("HEAD", f"/uploads/{sha256}", query={"size": size}) as answer:
+                offset = int(answer.headers.get("upload-offset") or 0)
+            progressed, furthest = offset > furthest, max(offset, furthest)
+            try:
+                if offset < size:
+                    self._send_from(offset, path, size, sha256)
+            except TributaryError as error:
+                error.progressed = progressed
+                raise
+
+        self.retrying(f"upload of {path.name}", attempt)
+
+    def retrying(self, what: str, attempt: Callable[[], T], until: float | None = None) -> T:
+        """Tries until it works: again after network errors, 429, 500, 502, 503 and 504, but not after any other
+        refusal.
+
+        Gives up with the last error after eight tries in a row without progress, and when the next one would begin
+        later than `until` (by `time.time`; two minutes from now when absent).
+        """
+        ends = time.monotonic() + (TOTAL_SECONDS if until is None else until - time.time())
+        failures = 0
+        while True:
+            try:
+                return attempt()
+            except TributaryError as error:
+                if not error.is_passing:
+                    raise
+                failures = 1 if error.progressed else failures + 1
+                if error.retry_after is not None:
+                    wait = min(error.retry_after, MAX_RETRY_AFTER_SECONDS) * (1 + random.random() / 10)
+                else:
+                    # The upper half is left to chance: devices cut off together do not come back together.
+                    wait = min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (failures - 1)) * (0.5 + random.random() / 2)
+                if failures >= ATTEMPTS or time.monotonic() + wait > ends:
+                    raise
+                log.warning("%s: %s Trying again in %.1f s.", what, error.message, wait)
+                self.pause(wait)
+
+    def _json(self, method: str, path: str, **options: Any) -> Json:
+        with self.open(method, path, **options) as answer:
+            try:
+                body = json.loads(answer.read() or b"null")
+            except (OSError, http.client.HTTPException) as error:
+                raise network_error(f"The connection to {self.url} broke ({error}).") from error
+            except ValueError:
+                body = None
+        if not isinstance(body, dict):
+            raise network_error(f"{self.url} answered something else than JSON to {method} {path}. Is it the service?")
+        return body
+
+    def _send_from(self, offset: int, path: Path, size: int, sha256: str) -> None:
+        headers = {
+            "content-type": "application/octet-stream",
+            "content-length": str(size - offset),
+            "upload-offset": str(offset),
+            "upload-length": str(size),
+        }
+        with path.open("rb") as file:
+            file.seek(offset)
+            try:
+                self.open("PATCH", f"/uploads/{sha256}", headers=headers, body=file).close()
+            except TributaryError as error:
+                if error.status != 409 or error.retry_after is None:
+                    raise
+                # An earlier connection that the service has not missed yet holds the file for a while.
+                raise TributaryError("network_error", error.message, 0, error.retry_after) from None
+
+    def _download_once(self, path: str, target: Path, size: int, sha256: str) -> None:
+        had = target.stat().st_size if target.exists() else 0
+        if had > size:
+            target.unlink()
+            had = 0
+        if had < size:
+            headers = {"range": f"bytes={had}-", "if-range": f'"{sha256}"'} if had > 0 else {}
+            try:
+                with self.open("GET", path, headers=headers) as answer, target.open("ab") as file:
+                    if answer.status != 206:
+                        file.truncate(0)
+                    elif not (answer.headers.get("content-range") or "").startswith(f"bytes {had}-"):
+                        raise network_error("The service sent another part of the file than was asked for.")
+                    _copy(answer, file, size)
+            except TributaryError as error:
+                if error.status == 416:
+                    target.unlink(missing_ok=True)
+                    raise network_error(error.message) from None
+                arrived = target.stat().st_size if target.exists() else 0
+                error.progressed = arrived > had
+                raise
+        digest = sha256_of(target)
+        if digest != sha256:
+            target.unlink()
+            raise network_error(f"The file arrived with sha256 {digest} instead of {sha256}.")
+
+    def _refusal(self, error: urllib.error.HTTPError) -> TributaryError:
+        with error:
+            try:
+                body = json.loads(error.read())
+            except (OSError, http.client.HTTPException, ValueError):
+                body = None
+        return TributaryError.from_answer(error.code, body, parse_retry_after(error.headers.get("retry-after")))
+
+    def _show_warning(self, warning: str | None) -> None:
+        """A heartbeat repeats the warning of the one before: each is told once, and not endlessly many."""
+        if warning is None or warning in self._warned or len(self._warned) >= 100:
+            return
+        self._warned.add(warning)
+        log.warning("The service warns: %s", warning)
+
+
+def _copy(answer: http.client.HTTPResponse, file: IO[bytes], size: int) -> None:
+    try:
+        while chunk := answer.read(CHUNK_BYTES):
+            if file.tell() + len(chunk) > size:
+                file.truncate(0)
+                raise network_error(f"More than the announced {size} bytes arrived.")
+            file.write(chunk)
+    except (OSError, http.client.HTTPException) as error:
+        raise network_error(f"The connection broke during the download ({error}).") from error
+    if file.tell() < size:
+        raise network_error(f"Only {file.tell()} of {size} bytes arrived.")
+
+
+def home() -> Path:
+    """SERVICE_HOME, else ~/.svc: the folder that the command line and the agent use too."""
+    return Path(os.environ.get("SERVICE_HOME") or Path.home() / ".svc")

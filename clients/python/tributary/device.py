@@ -1,0 +1,269 @@
+"""One device of a service: its identity and its calls."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import re
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .connection import Connection, Json, home, quote
+from .errors import TributaryError, network_error
+from .plan import Plan, plan_of, timestamp
+
+log = logging.getLogger("tributary")
+
+MAX_REASON = 2000
+INVENTED_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    """The answer to a heartbeat."""
+
+    #: The round that awaits this device, if any.
+    pending_round_id: str | None
+    #: Seconds after which the service wants to hear of this device again; None where it does not say.
+    next_heartbeat_seconds: float | None
+    #: What this device is to run; None when that is what it knows.
+    assignments: list[Json] | None
+
+
+class Device:
+    """Calls of one device, each retried as `Connection.retrying` says. Raises TributaryError."""
+
+    def __init__(self, url: str, device_id: str, *, api_key: str | None = None, stop: threading.Event | None = None):
+        self.device_id = device_id
+        self.connection = Connection(url, api_key, stop)
+        self._clock_lead = 0.0
+        self._assignments_tag = ""
+
+    def register(
+        self,
+        *,
+        enrollment_token: str | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        trains: bool = True,
+    ) -> str:
+        """Registers; the key, which is shown here and never again. `trains` false: no round selects this device."""
+        self.connection.key = enrollment_token
+        body = {
+            "device_id": self.device_id,
+            "platform": "python",
+            "capabilities": dict(capabilities or {}),
+            "trains": trains,
+        }
+        key = self.connection.call("POST", "/devices/register", body).get("api_key")
+        if not isinstance(key, str):
+            raise network_error(f"{self.connection.url} answered without a key. Is it the service?")
+        self.connection.key = key
+        return key
+
+    def heartbeat(
+        self,
+        metrics: Mapping[str, Any] | None = None,
+        *,
+        wait_seconds: float = 0,
+        status: str = "active",
+        until: float | None = None,
+    ) -> Heartbeat:
+        """`wait_seconds` lets the service hold its answer until a round awaits this device, at most 55 s."""
+        sent_at = time.time()
+        answer = self.connection.call(
+            "PUT",
+            f"/devices/{quote(self.device_id)}/heartbeat",
+            {"status": status, "metrics": dict(metrics or {})},
+            query={"wait_seconds": wait_seconds, "known_assignments": self._assignments_tag},
+            timeout=wait_seconds + 30,
+            until=until,
+        )
+        self._clock_lead = _surely_ahead(timestamp(answer["last_heartbeat"]), sent_at, time.time())
+        known, self._assignments_tag = self._assignments_tag, answer.get("assignments_tag", self._assignments_tag)
+        assignments = None if known and known == self._assignments_tag else answer.get("assignments", [])
+        return Heartbeat(answer.get("pending_round_id"), answer.get("next_heartbeat_seconds"), assignments)
+
+    def unstoppable(self) -> Device:
+        """The same device with a connection of its own, which goes on when this one is stopped."""
+        return Device(self.connection.url, self.device_id, api_key=self.connection.key)
+
+    def plan(self, round_id: str) -> Plan:
+        return plan_of(self.connection.call("GET", f"/training/rounds/{round_id}/plan"), self._clock_lead)
+
+    def download_model(self, plan: Plan, target: Path) -> bool:
+        """The plan's global model into a file, which may hold its beginning already. False when the round has none."""
+        return self._download(plan, "model", target)
+
+    def download_control(self, plan: Plan, target: Path) -> bool:
+        """SCAFFOLD's control variate likewise. False when there is none."""
+        return self._download(plan, "control", target)
+
+    def submit(
+        self,
+        plan: Plan,
+        weights: bytes,
+        num_samples: int,
+        *,
+        loss: float | None = None,
+        accuracy: float | None = None,
+        training_time_seconds: float | None = None,
+        control: bytes | None = None,
+    ) -> str | None:
+        """Submits an update; its id, or None when the service had it already and only its answer was lost."""
+        fields = {"num_samples": str(num_samples)}
+        if loss is not None:
+            fields["local_loss"] = repr(loss)
+        if accuracy is not None:
+            fields["local_accuracy"] = repr(accuracy)
+        if training_time_seconds is not None:
+            fields["training_time_seconds"] = str(round(training_time_seconds))
+        files = {"control": ("control", control)} if control is not None else {}
+        # The ending declares a bare vector.
+        files["file"] = (f"update.{'f32' if plan.raw_vector else 'safetensors'}", weights)
+        path = f"/training/rounds/{plan.round_id}"
+        try:
+            answer = self.connection.submit(f"{path}/updates", fields, files, plan.timeout_at)
+            return str(answer["id"])
+        except TributaryError as error:
+            # An earlier try may have arrived although its answer did not; that update counts, so this is success. A
+            # service that refuses early may also cut the upload before its answer can be read.
+            if error.status in (0, 409) and self._has_delivered(f"{path}/selection"):
+                return None
+            raise
+
+    def report_failure(self, round_id: str, reason: str, until: float | None = None) -> bool:
+        """Says that this device will not deliver. False when the round no longer cares."""
+        body = {"reason": reason.strip()[:MAX_REASON] or "no reason given"}
+        try:
+            self.connection.call("POST", f"/training/rounds/{round_id}/failures", body, until=until)
+            return True
+        except TributaryError as error:
+            if error.status in (404, 409):
+                return False
+            raise
+
+    def round_status(self, round_id: str) -> str:
+        """Where the round stands: pending, active, aggregating, completed or failed."""
+        return str(self.connection.call("GET", f"/training/rounds/{round_id}/status")["status"])
+
+    def _download(self, plan: Plan, what: str, target: Path) -> bool:
+        file = plan.model if what == "model" else plan.control
+        if file is None:
+            return False
+        path = f"/training/rounds/{plan.round_id}/{what}"
+        self.connection.download(path, target, file.size_bytes, file.sha256, plan.timeout_at)
+        return True
+
+    def _has_delivered(self, path: str) -> bool:
+        try:
+            return self.connection.call("GET", path).get("state") == "delivered"
+        except TributaryError:
+            return False
+
+
+class State:
+    """A device's folder: `identity.json`, readable by its owner only, `rounds/` for work in progress, and what jobs
+    keep.
+
+    The same folder as that of `svc agent` for the same service and device, so that one registration serves both.
+    """
+
+    def __init__(self, folder: Path | None, url: str, device_id: str | None) -> None:
+        digest = hashlib.sha256(f"{url.rstrip('/')}\n{device_id or ''}".encode()).hexdigest()
+        self.folder = (folder or home()) / "devices" / digest[:16]
+        self.rounds = self.folder / "python-rounds"
+        self.jobs = self.folder / "python-jobs"
+        for path in (self.rounds, self.jobs):
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._path = self.folder / "identity.json"
+
+    def load(self) -> tuple[str, str] | None:
+        """Device id and key; None when this machine was not registered."""
+        try:
+            identity = json.loads(self._path.read_text())
+            return str(identity["device_id"]), str(identity["api_key"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            message = f"{self._path} is damaged. Delete it to register this device anew, under another device id."
+            raise ValueError(message) from None
+
+    def save(self, url: str, device_id: str, key: str) -> None:
+        identity = {"base_url": url, "device_id": device_id, "api_key": key}
+        write_whole(self._path, f"{json.dumps(identity, indent=2)}\n".encode())
+
+    def forget(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+def sign_in(
+    url: str,
+    state: State,
+    *,
+    device_id: str | None,
+    api_key: str | None,
+    enrollment_token: str | None,
+    capabilities: Mapping[str, Any] | None,
+    stop: threading.Event,
+) -> Device:
+    """The device this program is: by the key it was given, by the one it remembers, or newly registered."""
+    if api_key is not None:
+        if device_id is None:
+            raise ValueError("A device key belongs to one device: give its device_id too.")
+        return Device(url, device_id, api_key=api_key, stop=stop)
+    known = state.load()
+    if known is not None:
+        return Device(url, known[0], api_key=known[1], stop=stop)
+    for names in range(INVENTED_NAMES):
+        device = Device(url, device_id or invent_device_id(), stop=stop)
+        try:
+            key = device.register(enrollment_token=enrollment_token, capabilities=capabilities)
+        except TributaryError as error:
+            if error.status != 409:
+                raise
+            # A name of our own making may be taken because the answer to an earlier try was lost; its key went with it.
+            if device_id is None and names + 1 < INVENTED_NAMES:
+                continue
+            message = (
+                f"Device '{device.device_id}' is registered with {url} already, and its key is not on this machine. "
+                "Choose another device id, or give the key that this device was registered with."
+            )
+            raise TributaryError("conflict", message, 409) from None
+        state.save(url, device.device_id, key)
+        log.info("Registered with %s as %s.", url, device.device_id)
+        break
+    return device
+
+
+def invent_device_id() -> str:
+    name = re.sub(r"[^a-z0-9-]+", "-", socket.gethostname().lower())[:40]
+    return f"{name or 'device'}-{secrets.token_hex(4)}"
+
+
+def describe_machine() -> Json:
+    return {"cpu": platform.processor() or platform.machine(), "cpu_count": os.cpu_count()}
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replaces a file as a whole, for its owner only: whoever starts after a crash sees the old content or the new."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def _surely_ahead(reading: float, sent: float, received: float) -> float:
+    """How far the other clock is ahead: the least that explains its reading, taken between both times."""
+    return reading - received if reading > received else min(0.0, reading - sent)

@@ -1,0 +1,47 @@
+"""The one exception of this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Answers that may be different next time.
+PASSING = frozenset({429, 500, 502, 503, 504})
+
+
+class TributaryError(Exception):
+    """The service refused, or could not be reached.
+
+    `code` is the service's machine code such as "not_found"; "network_error" where no whole answer arrived, "unknown"
+    where what answered was not the service. `status` is the HTTP status, 0 without an answer.
+    """
+
+    def __init__(self, code: str, message: str, status: int = 0, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+        #: Seconds the service asked to wait before the next try.
+        self.retry_after = retry_after
+        #: Whether a transfer got further before this: then it may be tried as often as at first.
+        self.progressed = False
+
+    @property
+    def is_passing(self) -> bool:
+        """True where a later try may succeed."""
+        return self.status in PASSING or self.code == "network_error"
+
+    @classmethod
+    def from_answer(cls, status: int, body: Any, retry_after: float | None = None) -> TributaryError:
+        if isinstance(body, dict) and isinstance(body.get("error"), str) and isinstance(body.get("message"), str):
+            return cls(body["error"], body["message"], status, retry_after)
+        message = f"The server answered {status}, and not in the words of this API. Is the address right?"
+        return cls("unknown", message, status, retry_after)
+
+
+def network_error(message: str) -> TributaryError:
+    return TributaryError("network_error", message)
+
+
+def reason_of(error: BaseException) -> str:
+    """The error in a sentence: its own words, and its type where these were not written for people."""
+    return str(error) if isinstance(error, (TributaryError, ValueError)) else f"{type(error).__name__}: {error}"

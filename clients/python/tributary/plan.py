@@ -1,0 +1,96 @@
+"""What a round asks of a device."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .connection import Json, hex_of
+from .errors import network_error
+from .weights import Weights
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of the round: its size in bytes and its SHA-256 in hex."""
+
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """One round, as `train` sees it."""
+
+    round_id: str
+    round_number: int
+    strategy: str
+    #: As the round or job was started with, and the strategy's own: mu (FedProx), lambda (Ditto).
+    hyperparameters: dict[str, Any]
+    #: The job that the round belongs to; what a device keeps between rounds, it keeps for that.
+    job_id: str | None
+    #: FedBuff: an update that comes after the round counts for a later one.
+    asynchronous: bool
+    #: When the round ends, by `time.time` of this machine; updates that arrive later are refused.
+    timeout_at: float
+    #: The global model; None when devices must make their own beginning, the same on each.
+    model: RemoteFile | None
+    #: SCAFFOLD's global control variate; None in other strategies, and while it is zero.
+    control: RemoteFile | None
+    #: The service's answer as it came.
+    raw: Json = field(repr=False)
+    #: SCAFFOLD: c - c_i, to be added to each gradient. None in other strategies.
+    correction: Weights | None = field(default=None, repr=False)
+    #: Ditto: the personal model kept for this job, the global one at first. Change or replace it: it stays on this
+    #: device.
+    personal: Weights | None = field(default=None, repr=False)
+    over: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
+
+    @property
+    def raw_vector(self) -> bool:
+        """Model and updates are bare little-endian float32 vectors, here one array named `vector`."""
+        return bool(self.raw.get("raw_vector"))
+
+    @property
+    def seconds_left(self) -> float:
+        """How long training may take: until the round ends."""
+        return max(0.0, self.timeout_at - time.time())
+
+    @property
+    def is_over(self) -> bool:
+        """True once the service wants no update of this device any more: training may stop."""
+        return self.over.is_set() or (self.seconds_left == 0 and not self.asynchronous)
+
+
+def plan_of(body: Json, clock_lead: float) -> Plan:
+    """The plan in an answer. `clock_lead`: seconds that the service's clock, which wrote timeout_at, is ahead."""
+    try:
+        timeout_at = timestamp(body["timeout_at"]) - clock_lead
+    except (KeyError, TypeError, ValueError):
+        raise network_error("The service sent a plan whose timeout_at is no timestamp.") from None
+    return Plan(
+        round_id=body["round_id"],
+        round_number=body["round_number"],
+        strategy=body["strategy"],
+        hyperparameters=body["hyperparameters"],
+        job_id=body.get("job_id"),
+        asynchronous=body.get("asynchronous", False),
+        timeout_at=timeout_at,
+        model=_file_of(body.get("model"), "model"),
+        control=_file_of(body.get("control"), "control"),
+        raw=body,
+    )
+
+
+def _file_of(entry: Json | None, what: str) -> RemoteFile | None:
+    if entry is None:
+        return None
+    return RemoteFile(entry[f"{what}_size_bytes"], hex_of(f"{what}_hash", entry[f"{what}_hash"]))
+
+
+def timestamp(text: str) -> float:
+    """Seconds since the epoch of an ISO 8601 time such as 2026-01-01T00:05:00.000Z."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

@@ -1,0 +1,248 @@
+"""A device's part in a round: plan, model, training, update."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import numbers
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .connection import Json, Stopped
+from .device import Device, State, write_whole
+from .errors import TributaryError, network_error, reason_of
+from .plan import Plan
+from .strategies import control_change, correction_of
+from .weights import Types, Weights, conform, read_weights, to_numpy, to_torch, write_weights
+
+log = logging.getLogger("tributary")
+
+#: (weights, plan) -> (weights, num_samples, metrics). The weights are None where the round distributes no model.
+Train = Callable[[Any, Plan], tuple[Mapping[str, Any], int, Mapping[str, Any]]]
+#: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9}.
+Evaluate = Callable[[Any], Mapping[str, Any]]
+
+JOBS_KEPT = 20
+FAILURE_REPORT_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """A device's part in a round that the service has taken."""
+
+    plan: Plan
+    num_samples: int
+    metrics: Mapping[str, float]
+    #: What `evaluate` said of the model that was received; None without one.
+    global_metrics: Mapping[str, float] | None
+    seconds: float
+
+    def __str__(self) -> str:
+        received = "" if self.global_metrics is None else f" The received model had {_told(self.global_metrics)}."
+        return (
+            f"Round {self.plan.round_number}: submitted an update from {self.num_samples} samples in "
+            f"{self.seconds:.1f} s, "
+            f"{_told(self.metrics)}.{received}"
+        )
+
+
+class RoundWork:
+    """Does rounds. Keeps everything in a round's folder until it is submitted: a killed program goes on there."""
+
+    def __init__(self, train: Train, evaluate: Evaluate | None, torch: bool, state: State) -> None:
+        self.train, self.evaluate, self.torch, self.state = train, evaluate, torch, state
+
+    def take_part(self, device: Device, round_id: str, interval: float) -> RoundResult:
+        """Raises what went wrong, after the service was told; after a passing error the round may be tried again."""
+        # It becomes the name of a folder.
+        if not re.fullmatch(r"[\w-]{1,64}", round_id):
+            raise network_error(f"The service named a round {round_id!r}, which is no id.")
+        folder = self.state.rounds / round_id
+        for other in self.state.rounds.iterdir():
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        try:
+            plan = device.plan(round_id)
+            log.info("Round %d awaits this device (%s).", plan.round_number, plan.strategy)
+            with _Heartbeats(device, plan, interval):
+                result = self._train_and_submit(device, plan, folder)
+        except BaseException as error:
+            status = error.status if isinstance(error, TributaryError) else None
+            if isinstance(error, TributaryError) and (error.is_passing or status == 401):
+                raise
+            # A round that is over needs no reason.
+            if status not in (404, 409):
+                _report_failure(device, round_id, error)
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        log.info("%s", result)
+        return result
+
+    def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
+        if "secure_aggregation" in plan.raw:
+            raise ValueError("Python devices take no part in rounds with secure aggregation: use svc agent --trainer.")
+        finished = _read_json(folder / "finished.json")
+        if finished is None:
+            finished = self._train(device, plan, folder)
+            write_whole(folder / "finished.json", json.dumps(finished).encode())
+        else:
+            log.info("Round %d: submitting what was trained before this was interrupted.", plan.round_number)
+        result = RoundResult(plan, **finished)
+        control = folder / "control-change"
+        device.submit(
+            plan,
+            (folder / "update").read_bytes(),
+            result.num_samples,
+            loss=result.metrics.get("loss"),
+            accuracy=result.metrics.get("accuracy"),
+            training_time_seconds=result.seconds,
+            control=control.read_bytes() if control.exists() else None,
+        )
+        if (folder / "memory").exists():
+            (folder / "memory").replace(self._memory_of(plan))
+            for old in sorted(self.state.jobs.iterdir(), key=lambda path: -path.stat().st_mtime)[JOBS_KEPT:]:
+                old.unlink()
+        return result
+
+    def _train(self, device: Device, plan: Plan, folder: Path) -> Json:
+        """Writes `update` and, where the strategy has them, `control-change` and `memory`; the fields of the result."""
+        weights: Weights | None = None
+        types: Types = {}
+        if device.download_model(plan, folder / "global"):
+            weights, types = read_weights(folder / "global", plan.raw_vector)
+        memory = _read_if_there(self._memory_of(plan)) if plan.job_id is not None else None
+        control = read_weights(folder / "control")[0] if device.download_control(plan, folder / "control") else None
+        # Training may change in place what it is given.
+        before = {name: array.copy() for name, array in (weights or {}).items()}
+        if plan.strategy == "scaffold":
+            plan.correction = correction_of(before, control, memory)
+        if plan.strategy == "ditto":
+            plan.personal = {name: array.copy() for name, array in (memory or before).items()}
+        given: Any = to_torch(weights, types) if self.torch and weights is not None else weights
+        global_metrics = None
+        if self.evaluate is not None and weights is not None:
+            global_metrics = _numbers(self.evaluate(given), "evaluate")
+        began = time.monotonic()
+        after, num_samples, metrics = _checked(self.train(given, plan))
+        seconds = time.monotonic() - began
+        update = conform(after, before) if before else {name: to_numpy(value) for name, value in after.items()}
+        if plan.strategy == "scaffold":
+            change = control_change(before, update, control, *_steps(plan, metrics))
+            write_whole(folder / "control-change", write_weights(conform(change, before), types))
+            # What is kept adds what is sent, so that it does not drift from the service's mean by rounding.
+            sent = read_weights(folder / "control-change")[0]
+            kept = {name: array + (memory or {}).get(name, 0.0) for name, array in _wide(sent).items()}
+            write_whole(folder / "memory", write_weights(kept))
+        if plan.personal is not None and plan.job_id is not None:
+            write_whole(folder / "memory", write_weights(conform(plan.personal, before, "The personal model")))
+        vector = update["vector"].astype("<f4").tobytes() if plan.raw_vector else None
+        write_whole(folder / "update", vector or write_weights(update, types))
+        return {"num_samples": num_samples, "metrics": metrics, "global_metrics": global_metrics, "seconds": seconds}
+
+    def _memory_of(self, plan: Plan) -> Path:
+        """What this device keeps for the job: its control variate, or its personal model."""
+        return self.state.jobs / re.sub(r"[^\w-]", "", plan.job_id or "")
+
+
+class _Heartbeats:
+    """Heartbeats while a round is worked on, so that a long training is not taken for a device that has gone."""
+
+    def __init__(self, device: Device, plan: Plan, interval: float) -> None:
+        # A connection of its own: this runs beside the round's.
+        self._device, self._plan, self._interval = device.unstoppable(), plan, interval
+        self._thread = threading.Thread(target=self._run, name="tributary-heartbeats", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._device.connection.stop.set()
+
+    def _run(self) -> None:
+        while not self._plan.over.is_set() and not self._device.connection.stop.wait(self._interval):
+            try:
+                self._beat()
+            except TributaryError as error:
+                log.warning("Heartbeat while training: %s", error)
+            except Stopped:
+                return
+
+    def _beat(self) -> None:
+        if self._device.heartbeat({"training": True}).pending_round_id == self._plan.round_id:
+            return
+        status = self._device.round_status(self._plan.round_id)
+        if status != "active":
+            log.warning("Round %d is %s already: its update is not wanted any more.", self._plan.round_number, status)
+            self._plan.over.set()
+
+
+def _checked(returned: Any) -> tuple[Mapping[str, Any], int, dict[str, float]]:
+    if not isinstance(returned, tuple) or len(returned) != 3:
+        raise ValueError(f"train must return (weights, num_samples, metrics), got {type(returned).__name__}.")
+    weights, num_samples, metrics = returned
+    if not isinstance(weights, Mapping):
+        raise ValueError(f"train returned {type(weights).__name__} as weights; they must be a dict of arrays by name.")
+    if not isinstance(num_samples, numbers.Integral) or num_samples < 1:
+        raise ValueError(f"train returned {num_samples!r} samples; it must be a whole number of at least 1.")
+    return weights, int(num_samples), _numbers(metrics, "train")
+
+
+def _numbers(metrics: Any, source: str) -> dict[str, float]:
+    """Those that are finite: a loss that diverged is no reason to lose the update."""
+    try:
+        values = {str(name): float(value) for name, value in metrics.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(
+            f'{source} must return metrics such as {{"loss": 0.4}}, numbers by name; got {metrics!r}.'
+        ) from None
+    return {name: value for name, value in values.items() if math.isfinite(value)}
+
+
+def _steps(plan: Plan, metrics: Mapping[str, float]) -> tuple[float, float]:
+    steps, rate = metrics.get("steps", 0), metrics.get("learning_rate", plan.hyperparameters.get("learning_rate", 0))
+    if steps >= 1 and isinstance(rate, (int, float)) and rate > 0:
+        return steps, rate
+    raise ValueError(
+        "In a SCAFFOLD round train must return the metrics 'steps', the number of SGD steps taken, and "
+        "'learning_rate', unless "
+        f"that is a hyperparameter of the round; got {steps!r} and {rate!r}."
+    )
+
+
+def _wide(weights: Weights) -> Weights:
+    return {name: array.astype("f8") for name, array in weights.items()}
+
+
+def _told(metrics: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in metrics.items()) or "no metrics"
+
+
+def _report_failure(device: Device, round_id: str, error: BaseException) -> None:
+    is_stop = isinstance(error, (KeyboardInterrupt, Stopped))
+    reason = "The program was stopped." if is_stop else reason_of(error)
+    try:
+        device.unstoppable().report_failure(round_id, reason, until=time.time() + FAILURE_REPORT_SECONDS)
+    except TributaryError:
+        pass  # The error itself matters more than whether it could be told.
+
+
+def _read_json(path: Path) -> Json | None:
+    """None when not there, or not whole after a power cut: then it is trained again."""
+    try:
+        body = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _read_if_there(path: Path) -> Weights | None:
+    return read_weights(path)[0] if path.is_file() else None

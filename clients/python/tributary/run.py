@@ -1,0 +1,170 @@
+"""The program that takes part in rounds: `run`."""
+
+from __future__ import annotations
+
+import logging
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .client import signed_in_key
+from .connection import Stopped
+from .device import Device, State, describe_machine, sign_in
+from .errors import TributaryError, reason_of
+from .round_work import Evaluate, RoundResult, RoundWork, Train
+
+log = logging.getLogger("tributary")
+
+#: The service holds a heartbeat's answer at most 55 s; proxies often cut at 30.
+MAX_WAIT_SECONDS = 25.0
+INTERVAL_SECONDS = 20.0
+GOODBYE_SECONDS = 3.0
+
+
+class RoundFailed(TributaryError):
+    """A device that counts its rounds could not do its part in one. The message says in which, and why."""
+
+
+def run(
+    url: str,
+    *,
+    train: Train,
+    evaluate: Evaluate | None = None,
+    device_id: str | None = None,
+    api_key: str | None = None,
+    enrollment_token: str | None = None,
+    capabilities: Mapping[str, Any] | None = None,
+    torch: bool = False,
+    rounds: int | None = None,
+    interval_seconds: float | None = None,
+    state_dir: str | Path | None = None,
+    on_round: Callable[[RoundResult], None] | None = None,
+    stop: threading.Event | None = None,
+) -> None:
+    """Takes part in rounds until stopped: by Ctrl-C, SIGTERM, `stop`, or after `rounds` of them.
+
+    `train(weights, plan)` gets the global model as a dict of numpy arrays (a PyTorch state dict with `torch=True`; None
+    where the round has no model) and returns new weights (arrays or tensors), the number of samples they were trained
+    on, and metrics: "loss" and "accuracy" are shown by the service, "steps" and "learning_rate" are what SCAFFOLD
+    needs. What it raises is told to the service as the reason. `evaluate(weights)` gives the metrics of the received
+    model on held-out data.
+
+    Registers once and keeps the key in `state_dir` (SERVICE_HOME, else ~/.svc). `enrollment_token` is a key with
+    devices:write for services that ask for one, that of `svc login` when absent; `api_key` is the key of a device that
+    was registered elsewhere. Outlives a service that is away, and goes on with a round that it had not submitted.
+    Raises what no waiting can mend: a name that is taken, a key that is refused, and, where `rounds` are counted,
+    RoundFailed.
+    """
+    if not log.hasHandlers():
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    stop = stop or threading.Event()
+    state = State(Path(state_dir) if state_dir else None, url, device_id)
+    loop = _Loop(RoundWork(train, evaluate, torch, state), rounds, interval_seconds, on_round)
+    before = _stop_on_terminate()
+    try:
+        while True:
+            try:
+                loop.device = sign_in(
+                    url,
+                    state,
+                    device_id=device_id,
+                    api_key=api_key,
+                    enrollment_token=enrollment_token or signed_in_key(url),
+                    capabilities=describe_machine() if capabilities is None else capabilities,
+                    stop=stop,
+                )
+                return loop.serve(loop.device)
+            except TributaryError as error:
+                log.warning("%s", error)
+                if error.status == 401 and api_key is None and loop.device is not None:
+                    # A service that was set up anew knows neither key nor device and lets us register; else the name is
+                    # taken.
+                    log.warning("The key of this device was revoked, or the service is a new one. Registering.")
+                    state.forget()
+                    loop.device = None
+                elif not error.is_passing:
+                    raise
+            if stop.wait(loop.interval * (0.5 + random.random() / 2)):
+                raise Stopped
+    except (KeyboardInterrupt, Stopped):
+        log.info("Stopping.")
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+        if loop.device is not None:
+            _say_goodbye(loop.device)
+
+
+class _Loop:
+    """Heartbeats, and the rounds that they tell of."""
+
+    def __init__(
+        self,
+        work: RoundWork,
+        rounds: int | None,
+        interval_seconds: float | None,
+        on_round: Callable[[RoundResult], None] | None,
+    ) -> None:
+        self.device: Device | None = None
+        self.interval = interval_seconds or INTERVAL_SECONDS
+        self._work, self._left, self._on_round = work, rounds, on_round
+        self._is_paced_by_service = interval_seconds is None
+        self._latest: RoundResult | None = None
+
+    def serve(self, device: Device) -> None:
+        """Until the rounds are done; raises what the service refuses."""
+        log.info("Device %s waits for rounds at %s.", device.device_id, device.connection.url)
+        while self._left != 0:
+            began = time.monotonic()
+            answer = device.heartbeat(self._metrics(), wait_seconds=min(self.interval, MAX_WAIT_SECONDS))
+            if answer.pending_round_id is not None:
+                self._take_part(device, answer.pending_round_id)
+                continue
+            asked = answer.next_heartbeat_seconds if self._is_paced_by_service else None
+            device.connection.pause(self.interval - (time.monotonic() - began) if asked is None else asked)
+
+    def _take_part(self, device: Device, round_id: str) -> None:
+        try:
+            self._latest = self._work.take_part(device, round_id, self.interval)
+        except Exception as error:
+            if isinstance(error, Stopped) or (
+                isinstance(error, TributaryError) and (error.is_passing or error.status == 401)
+            ):
+                raise
+            if self._left is not None:
+                raise RoundFailed("round_failed", f"Round {round_id} failed: {reason_of(error)}") from error
+            log.warning("Round %s: %s", round_id, reason_of(error), exc_info=not isinstance(error, TributaryError))
+            device.connection.pause(self.interval * (0.5 + random.random() / 2))
+            return
+        if self._left is not None:
+            self._left -= 1
+        if self._on_round is not None:
+            self._on_round(self._latest)
+
+    def _metrics(self) -> dict[str, Any]:
+        if self._latest is None or self._latest.global_metrics is None:
+            return {}
+        told = {f"global_model_{name}": value for name, value in self._latest.global_metrics.items()}
+        return {"round_number": self._latest.plan.round_number, **told}
+
+
+def _say_goodbye(device: Device) -> None:
+    try:
+        device.unstoppable().heartbeat(status="inactive", until=time.time() + GOODBYE_SECONDS)
+    except TributaryError:
+        pass
+
+
+def _stop_on_terminate() -> Any:
+    """SIGTERM stops like Ctrl-C, where this runs in the main thread; what handled it before."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    return signal.signal(signal.SIGTERM, interrupt)

@@ -1,0 +1,2 @@
+# Generated from package.json by `npm run gen`. Do not edit.
+VERSION = "1.0.0"

@@ -1,0 +1,187 @@
+"""Weight files as numpy arrays: safetensors, .npz, .npy, PyTorch (where torch is installed), float32 vectors."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+#: Arrays by name, in the order of the file.
+Weights = dict[str, Array]
+#: Element types by name, in safetensors' words: F32, BF16, I64.
+Types = dict[str, str]
+
+# fmt: off
+_NUMPY = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "BF16": "<u2", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
+}
+# fmt: on
+_NAMES = {np.dtype(code): name for name, code in _NUMPY.items() if name != "BF16"}
+
+
+def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, Types]:
+    """The arrays of a weight file and their types. Nothing in the file is run.
+
+    The arrays may be changed in place, which leaves the file alone. numpy knows no bfloat16: such tensors come as
+    float32, with type BF16. `raw_vector`: the file is a bare little-endian float32 vector. Raises ValueError for other
+    files.
+    """
+    path = Path(path)
+    if raw_vector:
+        return {"vector": np.fromfile(path, "<f4")}, {"vector": "F32"}
+    with path.open("rb") as file:
+        start = file.read(9)
+    if start[:6] == b"\x93NUMPY":
+        return _typed({"array": np.load(path, allow_pickle=False)})
+    if start[:4] == b"PK\x03\x04":
+        with zipfile.ZipFile(path) as archive:
+            is_npz = all(name.endswith(".npy") for name in archive.namelist())
+        if is_npz:
+            with np.load(path, allow_pickle=False) as arrays:
+                return _typed({name: arrays[name] for name in arrays.files})
+        return _read_torch(path)
+    if start[8:9] == b"{":
+        return _read_safetensors(path)
+    if start[:1] == b"\x80":
+        return _read_torch(path)
+    raise ValueError(f"{path.name} is not a weight file: expected safetensors, .npz, .npy or PyTorch.")
+
+
+def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = None) -> bytes:
+    """A safetensors file of arrays or tensors. `types`: element types other than the arrays' own, such as BF16."""
+    header: dict[str, Any] = {}
+    parts: list[bytes] = []
+    at = 0
+    for name, value in weights.items():
+        array = to_numpy(value)
+        kind = (types or {}).get(name) or type_of(value, array, name)
+        data = _to_bfloat16(array) if kind == "BF16" else np.ascontiguousarray(array, dtype=_NUMPY[kind]).tobytes()
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + len(data)]}
+        parts.append(data)
+        at += len(data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([struct.pack("<Q", len(text)), text, *parts])
+
+
+def to_numpy(value: Any) -> Array:
+    """An array of a numpy array, torch tensor, Keras variable or number."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            value = value.float()
+        value = value.numpy()
+    return np.asarray(value)
+
+
+def to_torch(weights: Mapping[str, Array], types: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """A PyTorch state dict of arrays; it shares their memory where it can. Needs torch."""
+    torch = _torch("To have weights as a state dict")
+    state = {name: torch.from_numpy(np.require(array, requirements=["C", "W"])) for name, array in weights.items()}
+    for name, kind in (types or {}).items():
+        if kind == "BF16":
+            state[name] = state[name].to(torch.bfloat16)
+    return state
+
+
+def conform(weights: Mapping[str, Any], like: Mapping[str, Array], label: str = "The weights") -> Weights:
+    """The weights as arrays in the model's order and types. Raises ValueError naming what does not fit the model.
+
+    Floats may become narrower (numpy computes in float64 where nothing else is said); integers must stay integers.
+    """
+    if not isinstance(weights, Mapping):
+        raise ValueError(f"{label} must be a dict of arrays by name, got {type(weights).__name__}.")
+    missing = [name for name in like if name not in weights]
+    extra = [name for name in weights if name not in like]
+    if missing or extra:
+        what = f"{missing[0]!r} is missing" if missing else f"{extra[0]!r} is not part of it"
+        raise ValueError(f"{label} do not match the model of the round: {what}.")
+    fitted: Weights = {}
+    for name, model in like.items():
+        array = to_numpy(weights[name])
+        if array.shape != model.shape:
+            raise ValueError(
+                f"{label} do not match the model: {name!r} has shape {array.shape}, expected {model.shape}."
+            )
+        if not np.can_cast(array.dtype, model.dtype, "same_kind"):
+            raise ValueError(
+                f"{label} do not match the model: {name!r} has type {array.dtype}, expected {model.dtype}."
+            )
+        fitted[name] = array.astype(model.dtype, copy=False)
+    return fitted
+
+
+def type_of(value: Any, array: Array, name: str) -> str:
+    """The element type in safetensors' words. Raises ValueError for types that weights cannot have."""
+    if str(getattr(value, "dtype", "")) == "torch.bfloat16":
+        return "BF16"
+    kind = _NAMES.get(array.dtype.newbyteorder("<"))
+    if kind is None:
+        raise ValueError(f"{name!r} has type {array.dtype}, which a weight file cannot hold.")
+    return kind
+
+
+def _typed(arrays: Weights) -> tuple[Weights, Types]:
+    return arrays, {name: type_of(array, array, name) for name, array in arrays.items()}
+
+
+def _read_safetensors(path: Path) -> tuple[Weights, Types]:
+    size = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            if length > size - 8:
+                raise ValueError("its header is longer than the file")
+            header = json.loads(file.read(length))
+        header.pop("__metadata__", None)
+        start = 8 + length
+        # Copy on write: a large model is not read twice, and may be changed in place.
+        data = np.memmap(path, mode="c")[start:] if size > start else np.empty(0, np.uint8)
+        weights, types = {}, {}
+        for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"][0]):
+            kind, shape, (first, last) = entry["dtype"], entry["shape"], entry["data_offsets"]
+            if kind not in _NUMPY:
+                raise ValueError(f"tensor {name!r} has type {kind}, which numpy does not know")
+            width = np.dtype(_NUMPY[kind]).itemsize
+            if not 0 <= first <= last <= len(data) or last - first != width * math.prod(shape):
+                raise ValueError(f"tensor {name!r} does not lie inside of it as its shape says")
+            array = np.ndarray(shape, _NUMPY[kind], data, first)
+            if kind == "BF16":
+                array = (array.astype("<u4") << 16).view("<f4")
+            weights[name] = array if array.flags.aligned else array.copy()
+            types[name] = kind
+        return weights, types
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise ValueError(f"{path.name} is not a sound safetensors file: {error}.") from error
+
+
+def _to_bfloat16(array: Array) -> bytes:
+    """Rounded to nearest, ties to even; NaN stays NaN."""
+    bits = np.ascontiguousarray(array, "<f4").view("<u4")
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(array), 0x7FC0, rounded).astype("<u2").tobytes()
+
+
+def _torch(why: str) -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError(f"{why}, torch must be installed: pip install torch. Or push safetensors.") from None
+    return torch
+
+
+def _read_torch(path: Path) -> tuple[Weights, Types]:
+    state = _torch(f"To read {path.name}, which is a PyTorch file").load(path, map_location="cpu", weights_only=True)
+    if not isinstance(state, Mapping) or not all(hasattr(value, "detach") for value in state.values()):
+        raise ValueError(f"{path.name} is a PyTorch file, but not a state dict: it must hold tensors by name only.")
+    weights = {name: to_numpy(value) for name, value in state.items()}
+    return weights, {name: type_of(state[name], array, name) for name, array in weights.items()}

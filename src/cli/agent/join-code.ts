@@ -1,0 +1,27 @@
+import { shownCode, typedCode } from '../../domain/pairing.ts'
+import { wrongUsage } from '../failure.ts'
+import { parseApiBase } from '../service-address.ts'
+
+export interface JoinCode {
+  readonly baseUrl: string
+  /** A pairing code, without its dash. */
+  readonly code: string
+}
+
+/** `ABCD-2345@http://192.168.1.20:8000`: a pairing code and where it counts, in one word that no shell reads into. */
+export const composeJoinCode = ({ baseUrl, code }: JoinCode): string => `${shownCode(code)}@${baseUrl}`
+
+const EXPECTED = 'It must look like ABCD-2345@http://192.168.1.20:8000, as svc devices invite prints it.'
+
+/** Reads a join code; the address of a pairing (`http://.../pair?code=ABCD-2345`), as the QR code has it, is one too. */
+export const parseJoinCode = (text: string): JoinCode => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const fromPage = url?.searchParams.get('code')
+  const [typed, address] =
+    url !== null && fromPage != null
+      ? [fromPage, url.origin + url.pathname.replace(/\/pair\/?$/, '')]
+      : [text.slice(0, text.indexOf('@')), text.slice(text.indexOf('@') + 1)]
+  const code = typedCode(typed)
+  if (code === null || address === '') throw wrongUsage(`'${text.slice(0, 100)}' is not a join code.`, EXPECTED)
+  return { code, baseUrl: parseApiBase(address, 'The address in the join code') }
+}

@@ -1,0 +1,99 @@
+import { Command } from 'commander'
+import type { CommandEntry, CommandGroup } from '../command.ts'
+import { connect } from '../connection.ts'
+import type { Io } from '../io.ts'
+import { namesOf } from '../resources/find.ts'
+import type { Kind } from '../resources/resource.ts'
+import { createSession, type Session } from '../session.ts'
+
+/** Somebody waits for it with a finger on the key. */
+const DEADLINE_MS = 1200
+const MOST = 100
+
+/** What the arguments and options of commands name, by their own names. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  model: 'model',
+  device: 'device',
+  devices: 'device',
+  deviceId: 'device',
+  group: 'group',
+  round: 'round',
+  round_id: 'round',
+  rollout: 'rollout',
+  deployment: 'deployment',
+  experiment: 'experiment',
+  job: 'job',
+}
+/** Commands whose <name> is that of a model. */
+const OF_MODELS = ['deploy', 'pull', 'status', 'rollback']
+
+const kindOf = (path: string, name: string): Kind | null =>
+  name === 'name' && OF_MODELS.includes(path) ? 'model' : (KINDS[name] ?? null)
+
+const fromService = async (
+  session: Session,
+  kind: Kind,
+  begins: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const baseUrl = await session.apiBase(undefined)
+  const key = await session.apiKey(baseUrl)
+  const connection = connect({ baseUrl, apiKey: key?.key, signal })
+  return namesOf({ connection, session, org: undefined }, kind, begins, MOST)
+}
+
+/** Words that may follow `words`, of which the last is being typed. */
+const candidates = async (
+  words: readonly string[],
+  commands: readonly (CommandEntry | CommandGroup)[],
+  session: Session,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const typed = words.at(-1) ?? ''
+  const before = words.slice(0, -1)
+  const top = commands.find(({ name }) => name === before[0])
+  if (top === undefined) return before.length === 0 ? commands.map(({ name }) => name) : []
+  const below = 'commands' in top ? top.commands : []
+  const sub = below.find(({ name }) => name === before[1])
+  if (sub === undefined && below.length > 0 && before.length === 1) return below.map(({ name }) => name)
+  const load = (sub ?? top).load
+  if (load === undefined) return []
+  const command = new Command()
+  const { define } = await load()
+  define(command, session)
+  const rest = before.slice(sub === undefined ? 1 : 2)
+  const last = rest.at(-1) ?? ''
+  const option = command.options.find(({ short, long }) => last !== '' && (short === last || long === last))
+  if (option !== undefined && (option.required || option.optional)) {
+    const kind = kindOf('', option.attributeName())
+    return option.argChoices ?? (kind === null ? [] : fromService(session, kind, typed, signal))
+  }
+  if (typed.startsWith('-')) return [...command.options.flatMap(({ long }) => long ?? []), '--help']
+  const given = rest.filter((word, at) => !word.startsWith('-') && !takesValue(command, rest[at - 1])).length
+  const declared = command.registeredArguments
+  const argument = declared[given] ?? (declared.at(-1)?.variadic ? declared.at(-1) : undefined)
+  if (argument === undefined) return []
+  const path = sub === undefined ? top.name : `${top.name} ${sub.name}`
+  const kind = kindOf(path, argument.name())
+  return argument.argChoices ?? (kind === null ? [] : fromService(session, kind, typed, signal))
+}
+
+const takesValue = (command: Command, word: string | undefined): boolean =>
+  command.options.some(
+    ({ short, long, required }) => required && word !== undefined && (short === word || long === word),
+  )
+
+/** Prints what may follow, one a line; nothing where it is not known in time, and never an error. */
+export const complete = async (
+  words: readonly string[],
+  commands: readonly (CommandEntry | CommandGroup)[],
+  io: Io,
+): Promise<void> => {
+  const quiet = { write: () => undefined }
+  const signal = AbortSignal.timeout(DEADLINE_MS)
+  const late = new Promise<readonly string[]>((resolve) => signal.addEventListener('abort', () => resolve([])))
+  const session = createSession({ ...io, stdout: quiet, stderr: quiet })
+  const found = await Promise.race([candidates(words, commands, session, signal), late]).catch(() => [])
+  const typed = words.at(-1) ?? ''
+  for (const word of found) if (word.startsWith(typed) && !/[\s\p{Cc}]/u.test(word)) io.stdout.write(`${word}\n`)
+}

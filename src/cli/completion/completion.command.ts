@@ -1,0 +1,44 @@
+import { Argument, type Command } from 'commander'
+import type { Session } from '../session.ts'
+
+type Shell = 'bash' | 'zsh' | 'fish'
+
+/** Each asks `svc __complete` with the words so far, of which the last is being typed. */
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `_svc() {
+  local IFS=$'\\n'
+  COMPREPLY=($(svc __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  [ \${#COMPREPLY[@]} -eq 0 ] && compopt -o default
+}
+complete -F _svc svc
+`,
+  zsh: `#compdef svc
+_svc() {
+  local -a found
+  found=(\${(f)"$(svc __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( \${#found} )); then compadd -a found; else _files; fi
+}
+compdef _svc svc
+`,
+  fish: `function __svc_complete
+  set -l words (commandline -opc) (commandline -ct)
+  svc __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c svc -a '(__svc_complete)'
+`,
+}
+
+const HOW = `
+Put it into the startup file of your shell:
+  bash  eval "$(svc completion bash)"     in ~/.bashrc
+  zsh   eval "$(svc completion zsh)"      in ~/.zshrc, after compinit
+  fish  svc completion fish | source      in ~/.config/fish/config.fish
+
+It also completes names of models, devices, groups and jobs, from the service that svc is signed in to.`
+
+export const define = (command: Command, { io }: Session): void => {
+  command
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
+    .addHelpText('after', HOW)
+    .action((shell: Shell) => void io.stdout.write(SCRIPTS[shell]))
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model>', 'a model, by name or id')
+    .argument('<version>', 'what the alias is to mean: a version, latest, or another alias')
+    .argument('<alias>', 'such as production or candidate; it is made when there is none')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (name: string, version: string, alias: string, { json, apiBase }: DataOptions) => {
+      const { out } = session
+      const connection = await session.signedIn({ apiBase })
+      const model = { model_id: name }
+      const { aliases } = await connection.ask((client) =>
+        client.GET('/api/v1/models/{model_id}/aliases', { params: { path: model } }),
+      )
+      const before = aliases.find((one) => one.alias === alias) ?? null
+      // Who moves it at the same moment is not overruled without knowing.
+      const expected = before === null ? null : String(before.version)
+      const moved = await connection.ask((client) =>
+        client.PUT('/api/v1/models/{model_id}/aliases/{alias}', {
+          params: { path: { ...model, alias } },
+          body: { version, expected_version: expected },
+        }),
+      )
+      if (json) return out.json(moved)
+      if (before?.version === moved.version) {
+        return out.line(`${name}@${alias} is version ${moved.version_label} already.`)
+      }
+      const since = before === null ? '' : `; it was ${before.version_label}`
+      out.line(`${name}@${alias} is version ${moved.version_label} now${since}.`)
+      out.note(`Deploy it with: svc deploy ${name}@${alias}`)
+    })
+}

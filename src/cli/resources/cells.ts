@@ -1,0 +1,100 @@
+import { sizeWords } from '../sizes.ts'
+import type { Column, Format, Row } from './resource.ts'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** `12 s ago`, `3 h ago`; whole units, of times to come `in 5 min`. */
+export const agoWords = (iso: string, now: Date): string => {
+  const seconds = Math.round((now.getTime() - Date.parse(iso)) / 1000)
+  const far = Math.abs(seconds)
+  const [unit, name] =
+    far < 2 * MINUTE ? [1, 's'] : far < 2 * HOUR ? [MINUTE, 'min'] : far < 2 * DAY ? [HOUR, 'h'] : [DAY, 'd']
+  const words = `${Math.floor(far / unit)} ${name}`
+  return seconds < 0 ? `in ${words}` : `${words} ago`
+}
+
+/** The minute, in UTC as everywhere else. */
+export const timeWords = (iso: string): string => iso.slice(0, 16).replace('T', ' ')
+
+const listWords = (values: readonly unknown[]): string =>
+  values.length === 0
+    ? '-'
+    : values.map((one) => (typeof one === 'object' ? pairWords(one as Row) : String(one))).join(', ')
+
+/** `key=value` for people; a list within stays one word. */
+export const pairWords = (row: Row): string =>
+  Object.entries(row)
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(' ') || '-'
+
+const WRITERS: Readonly<Record<Format, (value: never, now: Date) => string>> = {
+  id: (value: string) => value,
+  ago: agoWords,
+  time: timeWords,
+  percent: (value: number) => `${value} %`,
+  share: (value: number) => `${(value * 100).toFixed(1)} %`,
+  figure: (value: number) => value.toPrecision(4),
+  size: (value: number) => sizeWords(value),
+  count: (value: number) => String(value),
+  names: (value: readonly unknown[]) => listWords(value),
+}
+
+export const cellOf = (row: Row, [, value, format]: Column, now: Date): string | null => {
+  const found = typeof value === 'string' ? row[value] : value(row)
+  if (found === null || found === undefined || found === '') return null
+  return format === undefined ? String(found) : WRITERS[format](found as never, now)
+}
+
+const NUMERIC: readonly (Format | undefined)[] = ['percent', 'share', 'figure', 'size', 'count']
+
+/** Which of the columns are numbers, and which are ids. */
+export const layoutOf = (columns: readonly Column[]) => {
+  const those = (has: (format: Format | undefined) => boolean): ReadonlySet<number> =>
+    new Set(columns.flatMap(([, , format], at) => (has(format) ? [at] : [])))
+  return { right: those((format) => NUMERIC.includes(format)), ids: those((format) => format === 'id') }
+}
+
+/** `last_heartbeat` -> `Last heartbeat`. */
+const labelOf = (field: string): string => {
+  const words = field.replaceAll('_', ' ')
+  return words[0]!.toUpperCase() + words.slice(1)
+}
+
+const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isTable = (value: unknown): value is readonly Row[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isRow)
+
+const plainWords = (value: unknown): string | null => {
+  if (value === null || value === '') return null
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return listWords(value)
+  if (isRow(value)) return pairWords(value)
+  return typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
+}
+
+/** A record as names and values, and its lists of records as tables of their own. */
+export const recordOf = (row: Row) => {
+  const fields: [string, string | null][] = []
+  const tables: { title: string; header: string[]; rows: (string | null)[][] }[] = []
+  for (const [name, value] of Object.entries(row)) {
+    if (!isTable(value)) {
+      fields.push([labelOf(name), plainWords(value)])
+      continue
+    }
+    const keys = [...new Set(value.flatMap((one) => Object.keys(one)))]
+    tables.push({
+      title: labelOf(name),
+      header: keys.map((key) => key.replaceAll('_', ' ').toUpperCase()),
+      rows: value.map((one) => keys.map((key) => plainWords(one[key] ?? null))),
+    })
+  }
+  return { fields, tables }
+}
+
+/** `{name}` in a sentence becomes the field of that name. */
+export const fillIn = (sentence: string, row: Row): string =>
+  sentence.replace(/\{(\w+)\}/g, (_, name: string) => plainWords(row[name] ?? null) ?? '-')

@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest'
+import openapi from '../../../openapi.json' with { type: 'json' }
+import { commandLinesOf } from '../command.ts'
+import { COMMANDS } from '../commands.ts'
+import { ACTIONS } from './resources.ts'
+
+type Paths = Readonly<Record<string, Readonly<Record<string, { readonly operationId?: string }>>>>
+const paths = openapi.paths as unknown as Paths
+const operations = Object.values(paths).flatMap((methods) =>
+  Object.values(methods).flatMap(({ operationId }) => operationId ?? []),
+)
+
+/** Which operations the other commands call. */
+const COMMANDS_OF: Readonly<Record<string, string>> = {
+  'keys create': 'createKey',
+  'keys list': 'listKeys',
+  'keys revoke': 'revokeKey',
+  login: 'getOwnKey authorizeLogin exchangeLoginCode',
+  init: 'createOrg',
+  org: 'getOrg',
+  benchmark: 'shareBenchmark listBenchmarks',
+  push: 'createModel uploadVersion getUploadOffset appendToUpload',
+  pull: 'downloadVersion',
+  models: 'listModels',
+  'models promote': 'setAlias',
+  'models aliases': 'listAliases deleteAlias listAliasMoves',
+  status: 'getModel listDeployments listRollouts',
+  deploy: 'prepareDeployment executeDeployment',
+  'devices invite': 'createPairing',
+  pair: 'claimPairing',
+  'train start': 'startTrainingJob',
+  'train status': 'getTrainingJob listTrainingJobs',
+  'train stop': 'stopTrainingJob',
+  'train verify': 'replayReceipt',
+  'federation create': 'createFederation',
+  'federation list': 'listFederations',
+  'federation show': 'getFederation',
+  'federation invite': 'inviteToFederation',
+  'federation join': 'joinFederation',
+  'federation members': 'listFederationMembers',
+  'federation share': 'shareModel',
+  'federation budget': 'getPrivacyBudget setPrivacyBudget',
+  'federation privacy': 'estimatePrivacyCost listPrivacyHistory',
+  doctor: 'getHealth',
+}
+
+/** What devices call, through the SDK and the agent. */
+const OF_DEVICES =
+  'sendHeartbeat reportAssignment getRoundPlan downloadRoundModel downloadRoundControl advertiseSecureKeys dealSecureShares ' +
+  'revealSecureShares submitUpdate reportFailure'
+
+/** What the dashboard calls. */
+const OF_DASHBOARD = 'getSession openSession closeSession listSessions revokeSession streamEvents getStatus'
+
+/** Operations for which another does the same and more. */
+const SAME_AS: Readonly<Record<string, string>> = {
+  listDevices: 'searchDevices',
+  addGroupDevice: 'addGroupDevices',
+  removeGroupDevice: 'removeGroupDevices',
+  listActiveRollouts: 'listAllRollouts',
+  getCurrentRound: 'getRoundStatus',
+  listTrainingJobRounds: 'getTrainingJob',
+  getPairing: 'createPairing',
+}
+
+const ofResources = ACTIONS.flatMap(({ action }) => {
+  const requests = [action.request, ...(action.options ?? []).flatMap(({ request }) => request ?? [])]
+  return requests.map((request) => {
+    const [method, path] = request.split(' ') as [string, string]
+    return paths[path]![method.toLowerCase()]!.operationId!
+  })
+})
+const words = (text: string): readonly string[] => text.split(' ')
+const named = [...Object.values(COMMANDS_OF).flatMap(words), ...words(OF_DEVICES), ...words(OF_DASHBOARD)]
+const reachable = new Set([...ofResources, ...named, ...Object.keys(SAME_AS)])
+
+it('every operation of the API is reached by a command, a device or the dashboard', () => {
+  expect(operations.filter((operation) => !reachable.has(operation))).toEqual([])
+})
+
+it('the table names operations and commands that exist', () => {
+  expect(
+    [...named, ...Object.keys(SAME_AS), ...Object.values(SAME_AS)].filter((name) => !operations.includes(name)),
+  ).toEqual([])
+  const lines = COMMANDS.flatMap(commandLinesOf).map((line) => line.join(' '))
+  expect(Object.keys(COMMANDS_OF).filter((line) => !lines.includes(line))).toEqual([])
+})

@@ -1,0 +1,148 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import { ApiError } from '../../client/client.ts'
+import type { CommandFile } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { apiBaseOption, type DataOptions, jsonOption, keyValue } from '../options.ts'
+import type { Session } from '../session.ts'
+import { fillIn } from './cells.ts'
+import { type FindContext, find, orgOf, unknown } from './find.ts'
+import { type Parts, send } from './requests.ts'
+import type { Action, Argument as ActionArgument, ActionOption, Kind, Row } from './resource.ts'
+import { showList, showRecord } from './show.ts'
+
+type Values = Row & DataOptions & { readonly limit?: number; readonly org?: string; readonly yes?: true }
+
+const DEFAULT_LIMIT = 100
+
+const toNumber = (text: string): number => {
+  const number = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(number)) return number
+  throw new InvalidArgumentError('It must be a number.')
+}
+
+const toLimit = (text: string): number => {
+  if (text === 'all') return Number.POSITIVE_INFINITY
+  const number = toNumber(text)
+  if (Number.isInteger(number) && number >= 1) return number
+  throw new InvalidArgumentError("It must be a whole number of at least 1, or 'all'.")
+}
+
+const optionFor = ({ flags, help, parse = 'text', choices, required, conflicts }: ActionOption): Option => {
+  const option = new Option(flags, help)
+  if (choices !== undefined) option.choices([...choices])
+  if (parse === 'number') option.argParser(toNumber)
+  if (parse === 'pairs') option.argParser(keyValue)
+  if (parse === 'each') option.argParser((text: string, before: readonly string[] = []) => [...before, text])
+  if (conflicts !== undefined) option.conflicts(conflicts)
+  if (required) option.makeOptionMandatory()
+  return option
+}
+
+const argumentFor = ({ name, help, many, parse, default: otherwise }: ActionArgument): Argument => {
+  const argument = new Argument(otherwise !== undefined ? `[${name}]` : many ? `<${name}...>` : `<${name}>`, help)
+  if (otherwise !== undefined) argument.default(otherwise)
+  return parse === 'number' ? argument.argParser(toNumber) : argument
+}
+
+/** What an option sends; undefined where it was not given. */
+const sentBy = (option: ActionOption, values: Row): unknown => {
+  const value = values[new Option(option.flags).attributeName()]
+  if (option.parse === 'off') return value === false ? false : undefined
+  return option.parse === 'list' && typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value
+}
+
+/** Arguments and options as the path, the query and the body of the request. */
+const partsOf = async (
+  action: Action,
+  words: readonly unknown[],
+  values: Values,
+  context: FindContext,
+): Promise<Parts> => {
+  const { args = [], options = [] } = action
+  let { request } = action
+  const look = (kind: Kind, name: string): Promise<Row> => find(context, kind, name)
+  const path: Record<string, unknown> = {}
+  const fields: Record<string, unknown> = {}
+  for (const [at, argument] of args.entries()) {
+    const word = words[at]
+    if (argument.find !== undefined) Object.assign(path, await look(argument.find, String(word)))
+    else if (argument.field === undefined) continue
+    else if (request.includes(`{${argument.field}}`)) path[argument.field] = word
+    else fields[argument.field] = word
+  }
+  for (const option of options) {
+    const sent = sentBy(option, values)
+    if (sent === undefined) continue
+    request = option.request ?? request
+    const target = option.request === undefined ? fields : path
+    target[option.field] = option.find === undefined ? sent : Object.values(await look(option.find, String(sent)))[0]
+  }
+  if (action.org !== undefined) fields.org_id = await orgOf(context)
+  if (action.body !== undefined) Object.assign(fields, await action.body(fields, look))
+  const isQuery = request.startsWith('GET ')
+  return { request, path, query: isQuery ? fields : {}, body: isQuery || !takesBody(action) ? null : fields }
+}
+
+const takesBody = ({ args = [], options = [], org }: Action): boolean =>
+  org === 'body' ||
+  options.length > 0 ||
+  args.some(({ field, find: kind }) => kind === undefined && field !== undefined)
+
+const given = ({ args = [] }: Action, words: readonly unknown[]): Row =>
+  Object.fromEntries(args.map(({ name }, at) => [name, words[at]]))
+
+/** An unknown device is only found out by the request itself. */
+const withMeant = async (
+  error: unknown,
+  action: Action,
+  words: readonly unknown[],
+  context: FindContext,
+): Promise<unknown> => {
+  const at = (action.args ?? []).findIndex((argument) => argument.find === 'device')
+  const isMissing = error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'not_found'
+  return isMissing && at >= 0 ? unknown(context, 'device', String(words[at]), error.cause) : error
+}
+
+const execute = async (action: Action, words: readonly unknown[], values: Values, session: Session): Promise<void> => {
+  const { out } = session
+  const connection = await session.signedIn({ apiBase: values.apiBase })
+  const context: FindContext = { connection, session, org: values.org }
+  const json = values.json === true
+  try {
+    const parts = await partsOf(action, words, values, context)
+    if (action.confirm !== undefined && values.yes !== true) {
+      const { confirm } = await import('../confirm.ts')
+      await confirm(session.io, fillIn(action.confirm, given(action, words)))
+    }
+    if (action.rows !== undefined)
+      return await showList(action, parts, { session, connection, json, limit: values.limit ?? DEFAULT_LIMIT })
+    const answer = await send(connection, parts)
+    if (json) return out.json(answer)
+    if (action.done === undefined) showRecord(out, answer)
+    else out.line(fillIn(action.done, answer))
+    for (const warning of (answer.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
+    if (action.hint !== undefined) out.note(fillIn(action.hint, answer))
+  } catch (error) {
+    throw await withMeant(error, action, words, context)
+  }
+}
+
+/** The command of an action of the table. */
+export const defineAction = (action: Action): CommandFile => ({
+  define(command: Command, session: Session): void {
+    const { args = [], options = [] } = action
+    for (const argument of args) command.addArgument(argumentFor(argument))
+    for (const option of options) command.addOption(optionFor(option))
+    if (action.org !== undefined && !options.some(({ flags }) => flags.startsWith('--org '))) {
+      command.option('--org <org_id>', 'organization (default: as signed in)')
+    }
+    if (action.rows !== undefined && action.request.startsWith('GET ')) {
+      command.addOption(new Option('--limit <count>', 'how many at most, or all (default: 100)').argParser(toLimit))
+    }
+    if (action.confirm !== undefined) command.option('--yes', 'do not ask')
+    command
+      .addOption(jsonOption())
+      .addOption(apiBaseOption())
+      .action((...all: unknown[]) => execute(action, all.slice(0, args.length), all[args.length] as Values, session))
+  },
+})

@@ -1,0 +1,74 @@
+import { networkInterfaces } from 'node:os'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { PLATFORMS, type Platform } from '../../domain/device.ts'
+import { typedCode } from '../../domain/pairing.ts'
+import { composeJoinCode } from '../agent/join-code.ts'
+import type { Connection } from '../connection.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { isLoopback } from '../service-address.ts'
+import type { Session } from '../session.ts'
+
+interface InviteOptions extends DataOptions {
+  readonly count: number
+  readonly platform?: Platform
+  readonly org?: string
+}
+
+const MOST = 20
+const PROBE_MS = 1000
+
+const toCount = (text: string): number => {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 1 && count <= MOST) return count
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST}.`)
+}
+
+/** An address of this machine at which the same service answers others; null when it listens on loopback only. */
+const addressForOthers = async (baseUrl: string): Promise<string | null> => {
+  const here = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  for (const { address, family, internal } of here) {
+    if (internal || family !== 'IPv4') continue
+    const url = new URL(baseUrl)
+    url.hostname = address
+    const answer = await fetch(`${url.origin}/api/v1/health`, { signal: AbortSignal.timeout(PROBE_MS) }).catch(
+      () => null,
+    )
+    if (answer?.ok) return url.origin
+  }
+  return null
+}
+
+const invite = async (connection: Connection, baseUrl: string, { platform, org }: InviteOptions) => {
+  const made = await connection.ask((client) =>
+    client.POST('/api/v1/pairings', {
+      body: { ...(platform !== undefined && { platform }), ...(org !== undefined && { org_id: org }) },
+    }),
+  )
+  const join = composeJoinCode({ baseUrl, code: typedCode(made.code)! })
+  return { join, pairing_id: made.pairing_id, expires_at: made.expires_at }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .addOption(new Option('--count <devices>', 'one code for each').argParser(toCount).default(1))
+    .addOption(new Option('--platform <platform>', 'only such a device may take it').choices(PLATFORMS))
+    .option('--org <org_id>', 'organization of the devices (default: that of the key)')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (options: InviteOptions) => {
+      const { out } = session
+      const connection = await session.signedIn({ apiBase: options.apiBase })
+      const isLocal = isLoopback(new URL(connection.baseUrl))
+      const others = isLocal ? await addressForOthers(connection.baseUrl) : connection.baseUrl
+      const invitations: Awaited<ReturnType<typeof invite>>[] = []
+      while (invitations.length < options.count) {
+        invitations.push(await invite(connection, others ?? connection.baseUrl, options))
+      }
+      if (options.json) out.json({ invitations })
+      else for (const { join } of invitations) out.line(`svc agent --join ${join} --data <file.csv>`)
+      out.note('Each code admits one device, once, within five minutes. Without --data it only runs what is delivered.')
+      if (others === null) {
+        out.note('Only this machine reaches that address. For others start the service with: svc up --host 0.0.0.0')
+      }
+    })
+}

@@ -1,0 +1,63 @@
+import type { Connection } from '../connection.ts'
+import type { Row } from './resource.ts'
+
+export interface Parts {
+  /** Method and path: `GET /api/v1/devices/{device_id}`. */
+  readonly request: string
+  readonly path: Row
+  readonly query: Row
+  /** Null: the request has none. */
+  readonly body: Row | null
+}
+
+/** A request that only the client's own types can be too narrow for. */
+type AnyRequest = (method: string, path: string, init: object) => Promise<{ data?: Row; response: Response }>
+
+/**
+ * Sends a request of the table (`GET /api/v1/...`) and gives back the answer. A test compares every one, with its
+ * parameters and fields, with openapi.json.
+ */
+export const send = (connection: Connection, { request, path, query, body }: Parts): Promise<Row> => {
+  const [method, address] = request.split(' ') as [string, string]
+  return connection.ask((client) => {
+    const call = client.request as unknown as AnyRequest
+    return call(method.toLowerCase(), address, { params: { path, query }, ...(body !== null && { body }) })
+  })
+}
+
+/** As many as the service gives at once. */
+const PAGE = 100
+
+export interface Pages {
+  readonly rows: readonly Row[]
+  /** How many there are; null where the service does not count them. */
+  readonly total: number | null
+  /** Whether there is more than was asked for. */
+  readonly more: boolean
+  /** What the first answer said beside the rows. */
+  readonly first: Row
+}
+
+/** Reads pages, by cursor or by offset, until there are `limit` rows or no more. */
+export const readPages = async (
+  connection: Connection,
+  parts: Parts,
+  { field, limit, isPaged }: { readonly field: string; readonly limit: number; readonly isPaged: boolean },
+): Promise<Pages> => {
+  const rows: Row[] = []
+  let first: Row | null = null
+  let place: Row = {}
+  for (;;) {
+    const wanted = isPaged ? { limit: Math.min(PAGE, limit - rows.length), ...place } : {}
+    const page = await send(connection, { ...parts, query: { ...parts.query, ...wanted } })
+    first ??= page
+    const got = page[field] as readonly Row[]
+    rows.push(...got)
+    const total = typeof first.total === 'number' ? first.total : null
+    const next = typeof page.next === 'string' ? page.next : null
+    const isByCursor = 'next' in page
+    const more = isPaged && got.length > 0 && (isByCursor ? next !== null : rows.length < (total ?? 0))
+    if (!more || rows.length >= limit) return { rows: rows.slice(0, limit), total, more, first }
+    place = isByCursor ? { after: next } : { offset: rows.length }
+  }
+}

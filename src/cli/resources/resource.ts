@@ -1,0 +1,92 @@
+/** A record of the service as it came over the wire. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** How a cell is written; text when absent. `id`: its first characters where the terminal is narrow. */
+export type Format = 'id' | 'ago' | 'time' | 'percent' | 'share' | 'figure' | 'size' | 'count' | 'names'
+
+/** The head, the field (or what is made of the row), and the format of a column. */
+export type Column = readonly [head: string, value: string | ((row: Row) => unknown), format?: Format]
+
+/** What can be named by a name or an id, and completed in a shell. */
+export type Kind =
+  | 'device'
+  | 'group'
+  | 'model'
+  | 'round'
+  | 'rollout'
+  | 'deployment'
+  | 'experiment'
+  | 'job'
+  | 'federation'
+
+export interface Argument {
+  readonly name: string
+  readonly help: string
+  /** Found by name or id: gives the parameters of the path. */
+  readonly find?: Kind
+  /** Field of the body; of the path where `find` is absent and the path has it. */
+  readonly field?: string
+  readonly parse?: 'number'
+  readonly many?: true
+  /** Taken when none is given. */
+  readonly default?: string
+}
+
+export type Parse = 'text' | 'number' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
+
+export interface ActionOption {
+  /** As commander takes them: `--reason <text>`. */
+  readonly flags: string
+  readonly help: string
+  /** Field of the query (GET) or of the body. */
+  readonly field: string
+  /** `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
+  readonly parse?: Parse
+  readonly choices?: readonly string[]
+  /** What is sent is the id of what was named. */
+  readonly find?: Kind
+  readonly required?: true
+  /** Another option that goes not with it. */
+  readonly conflicts?: string
+  /** Sent in place of the action's: the option is a parameter of its path. */
+  readonly request?: string
+}
+
+/** One command of a resource: one request, and how its answer is shown. The table that the engine runs. */
+export interface Action {
+  readonly name: string
+  readonly summary: string
+  /** Method and path, as openapi.json has them. */
+  readonly request: string
+  readonly args?: readonly Argument[]
+  readonly options?: readonly ActionOption[]
+  /** Parts of the body that follow from no single argument or option. */
+  readonly body?: (values: Row, find: (kind: Kind, name: string) => Promise<Row>) => Promise<Row>
+  /** A list: the field of its rows, and their columns. */
+  readonly rows?: string
+  readonly columns?: readonly Column[]
+  /** False: the answer is the whole list. */
+  readonly paged?: false
+  /** What is said of an empty list. */
+  readonly none?: string
+  /** A change: what is said of it, with fields of the answer in braces. Without `rows` and `done` the answer is shown. */
+  readonly done?: string
+  readonly hint?: string
+  /** Asked before: with the words as they were given, in braces. */
+  readonly confirm?: string
+  /** Sends the organization: in the query or in the body. */
+  readonly org?: 'query' | 'body'
+}
+
+/** An action with a file of its own, where a request and its answer are not all of it. */
+export interface OwnAction {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<import('../command.ts').CommandFile>
+}
+
+export interface Resource {
+  readonly name: string
+  readonly summary: string
+  readonly actions: readonly (Action | OwnAction)[]
+}

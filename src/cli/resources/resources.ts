@@ -1,0 +1,42 @@
+import type { CommandEntry, CommandGroup } from '../command.ts'
+import { analytics, federationActions } from './analytics.ts'
+import { deployments } from './deployments.ts'
+import { devices } from './devices.ts'
+import { experiments } from './experiments.ts'
+import { groups } from './groups.ts'
+import { policies } from './policies.ts'
+import type { Action, OwnAction, Resource } from './resource.ts'
+import { rollouts } from './rollouts.ts'
+import { rounds } from './rounds.ts'
+
+/** Every resource that is a table of commands. Another one is a file and a line here. */
+export const RESOURCES: readonly Resource[] = [
+  devices,
+  groups,
+  rounds,
+  rollouts,
+  deployments,
+  experiments,
+  policies,
+  analytics,
+]
+
+const entryOf = (action: Action | OwnAction): CommandEntry => ({
+  name: action.name,
+  summary: action.summary,
+  load: 'load' in action ? action.load : async () => (await import('./define-action.ts')).defineAction(action),
+})
+
+export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(({ name, summary, actions }) => ({
+  name,
+  summary,
+  commands: actions.map(entryOf),
+}))
+
+export const FEDERATION_COMMANDS: readonly CommandEntry[] = federationActions.map(entryOf)
+
+/** Every action of the tables, with the word that it is under. */
+export const ACTIONS: readonly { readonly under: string; readonly action: Action }[] = [
+  ...RESOURCES,
+  { name: 'federation', actions: federationActions },
+].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

@@ -1,0 +1,58 @@
+import type { Connection } from '../connection.ts'
+import type { Output } from '../output.ts'
+import type { Session } from '../session.ts'
+import { cellOf, layoutOf, recordOf } from './cells.ts'
+import { type Pages, type Parts, readPages } from './requests.ts'
+import type { Action, Row } from './resource.ts'
+
+/** A record: names and values, then its lists as tables. */
+export const showRecord = (out: Output, row: Row): void => {
+  const { fields, tables } = recordOf(row)
+  out.fields(fields)
+  for (const { title, header, rows } of tables) {
+    out.line('')
+    out.line(`${title}:`)
+    out.table(header, rows)
+  }
+}
+
+interface ListContext {
+  readonly session: Session
+  readonly connection: Connection
+  readonly json: boolean
+  readonly limit: number
+}
+
+/** How many there are beside those that are shown. */
+const restOf = ({ rows, total, more }: Pages): string | null =>
+  more ? `${rows.length} of ${total ?? 'more'}; --limit all shows all.` : null
+
+/** A list, read page by page. As JSON it is one envelope: the rows and their number, whatever pages they came in. */
+export const showList = async (
+  action: Action,
+  parts: Parts,
+  { session, connection, json, limit }: ListContext,
+): Promise<void> => {
+  const { out } = session
+  const { rows: field = '', columns = [], none = 'Nothing.' } = action
+  const isPaged = action.paged !== false && parts.request.startsWith('GET ')
+  const pages = await readPages(connection, parts, { field, limit, isPaged })
+  const { rows, total, first } = pages
+  if (json) {
+    const { limit: _limit, offset: _offset, next: _next, ...rest } = first
+    return out.json({ ...rest, [field]: rows, ...(isPaged && { total: total ?? rows.length }) })
+  }
+  if (rows.length === 0) return out.note(none)
+  const cells = rows.map((row) => columns.map((column) => cellOf(row, column, session.now())))
+  // A column that says nothing of any row is left out.
+  const said = columns.map((_, at) => cells.some((row) => row[at] !== null))
+  const shown = columns.filter((_, at) => said[at])
+  await out.list(
+    shown.map(([head]) => head),
+    cells.map((row) => row.filter((_, at) => said[at])),
+    layoutOf(shown),
+  )
+  const rest = restOf(pages)
+  if (rest !== null) out.note(rest)
+  for (const warning of (first.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
+}

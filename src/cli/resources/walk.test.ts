@@ -1,0 +1,125 @@
+import { expect, it, vi } from 'vitest'
+import { startFleet } from '../delivery/fleet.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const ID = '[0-9a-f-]{36}'
+
+/** A command line, its exit code, and what its output looks like; of stderr where it fails. */
+type Step = readonly [argv: string, exitCode: number, output: string | RegExp]
+
+const STEPS: readonly Step[] = [
+  ['devices list', 0, /^DEVICE +STATUS +LAST HEARTBEAT +PLATFORM +TRAINS\nd0 +active +0 s ago +unknown +yes\nd1 /],
+  ['devices list -q 2', 0, /^DEVICE.*\nd2 .*\n$/],
+  ['-v devices list -q 2', 0, /\nGET http:\S+\/fleet\/devices\S+ 200, \d+ bytes, \d+ ms\n$/],
+  ['devices list -q nothing', 0, /^No devices\. Invite/],
+  ['devices list --limit 2 --sort device_id', 0, /\nd1 .*\n2 of 3; --limit all shows all\.\n$/],
+  ['devices show d1', 0, /Device id: +d1\n[\s\S]*Trains: +yes\n/],
+  [
+    'devices show dd1',
+    1,
+    "svc: There is no device 'dd1' that this key may see.\nSee which there are: svc devices list\n",
+  ],
+  ['devices summary', 0, /^Total: +3\nActive: +3\n/],
+  ['devices assignments d1', 0, 'It is given no model.\n'],
+  [
+    'devices register cam-1 --platform linux --capability memory_gb=8',
+    0,
+    /Api key: +sk_live_\w{32}\n[\s\S]*not shown again/,
+  ],
+  ['groups list', 0, /^No groups/],
+  ['groups create kitchen --tag a --tag b', 0, /^Made group kitchen \([0-9a-f-]{36}\)\.\nAdd devices with/],
+  ['groups add kitchen d0 d1 nobody', 0, 'Added d0, d1.\n'],
+  ['groups add kitchen d0', 0, 'Added -.\n'],
+  ['groups list', 0, /^NAME +DEVICES +TAGS +CREATED +ID\nkitchen +2 {2}a, b +2026-01-01 00:00 +\S+\n$/],
+  ['groups devices kitchen', 0, /^DEVICE.*\nd0 .*\nd1 .*\n$/],
+  ['groups devices kichen', 1, /^svc: There is no group 'kichen' that this key may see; did you mean 'kitchen'\?\n/],
+  ['groups update kitchen --name hall', 0, new RegExp(`^Changed group hall \\(${ID}\\)\\.\n$`)],
+  ['groups remove hall d1', 0, 'Removed d1.\n'],
+  ['groups show hall', 0, /Device count: +1\n/],
+  ['groups delete hall', 2, /^svc: Deleting the group hall needs a confirmation/],
+  ['rounds list', 0, /^No rounds/],
+  ['rounds show', 1, 'svc: There are no rounds yet.\nTrain with: svc train start <model>\n'],
+  ['rounds start --target-devices 2 --min-devices 1', 0, /^Started round 1 \(\S+\): 2 devices, at least 1 updates\.\n/],
+  ['rounds show 1', 0, /Status: +active\n/],
+  ['rounds participants', 0, /^DEVICE +STATE +CHOSEN/],
+  ['rounds updates 1', 0, 'No updates.\n'],
+  ['rounds selection d0 1', 0, /Selected: +(yes|no)\n/],
+  ['rounds cancel --reason enough', 0, /^Cancelled round 1 /],
+  ['rounds list', 0, /failed .* enough/],
+  ['rounds show 7', 1, "svc: There is no round '7' that this key may see.\nSee which there are: svc rounds list\n"],
+  ['rollouts list', 0, /^No rollouts/],
+  [
+    'rollouts create m --version 1.0.0 --percentage 10 --no-start',
+    0,
+    /^Made the rollout of version 1\.0\.0: pending at 10 %/,
+  ],
+  [
+    'rollouts preview m --version 1.0.0 --percentage 50 --step 50',
+    0,
+    /AFTER MINUTES +AT +DEVICES\n +0 +50 % +2\n +60 +100 % +4\n$/,
+  ],
+  ['rollouts start m', 0, /^Started the rollout of version 1\.0\.0: active at 10 %/],
+  ['rollouts pause m --reason lunch', 0, /^Paused .* paused at 10 %/],
+  ['rollouts list --status paused', 0, /^MODEL +VERSION +STATUS.*\nm +1\.0\.0 +paused +10 % +100 %/],
+  ['rollouts list --status active', 0, /^No rollouts/],
+  ['rollouts resume m', 0, /^Resumed .* active at 10 %/],
+  ['rollouts advance m', 0, /^Advanced .* active at 20 %/],
+  ['rollouts set-percentage m 100', 0, /is \w+ at 100 %/],
+  ['rollouts history m', 0, /lunch/],
+  ['rollouts devices m --limit all', 0, /^DEVICE +STATE/],
+  ['rollouts show m', 0, /Model name: +m\n/],
+  ['rollouts rollback m', 0, /^Rolled back .* rolled_back/],
+  ['rollouts delete m --yes', 0, /^Deleted rollout /],
+  ['rollouts show nothing', 1, /^svc: There is no rollout 'nothing'/],
+  ['deploy m -v 2.0.0 --devices d0,d1 -s immediate', 0, /./],
+  [
+    'deployments list',
+    0,
+    /^MODEL +VERSION +STATUS +STRATEGY +AT +ACTIVE.*\nm +2\.0\.0 +started +immediate +100 % +2\/2/,
+  ],
+  ['deployments show m', 0, /Model version: +2\.0\.0\n/],
+  ['deployments devices m', 0, /^DEVICE +STATE/],
+  ['deployments history m', 0, /^AT +EVENT/],
+  ['deployments rollback m', 0, /^Rolled back the deployment of m 2\.0\.0/],
+  ['experiments create ab --variant a=m@1.0.0:0.5 --variant b=m@2.0.0:0.5', 0, /^Made experiment ab/],
+  ['experiments create ab --variant nonsense', 2, /^svc: 'nonsense' is not a variant\.\nIt must look like/],
+  ['experiments start ab', 0, /^Started experiment \S+: running\.\n$/],
+  ['experiments assignment ab --device d0', 0, /Variant: +[ab]\n/],
+  ['experiments observe ab --device d0 --metric accuracy=0.9', 0, 'Accepted 1.\n'],
+  ['experiments results ab', 0, /Significant: +no\n[\s\S]*Variants:\nNAME +SAMPLE SIZE/],
+  ['experiments pause ab', 0, 'Paused the experiment ab: paused.\n'],
+  ['experiments resume ab', 0, 'Resumed the experiment ab: running.\n'],
+  ['experiments list', 0, /^NAME +STATUS +VARIANTS.*\nab +running +a, b/],
+  ['experiments complete ab', 0, 'Completed the experiment ab: completed.\n'],
+  ['policies list', 0, /^No policies/],
+  ['policies set m --enable --canary 20 --min-reports 5', 0, /is set; enabled: yes\.\n$/],
+  ['policies list', 0, /^MODEL +ENABLED +CANARY.*\nm +yes +20 %/],
+  ['policies show m', 0, /Min reports: +5\n/],
+  ['policies decisions m', 0, 'It has decided nothing yet.\n'],
+  ['policies delete m --yes', 0, /^Deleted the policy/],
+]
+
+it('an operator goes through every resource by names', async () => {
+  const { svc } = await startFleet(3)
+  const wrong: unknown[] = []
+  for (const [argv, exitCode, output] of STEPS) {
+    const ran = await svc(...argv.split(' '))
+    const text = ran.stdout + ran.stderr
+    const fits = typeof output === 'string' ? text === output : output.test(text)
+    if (ran.exitCode !== exitCode || !fits) wrong.push({ argv, ...ran })
+  }
+  expect(wrong).toEqual([])
+})
+
+it('as JSON a list is one envelope of all its rows, and everything else is what the service answered', async () => {
+  const { svc, get } = await startFleet(3)
+  const json = async (argv: string) => JSON.parse((await svc(...argv.split(' '), '--json')).stdout)
+  expect(await json('devices list --limit 2')).toEqual({
+    devices: ((await get('/fleet/devices')) as { devices: unknown[] }).devices.slice(0, 2),
+    total: 3,
+  })
+  expect(await json('devices show d1')).toEqual(await get('/devices/d1'))
+  expect(await json('rollouts list')).toEqual({ rollouts: [], total: 0 })
+})

@@ -1,0 +1,143 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { allEngines } from '../../inference/engines/installed-engines.ts'
+import { type Connection, connect } from '../connection.ts'
+import { packageVersion } from '../package-version.ts'
+import { timeWords } from '../resources/cells.ts'
+import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
+
+/** What a check found, and what to do about it. */
+export interface Finding {
+  readonly check: string
+  readonly state: 'ok' | 'warn' | 'fail'
+  readonly found: string
+  readonly advice: string | null
+}
+
+const TIMEOUT_MS = 5000
+const CLOCK_WARN_SECONDS = 5
+const EXPIRY_WARN_DAYS = 7
+const DAY_MS = 24 * 60 * 60 * 1000
+const LOW_BYTES = 5e9
+const NO_BYTES = 500e6
+
+const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, advice: null })
+const warn = (check: string, found: string, advice: string): Finding => ({ check, state: 'warn', found, advice })
+const fail = (check: string, found: string, advice: string): Finding => ({ check, state: 'fail', found, advice })
+
+/** `20.19` <= `22.1.0` */
+const isAtLeast = (version: string, least: string): boolean => {
+  const [one, other] = [version, least].map((text) => text.split('.').map(Number)) as [number[], number[]]
+  return one[0]! !== other[0]! ? one[0]! > other[0]! : one[1]! >= (other[1] ?? 0)
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+const node = (): Finding => {
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } }
+  const least = engines.node.replace('>=', '')
+  const { node: version } = process.versions
+  if (isAtLeast(version, least)) return ok('Node', version)
+  return fail('Node', `${version}, and ${least} is the oldest that works`, 'Install a newer Node: https://nodejs.org')
+}
+
+const packageFiles = (): Finding => {
+  const files = ['openapi.json', 'models', 'dist/main.js', 'dist/cli/main.js', 'dist/platform/db/embedded/template.bin']
+  const missing = files.filter((name) => !existsSync(join(root, name)))
+  if (missing.length === 0) return ok('Package', `${packageVersion()} in ${resolve(root)}`)
+  if (existsSync(join(root, 'src'))) {
+    return warn('Package', `${resolve(root)} is not built`, 'Build it: npm run build')
+  }
+  return fail('Package', `${missing.join(', ')} missing in ${resolve(root)}`, 'Install it again.')
+}
+
+const engines = async ({ io }: Session): Promise<readonly Finding[]> => {
+  const all = await allEngines(io.env)
+  const [llama, onnx] = ['llama.cpp', 'onnxruntime'].map((name) => all.find((one) => one.name === name)!)
+  return [
+    llama!.installed
+      ? ok('llama.cpp', llama!.where ?? 'installed')
+      : warn('llama.cpp', 'not installed: svc run and svc serve cannot run GGUF files', llama!.install),
+    onnx!.installed ? ok('onnxruntime', onnx!.where ?? 'installed') : ok('onnxruntime', `optional: ${onnx!.install}`),
+  ]
+}
+
+const disk = async ({ home, io }: Session): Promise<Finding> => {
+  let folder = resolve(io.cwd, io.env.SERVICE_DATA_DIR || join(home.folder, 'data'))
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const found = `${sizeWords(free)} free at ${folder}`
+  if (free < NO_BYTES) return fail('Disk', found, 'Make room: databases and weight files need some.')
+  return free < LOW_BYTES
+    ? warn('Disk', found, 'Make room before models of several gigabytes come.')
+    : ok('Disk', found)
+}
+
+const START = 'Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.'
+
+const service = async ({ baseUrl, client }: Connection, now: () => Date): Promise<readonly Finding[]> => {
+  const asked = now().getTime()
+  const health = await client.GET('/api/v1/health').catch((error: Error) => error)
+  if (health instanceof Error) return [fail('Service', health.message, START)]
+  if (health.data === undefined) {
+    return [fail('Service', `${baseUrl} answered ${health.response.status}, and not as this service does`, START)]
+  }
+  const answered = now().getTime()
+  const { version, timestamp } = health.data
+  const mine = packageVersion()
+  const here =
+    version === mine
+      ? ok('Service', `${version} at ${baseUrl}`)
+      : warn('Service', `${version} at ${baseUrl}, and svc is ${mine}`, 'Use the same version of both.')
+  const ready = await fetch(`${baseUrl}/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
+  const state =
+    ready?.status === 200
+      ? ok('Ready', 'yes')
+      : fail('Ready', `no (${ready?.status ?? 'no answer'})`, "The service's log says why.")
+  const away = (Date.parse(timestamp) - (asked + answered) / 2) / 1000
+  const clock = `${Math.abs(away).toFixed(1)} s ${away < 0 ? 'behind' : 'ahead of'} this machine`
+  const isOff = Math.abs(away) > CLOCK_WARN_SECONDS + (answered - asked) / 2000
+  return [
+    here,
+    state,
+    isOff
+      ? warn('Clock', `the service is ${clock}`, 'Set both clocks, by NTP.')
+      : ok('Clock', `the service is ${clock}`),
+  ]
+}
+
+const key = async (session: Session, baseUrl: string): Promise<Finding> => {
+  const found = await session.apiKey(baseUrl)
+  if (found === null) return warn('Key', `not signed in to ${baseUrl}`, 'Sign in with: svc login')
+  const { client } = connect({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  const answer = await client.GET('/api/v1/keys/self').catch(() => null)
+  if (answer === null) return warn('Key', 'not checked: the service does not answer', START)
+  if (answer.data === undefined)
+    return fail('Key', `the one in ${found.source} is not valid`, 'Sign in again: svc login')
+  const { name, scopes, org_id, expires_at } = answer.data
+  const words = `${name}: ${scopes.join(', ')}${org_id === null ? '' : `; organization ${org_id}`}`
+  if (expires_at === null) return ok('Key', words)
+  const left = Date.parse(expires_at) - session.now().getTime()
+  const until = `${words}; until ${timeWords(expires_at)}`
+  return left < EXPIRY_WARN_DAYS * DAY_MS
+    ? warn('Key', until, 'Make another before it ends: svc keys create')
+    : ok('Key', until)
+}
+
+/** Every check, in the order in which they build on each other. */
+export const allFindings = async (session: Session, apiBase: string | undefined): Promise<readonly Finding[]> => {
+  const baseUrl = await session.apiBase(apiBase)
+  const connection = connect({ baseUrl, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  return [
+    node(),
+    packageFiles(),
+    await disk(session),
+    ...(await engines(session)),
+    ...(await service(connection, session.now)),
+    await key(session, baseUrl),
+  ]
+}

@@ -1,0 +1,113 @@
+import { expect, it, vi } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld } from '../../../test/world.ts'
+import { startFleet } from '../delivery/fleet.fixture.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+import { Interrupted } from '../io.ts'
+
+// Starting the service's own program takes its time on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
+
+it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
+  const home = await emptyFolder()
+  const stop = new AbortController()
+  let address = ''
+  const { exitCode, stdout, stderr } = await runInProcess(['up', '--port', '0', '--data-dir', `${home}/data`], {
+    env: { SERVICE_HOME: home },
+    signal: stop.signal,
+    onOutput: (text) => {
+      address = /^Dashboard: (\S+)\/$/m.exec(text)?.[1] ?? address
+      if (!text.includes('Ctrl-C stops it')) return
+      // A key is at hand without a browser: this machine's service is open.
+      void runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } }).then(({ stderr: said }) => {
+        expect(said).toBe('No devices. Invite one with: svc devices invite\n')
+        stop.abort(new Interrupted('SIGINT'))
+      })
+    },
+  })
+  expect(exitCode).toBe(130)
+  expect(stdout).toContain(`Dashboard: ${address}/\nAPI:       ${address}/api/v1, reference: ${address}/docs\n`)
+  expect(stderr).toMatch(/svc is signed in to .*\n[\s\S]*Stopping the service: it finishes what is in flight\.\n$/)
+})
+
+it('a service that cannot start says why', async () => {
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_RATE_LIMIT_PER_MINUTE: 'many' }
+  const { exitCode, stderr } = await runInProcess(['up', '--port', '0'], { env })
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^SERVICE_RATE_LIMIT_PER_MINUTE must be .*\nsvc: The service ended with exit code 1\.\n/),
+  ])
+})
+
+it('an invitation makes another machine a device in one line, once', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const env = { SERVICE_API_KEY: world.service.firstAdminKey!, SERVICE_API_BASE: world.baseUrl }
+  const operator = { env: { ...env, SERVICE_HOME: await emptyFolder() }, now: world.now }
+  const invited = await runInProcess(['devices', 'invite', '--json'], operator)
+  const { join } = JSON.parse(invited.stdout).invitations[0]
+  expect(join).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}@http:\/\/127\.0\.0\.1:\d+$/)
+
+  const agent = async (home: string, ...argv: string[]) => {
+    const stop = new AbortController()
+    return runInProcess(['agent', '--interval', '1', ...argv], {
+      env: { SERVICE_HOME: home },
+      now: world.now,
+      signal: stop.signal,
+      onOutput: (text) => text.includes('waits for rounds') && stop.abort(new Interrupted('SIGINT')),
+    })
+  }
+  const home = await emptyFolder()
+  const joined = await agent(home, '--join', join, '--device-id', 'kitchen')
+  expect(joined.stdout).toMatch(new RegExp(`^Joined ${world.baseUrl} as kitchen\\.\nDevice kitchen waits`))
+  // The same line once more: the machine is a device already, and needs no code.
+  expect((await agent(home, '--join', join, '--device-id', 'kitchen')).stderr).toMatch(
+    /^This machine is device kitchen/,
+  )
+  expect(await agent(await emptyFolder(), '--join', join)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('This pairing code has been used'),
+  })
+  expect(await agent(home, '--join', 'ABCD-2345')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^svc: 'ABCD-2345' is not a join code\.\nIt must look like/),
+  })
+})
+
+it('the doctor says what is wrong and what to do, and ends with 1 then', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl }
+  const states = async (more: Record<string, string>) => {
+    const { exitCode, stdout } = await runInProcess(['doctor', '--json'], { env: { ...env, ...more }, now: world.now })
+    const { ok, checks } = JSON.parse(stdout) as {
+      ok: boolean
+      checks: { check: string; state: string; found: string }[]
+    }
+    expect(ok).toBe(exitCode === 0)
+    return Object.fromEntries(checks.map(({ check, state }) => [check, state]))
+  }
+  const healthy = { Node: 'ok', Service: 'ok', Ready: 'ok', Clock: 'ok' }
+  expect(await states({ SERVICE_API_KEY: world.service.firstAdminKey! })).toMatchObject({ ...healthy, Key: 'ok' })
+  expect(await states({})).toMatchObject({ ...healthy, Key: 'warn' })
+  expect(await states({ SERVICE_API_KEY: 'sk_live_wrong' })).toMatchObject({ ...healthy, Key: 'fail' })
+  expect(await states({ SERVICE_API_BASE: 'http://127.0.0.1:1' })).toMatchObject({ Service: 'fail' })
+})
+
+it('completes commands, options, and names from the service, and is silent where there is none', async () => {
+  const { env, svc } = await startFleet(2)
+  await svc('groups', 'create', 'kitchen')
+  const complete = async (line: string, more: Record<string, string> = {}) => {
+    const ran = await runInProcess(['__complete', '--', ...line.split(' ')], { env: { ...env, ...more } })
+    expect([ran.exitCode, ran.stderr]).toEqual([0, ''])
+    return ran.stdout.split('\n').filter(Boolean)
+  }
+  expect(await complete('dep')).toEqual(['deploy', 'deployments'])
+  expect(await complete('groups a')).toEqual(['add'])
+  expect(await complete('rollouts list --st')).toEqual(['--status'])
+  expect(await complete('rollouts list --status p')).toEqual(['pending', 'paused'])
+  expect(await complete('groups add k')).toEqual(['kitchen'])
+  expect(await complete('groups add kitchen d')).toEqual(['d0', 'd1'])
+  expect(await complete('deploy m')).toEqual(['m'])
+  expect(await complete('train start m --group k')).toEqual(['kitchen'])
+  expect(await complete('groups show k', { SERVICE_API_BASE: 'http://127.0.0.1:1' })).toEqual([])
+  expect(await complete('nothing at all ')).toEqual([])
+})

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { extname, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Failure } from '../failure.ts'
+import { openBrowser } from '../login/open-browser.ts'
+import type { Session } from '../session.ts'
+import { keepKey, signInOpenly } from './sign-in.ts'
+
+interface UpOptions {
+  readonly port?: number
+  readonly host?: string
+  readonly dataDir?: string
+  readonly open?: true
+}
+
+const toPort = (text: string): number => {
+  const port = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+}
+
+/** The service's own program beside this one: main.js in the package, main.ts where sources run. */
+const program = (): string => {
+  const here = fileURLToPath(import.meta.url)
+  return fileURLToPath(new URL(`../../main${extname(here)}`, import.meta.url))
+}
+
+/** Settings of the command line, which the service does not know. */
+const OWN = ['SERVICE_API_KEY', 'SERVICE_API_BASE', 'SERVICE_DASHBOARD_URL']
+
+const settingsOf = ({ port, host, dataDir }: UpOptions, { env, cwd }: Session['io']): NodeJS.ProcessEnv => ({
+  SERVICE_LOG_LEVEL: 'warn',
+  ...Object.fromEntries(Object.entries(env).filter(([name]) => !OWN.includes(name))),
+  ...(port !== undefined && { SERVICE_PORT: String(port) }),
+  ...(host !== undefined && { SERVICE_HOST: host }),
+  ...(dataDir !== undefined && { SERVICE_DATA_DIR: resolve(cwd, dataDir) }),
+})
+
+/** `http://0.0.0.0:8000` -> `http://127.0.0.1:8000`: where a browser on this machine finds it. */
+const reachable = (address: string): string => address.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')
+
+/** Runs until the service ends or is asked to stop, which it does cleanly. @throws Failure when it ended by itself */
+const up = async (options: UpOptions, session: Session): Promise<void> => {
+  const { io, out } = session
+  const child = spawn(process.execPath, [...process.execArgv, program()], {
+    cwd: io.cwd,
+    env: settingsOf(options, io),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Ctrl-C is for svc, which then stops the service once.
+    detached: true,
+  })
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const stop = (): void => {
+    out.note('Stopping the service: it finishes what is in flight.')
+    child.kill('SIGTERM')
+  }
+  const ended = new Promise<number | null>((done, fail) => {
+    child.once('error', fail)
+    child.once('close', done)
+  })
+  if (io.signal?.aborted) stop()
+  io.signal?.addEventListener('abort', stop, { once: true })
+
+  let address: string | null = null
+  const welcome = async (at: string): Promise<void> => {
+    address = reachable(at)
+    out.line(`Dashboard: ${address}/`)
+    out.line(`API:       ${address}/api/v1, reference: ${address}/docs`)
+    await signInOpenly(session, address)
+    out.note('Ctrl-C stops it; what it has learned and stored stays.')
+    const show = io.openBrowser ?? openBrowser
+    if (options.open) show(`${address}/`)
+  }
+  const tell = async (line: string): Promise<void> => {
+    const at = /listening on (\S+)/.exec(line)?.[1]
+    const key = /^Admin key.*: (sk_live_\w+)$/.exec(line)?.[1]
+    if (at !== undefined) return welcome(at)
+    if (key !== undefined && address !== null) {
+      // Shown this once: nobody could ask for it again.
+      io.stdout.write(`${line}\n`)
+      return keepKey(session, address, key)
+    }
+    if (line.startsWith('{')) return out.note(line)
+    if (!/^SIG(TERM|INT)/.test(line)) out.line(line)
+  }
+  let last = ''
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    last = line
+    out.note(line)
+  })
+  let told: Promise<void> = Promise.resolve()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    told = told.then(() => tell(line)).catch((error: Error) => out.note(error.message))
+  })
+  try {
+    const code = await ended
+    await told
+    if (io.signal?.aborted) return
+    throw new Failure(`The service ended with exit code ${code}.`, {
+      advice: last === '' ? 'Its log is above.' : 'Its own words are above.',
+    })
+  } finally {
+    process.off('exit', kill)
+    io.signal?.removeEventListener('abort', stop)
+  }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .addOption(new Option('--port <port>', 'port to listen on (default: SERVICE_PORT, else 8000)').argParser(toPort))
+    .option('--host <address>', '0.0.0.0 lets other machines in, with keys (default: this machine only)')
+    .option('--data-dir <folder>', 'database and weight files (default: SERVICE_DATA_DIR, else ~/.svc/data)')
+    .option('--open', 'open the dashboard in a browser')
+    .action((options: UpOptions) => up(options, session))
+}

@@ -1,0 +1,150 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
+import { forbidden, ServiceError } from '../../../domain/errors.ts'
+import { callerOf, callerOfKey, isFromOwnPage, optionalCallerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { sessionCookie, sessionTokenIn } from '../../../platform/http/session-cookie.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import { VERSION } from '../../../version.ts'
+import type { KeysService } from '../keys/keys.service.ts'
+import { OpenSessionBody, Session, SessionList, SessionParams } from './sessions.schema.ts'
+import { LIFETIME_MS, type SessionsService, type StoredSession } from './sessions.service.ts'
+
+/** A session that has ended is no session; what a page asks first must say so instead of failing. */
+const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> => {
+  try {
+    return await optionalCallerOf(request)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unauthorized') return null
+    throw error
+  }
+}
+
+export const sessionsRoutes = (
+  app: App,
+  { sessions, keys, enrollment }: { sessions: SessionsService; keys: KeysService; enrollment: EnrollmentMode },
+): void => {
+  const present = async (caller: Caller | null) => ({
+    signed_in: caller !== null,
+    enrollment,
+    version: VERSION,
+    key_name: caller === null || caller.keyId === caller.sessionId ? null : (await keys.own(caller)).name,
+    org_id: caller?.orgId ?? null,
+    scopes: [...(caller?.grants ?? [])],
+  })
+
+  app.get(
+    '/api/v1/session',
+    {
+      schema: {
+        operationId: 'getSession',
+        summary: 'Get the session of this browser',
+        description: 'Who is signed in, and what the dashboard must know before it shows anything.',
+        'x-extension': true,
+        tags: ['sessions'],
+        response: { 200: Session },
+      },
+      config: { access: 'public' } satisfies RouteConfig,
+    },
+    async (request) => present(await knownOrNobody(request)),
+  )
+
+  app.post(
+    '/api/v1/session',
+    {
+      schema: {
+        operationId: 'openSession',
+        summary: 'Sign in a browser',
+        description: 'Answers with an HttpOnly cookie that counts only for pages of this service.',
+        'x-extension': true,
+        tags: ['sessions'],
+        body: optionalBody(OpenSessionBody),
+        response: { 201: Session },
+      },
+      config: { access: 'public', errors: ['unauthorized', 'forbidden'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      if (!isFromOwnPage(request))
+        throw forbidden('Only a page of this service opens a session. Use the API key itself.')
+      const key = request.body?.api_key?.trim()
+      const caller = key === undefined ? null : await callerOfKey(request, key)
+      const browser = request.headers['user-agent'] ?? ''
+      const opened = await sessions.open(caller, browser, sessionTokenIn(request))
+      reply.header('set-cookie', sessionCookie(request, opened.token, LIFETIME_MS / 1000))
+      return reply.code(201).send(await present(opened.caller))
+    },
+  )
+
+  app.delete(
+    '/api/v1/session',
+    {
+      schema: {
+        operationId: 'closeSession',
+        summary: 'Sign out this browser',
+        'x-extension': true,
+        tags: ['sessions'],
+        response: { 204: Type.Null() },
+      },
+      config: { access: 'public', errors: ['forbidden'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service ends its session.')
+      const token = sessionTokenIn(request)
+      if (token !== null) await sessions.close(token)
+      return reply
+        .header('set-cookie', sessionCookie(request, '', 0))
+        .code(204)
+        .send(null)
+    },
+  )
+
+  app.get(
+    '/api/v1/sessions',
+    {
+      schema: {
+        operationId: 'listSessions',
+        summary: 'List sessions of browsers',
+        description: 'Those that have not ended, newest first.',
+        'x-extension': true,
+        tags: ['sessions'],
+        response: { 200: SessionList },
+      },
+      config: { access: 'admin' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const caller = callerOf(request)
+      return { sessions: (await sessions.list(caller)).map((session) => row(session, caller)) }
+    },
+  )
+
+  app.delete(
+    '/api/v1/sessions/:session_id',
+    {
+      schema: {
+        operationId: 'revokeSession',
+        summary: 'End a session of a browser',
+        'x-extension': true,
+        tags: ['sessions'],
+        params: SessionParams,
+        response: { 204: Type.Null() },
+      },
+      config: { access: 'admin', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      await sessions.revoke(callerOf(request), request.params.session_id)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+const row = (session: StoredSession, caller: Caller) => ({
+  id: session.id,
+  key_id: session.keyId,
+  browser: session.browser,
+  created_at: session.createdAt.toISOString(),
+  last_used_at: session.usedAt.toISOString(),
+  expires_at: session.expiresAt.toISOString(),
+  current: session.id === caller.sessionId,
+})

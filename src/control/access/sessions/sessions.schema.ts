@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { Body, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+
+export const OpenSessionBody = Body(
+  'OpenSession',
+  'The key to sign in with',
+  { api_key: 'sk_live_…' },
+  {
+    api_key: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Not needed under open enrollment' }),
+    ),
+  },
+)
+
+export const Session = Body(
+  'Session',
+  'Who is signed in in a browser, and what its pages must know first',
+  {
+    signed_in: true,
+    enrollment: 'token',
+    version: '1.1.0',
+    key_name: 'my dashboard',
+    org_id: 'acme',
+    scopes: ['devices:read', 'training:read'],
+  },
+  {
+    signed_in: Type.Boolean(),
+    enrollment: OneOf(['open', 'token'], { description: 'open: a session needs no key' }),
+    version: Type.String({ description: 'Of the service' }),
+    key_name: Nullable(Type.String({ description: 'Of the key that the session stands for' })),
+    org_id: Nullable(Type.String({ description: 'Of that key; null sees every organization' })),
+    scopes: Type.Array(Type.String()),
+  },
+)
+
+const ListedSession = Part('ListedSession', 'A session of a browser', {
+  id: Uuid,
+  key_id: Nullable(Type.String({ format: 'uuid', description: 'The key that it stands for' })),
+  browser: Type.String({ description: 'What the browser says it is' }),
+  created_at: Timestamp,
+  last_used_at: Timestamp,
+  expires_at: Timestamp,
+  current: Type.Boolean({ description: 'Whether this request came with it' }),
+})
+
+export const SessionList = Body(
+  'SessionList',
+  'The sessions that have not ended',
+  {
+    sessions: [
+      {
+        id: '0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11',
+        key_id: '5f0d3d7e-3a44-4f9b-8a0c-6d1f5b0a9c22',
+        browser: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
+        created_at: '2026-01-31T12:00:00Z',
+        last_used_at: '2026-01-31T12:15:00Z',
+        expires_at: '2026-02-07T12:15:00Z',
+        current: true,
+      },
+    ],
+  },
+  { sessions: Type.Array(ListedSession) },
+)
+
+export const SessionParams = Type.Object({ session_id: Type.String() })

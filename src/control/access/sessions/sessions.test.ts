@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import { type Answer, startWorld, type World } from '../../../../test/world.ts'
+
+const DAY = 24 * 60 * 60
+
+const nameOf = (world: World): string => `tributary_session_${new URL(world.baseUrl).port}`
+
+const cookieIn = (answer: Answer): string => answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+
+/** A browser on a page of this origin; the service's own when none is named. */
+const browser = (world: World, cookie = '', origin = world.baseUrl) => {
+  const headers = { origin, ...(cookie && { cookie }), 'user-agent': 'Browser 1' }
+  return (method: string, path: string, body?: unknown) =>
+    world.request(method, path, { headers, ...(body !== undefined && { body }) })
+}
+
+const makeKey = async (world: World, fields: object): Promise<{ id: string; api_key: string }> => {
+  const { body } = await world.request('POST', '/api/v1/keys', { key: world.service.firstAdminKey!, body: fields })
+  return body as { id: string; api_key: string }
+}
+
+/** Token enrollment, and a browser that has signed in with a key of organization acme. */
+const signedIn = async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:write', 'admin'] })
+  const opened = await browser(world)('POST', '/api/v1/session', { api_key: ` ${key.api_key}\n` })
+  return { world, key, opened, cookie: cookieIn(opened), page: browser(world, cookieIn(opened)) }
+}
+
+const anonymous = {
+  signed_in: false,
+  enrollment: 'token',
+  version: expect.any(String),
+  key_name: null,
+  org_id: null,
+  scopes: [],
+}
+
+describe('a session', () => {
+  it('stands for the key that opened it, in every route, and the key is nowhere in it', async () => {
+    const { world, key, opened, page } = await signedIn()
+    const session = {
+      signed_in: true,
+      enrollment: 'token',
+      version: expect.any(String),
+      key_name: 'mine',
+      org_id: 'acme',
+      scopes: ['devices:read', 'models:write', 'admin'],
+    }
+    expect([opened.status, opened.body]).toEqual([201, session])
+    const cookie = opened.headers.get('set-cookie')!
+    expect(cookie).toMatch(
+      new RegExp(`^${nameOf(world)}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${30 * DAY}$`),
+    )
+    expect(cookie).not.toContain(key.api_key)
+    expect((await page('GET', '/api/v1/session')).body).toEqual(session)
+    expect((await page('GET', '/api/v1/keys/self')).body).toMatchObject({ id: key.id, name: 'mine' })
+    expect((await page('GET', '/api/v1/devices?org_id=acme')).status).toBe(200)
+    expect((await page('GET', '/api/v1/training/rounds')).status).toBe(403)
+    expect((await page('POST', '/api/v1/models', { name: 'm' })).body).toMatchObject({ org_id: 'acme' })
+    expect((await page('GET', '/api/v1/orgs/other')).status).toBe(404)
+  })
+
+  it('ends when it is closed, and its cookie is then worth nothing', async () => {
+    const { world, page } = await signedIn()
+    const closed = await page('DELETE', '/api/v1/session')
+    expect([closed.status, closed.headers.get('set-cookie')]).toEqual([
+      204,
+      `${nameOf(world)}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
+    ])
+    expect((await page('GET', '/api/v1/session')).body).toEqual(anonymous)
+    expect((await page('GET', '/api/v1/models')).body).toMatchObject({
+      error: 'unauthorized',
+      message: 'This session has ended. Sign in again.',
+    })
+  })
+
+  it('ends with its key at once', async () => {
+    const { world, key, page } = await signedIn()
+    await world.request('DELETE', `/api/v1/keys/${key.id}`, { key: world.service.firstAdminKey! })
+    expect((await page('GET', '/api/v1/models')).status).toBe(401)
+    expect((await page('GET', '/api/v1/session')).body).toEqual(anonymous)
+  })
+
+  it('lasts seven days from its last use, and thirty from its beginning', async () => {
+    const { world, page } = await signedIn()
+    const works = async () => (await page('GET', '/api/v1/keys/self')).status === 200
+    for (const _ of [1, 2, 3, 4, 5]) {
+      await world.advance(6 * DAY - 60)
+      expect(await works()).toBe(true)
+    }
+    await world.advance(5 * 60)
+    expect(await works()).toBe(false)
+
+    const idle = await signedIn()
+    await idle.world.advance(7 * DAY)
+    expect((await idle.page('GET', '/api/v1/keys/self')).status).toBe(401)
+    await idle.world.service.runRetention()
+    expect((await idle.world.database!.sql.selectFrom('sessions').select('id').execute()).length).toBe(0)
+  })
+
+  it('is never one that the browser brought along, and signing in again ends the one before', async () => {
+    const { world, key, cookie } = await signedIn()
+    const planted = `${nameOf(world)}=${'a'.repeat(43)}`
+    const fresh = await browser(world, planted)('POST', '/api/v1/session', { api_key: key.api_key })
+    expect(cookieIn(fresh)).not.toBe(planted)
+    expect((await browser(world, planted)('GET', '/api/v1/keys/self')).status).toBe(401)
+
+    const again = await browser(world, cookie)('POST', '/api/v1/session', { api_key: key.api_key })
+    expect((await browser(world, cookie)('GET', '/api/v1/keys/self')).status).toBe(401)
+    expect((await browser(world, cookieIn(again))('GET', '/api/v1/keys/self')).status).toBe(200)
+  })
+
+  it('is opened by no device’s key, no unknown one, and none at all', async () => {
+    const { world } = await signedIn()
+    const page = browser(world)
+    const device = await world.request('POST', '/api/v1/devices/register', {
+      key: world.service.firstAdminKey!,
+      body: { device_id: 'd' },
+    })
+    const open = async (body: object) => (await page('POST', '/api/v1/session', body)).status
+    expect([
+      await open({ api_key: (device.body as { api_key: string }).api_key }),
+      await open({ api_key: `sk_live_${'x'.repeat(32)}` }),
+      await open({ api_key: 'x' }),
+      await open({}),
+    ]).toEqual([403, 401, 401, 403])
+  })
+})
+
+describe('a request that another page sends with the session’s cookie', () => {
+  it.each(['https://evil.example', 'http://localhost:1', 'http://127.0.0.1:1', 'null'])(
+    'from %s is nobody’s',
+    async (origin) => {
+      const { world, cookie } = await signedIn()
+      const page = browser(world, cookie, origin)
+      expect((await page('GET', '/api/v1/models')).status).toBe(401)
+      expect((await page('POST', '/api/v1/models', {})).body).toMatchObject({
+        error: 'unauthorized',
+        message: 'A session counts only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
+      })
+      expect((await page('GET', '/api/v1/session')).body).toEqual(anonymous)
+      expect((await page('DELETE', '/api/v1/session')).status).toBe(403)
+      expect((await page('POST', '/api/v1/session', { api_key: 'x' })).status).toBe(403)
+    },
+  )
+
+  it.each(['cross-site', 'same-site', 'none'])('is refused by Sec-Fetch-Site: %s too', async (site) => {
+    const { world, cookie } = await signedIn()
+    const headers = { cookie, 'sec-fetch-site': site }
+    expect((await world.request('GET', '/api/v1/models', { headers })).status).toBe(401)
+    const own = { cookie, 'sec-fetch-site': 'same-origin', origin: 'https://behind.a.proxy' }
+    expect((await world.request('POST', '/api/v1/models', { headers: own, body: { name: 'm' } })).status).toBe(201)
+  })
+
+  it('is only answered without Origin and Sec-Fetch-Site where it reads', async () => {
+    const { world, cookie } = await signedIn()
+    expect((await world.request('GET', '/api/v1/keys/self', { headers: { cookie } })).status).toBe(200)
+    expect((await world.request('POST', '/api/v1/models', { headers: { cookie }, body: {} })).status).toBe(401)
+  })
+})
+
+describe('sessions', () => {
+  it('are listed and ended by an administrator of their organization only', async () => {
+    const { world, key, page } = await signedIn()
+    const other = await makeKey(world, { name: 'other', org_id: 'beta', scopes: ['admin'] })
+    const listed = (await page('GET', '/api/v1/sessions')).body as { sessions: { id: string }[] }
+    expect(listed).toEqual({
+      sessions: [
+        {
+          id: expect.any(String),
+          key_id: key.id,
+          browser: 'Browser 1',
+          created_at: '2026-01-01T00:00:00.000Z',
+          last_used_at: '2026-01-01T00:00:00.000Z',
+          expires_at: '2026-01-08T00:00:00.000Z',
+          current: true,
+        },
+      ],
+    })
+    const path = `/api/v1/sessions/${listed.sessions[0]!.id}`
+    const asOther = { key: other.api_key }
+    expect((await world.request('GET', '/api/v1/sessions', asOther)).body).toEqual({ sessions: [] })
+    expect((await world.request('DELETE', path, asOther)).status).toBe(404)
+    expect((await world.request('DELETE', '/api/v1/sessions/x', asOther)).status).toBe(404)
+    expect((await page('DELETE', path)).status).toBe(204)
+    expect((await page('GET', '/api/v1/sessions')).status).toBe(401)
+  })
+
+  it('need no key under open enrollment, and count for nothing once keys are needed', async () => {
+    const world = await startWorld({ durable: true })
+    const opened = await browser(world)('POST', '/api/v1/session', {})
+    expect([opened.status, opened.body]).toEqual([
+      201,
+      {
+        signed_in: true,
+        enrollment: 'open',
+        version: expect.any(String),
+        key_name: null,
+        org_id: null,
+        scopes: expect.arrayContaining(['admin']),
+      },
+    ])
+    const value = cookieIn(opened).split('=')[1]
+    const page = () => browser(world, `${nameOf(world)}=${value}`)
+    expect((await page()('POST', '/api/v1/models', { name: 'm' })).status).toBe(201)
+    expect((await page()('GET', '/api/v1/sessions')).body).toMatchObject({ sessions: [{ key_id: null }] })
+    await world.restart({ enrollment: 'token' })
+    expect((await page()('GET', '/api/v1/models')).status).toBe(401)
+    expect(world.service.firstAdminKey).not.toBeNull()
+  })
+
+  it('of an https page come with a cookie that only https carries and no other host can set', async () => {
+    const world = await startWorld({ config: { publicUrl: 'https://fleet.example.org', enrollment: 'token' } })
+    const page = browser(world, '', 'https://fleet.example.org')
+    const opened = await page('POST', '/api/v1/session', { api_key: world.service.firstAdminKey })
+    expect(opened.headers.get('set-cookie')).toMatch(/^__Host-tributary_session\S*=[\w-]{43}; Path=\/; .*; Secure$/)
+    const again = browser(world, cookieIn(opened), 'https://fleet.example.org')
+    expect((await again('GET', '/api/v1/keys/self')).status).toBe(200)
+  })
+})

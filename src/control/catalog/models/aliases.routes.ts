@@ -1,0 +1,135 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import {
+  Alias,
+  AliasHistory,
+  AliasHistoryQuery,
+  AliasList,
+  AliasParams,
+  DeleteAliasQuery,
+  SetAliasBody,
+} from './aliases.schema.ts'
+import type { AliasesService, Mover, ShownAlias, ShownMove } from './aliases.service.ts'
+import { ModelParams } from './models.schema.ts'
+import type { ModelsService } from './models.service.ts'
+
+export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsService): void => {
+  /** A model that does not exist is 404, whatever else is wrong with the request. */
+  const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
+    await models.find(callerOf(request), (request.params as { model_id: string }).model_id)
+  }
+
+  app.get(
+    '/api/v1/models/:model_id/aliases',
+    {
+      schema: {
+        operationId: 'listAliases',
+        summary: "List a model's aliases",
+        description: 'The aliases of a model with the versions that they name.',
+        'x-extension': true,
+        tags: ['models'],
+        params: ModelParams,
+        response: { 200: AliasList },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id } = request.params
+      const found = await aliases.list(callerOf(request), model_id)
+      return { aliases: found.map(present) }
+    },
+  )
+
+  app.put(
+    '/api/v1/models/:model_id/aliases/:alias',
+    {
+      schema: {
+        operationId: 'setAlias',
+        summary: 'Move an alias to a version',
+        description:
+          'Make an alias name a version, from the next request on. What was resolved before stays as it is: a rollout of ' +
+          '`production` goes on with the version that it was made for.',
+        'x-extension': true,
+        tags: ['models'],
+        params: AliasParams,
+        body: SetAliasBody,
+        response: { 200: Alias },
+      },
+      config: { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id, alias } = request.params
+      const { version, expected_version: expected } = request.body
+      return present(await aliases.set(callerOf(request), model_id, { alias, version, expected }))
+    },
+  )
+
+  app.delete(
+    '/api/v1/models/:model_id/aliases/:alias',
+    {
+      schema: {
+        operationId: 'deleteAlias',
+        summary: 'Delete an alias',
+        description: 'The version that it names stays, and so does its history.',
+        'x-extension': true,
+        tags: ['models'],
+        params: AliasParams,
+        querystring: DeleteAliasQuery,
+        response: { 200: AliasList },
+      },
+      config: { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id, alias } = request.params
+      const caller = callerOf(request)
+      await aliases.delete(caller, model_id, alias, request.query.expected_version)
+      return { aliases: (await aliases.list(caller, model_id)).map(present) }
+    },
+  )
+
+  app.get(
+    '/api/v1/models/:model_id/alias-history',
+    {
+      schema: {
+        operationId: 'listAliasMoves',
+        summary: 'List the moves of aliases',
+        description: "Who moved a model's aliases, when, and from which version to which; newest first.",
+        'x-extension': true,
+        tags: ['models'],
+        params: ModelParams,
+        querystring: AliasHistoryQuery,
+        response: { 200: AliasHistory },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset, alias } = request.query
+      const found = await aliases.history(callerOf(request), request.params.model_id, alias, { limit, offset })
+      return { moves: found.moves.map(presentMove), total: found.total, limit, offset }
+    },
+  )
+}
+
+const presentMover = ({ movedAt, movedBy, movedByName }: Mover) => ({
+  moved_at: movedAt.toISOString(),
+  moved_by: movedBy,
+  moved_by_name: movedByName,
+})
+
+const present = (alias: ShownAlias) => ({
+  model_id: alias.modelId,
+  alias: alias.alias,
+  version: alias.version,
+  version_label: alias.versionLabel,
+  ...presentMover(alias),
+})
+
+const presentMove = (move: ShownMove) => ({
+  alias: move.alias,
+  from_version: move.fromVersion,
+  from_version_label: move.fromLabel,
+  to_version: move.toVersion,
+  to_version_label: move.toLabel,
+  ...presentMover(move),
+})

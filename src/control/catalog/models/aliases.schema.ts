@@ -1,0 +1,100 @@
+import { Type } from 'typebox'
+import { Body, Envelope, Nullable, Page, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+
+const VersionNumber = Type.Integer({ minimum: 1 })
+const Mover = {
+  moved_at: Timestamp,
+  moved_by: Nullable(Type.String({ format: 'uuid', description: 'The id of the key that asked for it' })),
+  moved_by_name: Nullable(Type.String({ description: "That key's name, while the key is kept" })),
+}
+
+const MOVED = {
+  moved_at: '2026-01-01T00:00:00.000Z',
+  moved_by: '0190c5a1-1d2c-4c4c-8c8c-111111111111',
+  moved_by_name: 'ci',
+}
+const ALIAS_EXAMPLE = {
+  model_id: '0190c5a1-1d2c-4c4c-8c8c-222222222222',
+  alias: 'production',
+  version: 4,
+  version_label: '1.3.0',
+  ...MOVED,
+}
+const HISTORY_EXAMPLE = {
+  moves: [
+    {
+      alias: 'production',
+      from_version: 3,
+      from_version_label: '1.2.0',
+      to_version: 4,
+      to_version_label: '1.3.0',
+      ...MOVED,
+    },
+  ],
+  total: 1,
+  limit: 20,
+  offset: 0,
+}
+
+export const AliasParams = Type.Object({
+  model_id: Type.String({ description: 'A model id, or a model name' }),
+  alias: Type.String({ description: 'Such as production' }),
+})
+
+export const SetAliasBody = Body(
+  'SetAliasRequest',
+  'Where an alias is to be moved',
+  { version: '1.3.0' },
+  {
+    version: Type.String({
+      minLength: 1,
+      description: 'A number, a semantic version, latest, or another alias; what it means now is kept',
+    }),
+    expected_version: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          description: 'Move it only if it names this version now; null: only if it does not exist yet',
+        }),
+      ),
+    ),
+  },
+)
+
+export const DeleteAliasQuery = Type.Object({
+  expected_version: Type.Optional(Type.String({ description: 'Delete it only if it names this version now' })),
+})
+
+export const Alias = Body('Alias', 'A name for a version, until it is moved', ALIAS_EXAMPLE, {
+  model_id: Uuid,
+  alias: Type.String(),
+  version: VersionNumber,
+  version_label: Type.String(),
+  ...Mover,
+})
+
+export const AliasList = Body(
+  'AliasList',
+  'The aliases of a model, in alphabetical order',
+  { aliases: [ALIAS_EXAMPLE] },
+  { aliases: Type.Array(Alias) },
+)
+
+export const AliasHistoryQuery = Type.Object({
+  ...Page({ max: 100, default: 20 }),
+  alias: Type.Optional(Type.String()),
+})
+
+export const AliasHistory = Body('AliasHistory', 'Moves of aliases, newest first', HISTORY_EXAMPLE, {
+  moves: Type.Array(
+    Part('AliasMove', 'One move; a version is null before the first and after a deletion', {
+      alias: Type.String(),
+      from_version: Nullable(VersionNumber),
+      from_version_label: Nullable(Type.String()),
+      to_version: Nullable(VersionNumber),
+      to_version_label: Nullable(Type.String()),
+      ...Mover,
+    }),
+  ),
+  ...Envelope,
+})

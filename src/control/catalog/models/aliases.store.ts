@@ -1,0 +1,59 @@
+import type { Executor } from '../../../platform/db/open.ts'
+
+/** One step in the history of an alias; null where it began or ended. */
+export interface AliasMove {
+  readonly modelId: string
+  readonly alias: string
+  readonly from: number | null
+  readonly to: number | null
+  readonly movedAt: Date
+  /** The key that asked for it. */
+  readonly movedBy: string
+}
+
+export const createAliasesStore = () => ({
+  /** The version that the alias names; null when the model has no such alias. */
+  async find(db: Executor, modelId: string, alias: string): Promise<number | null> {
+    const row = await db
+      .selectFrom('model_aliases')
+      .select('version')
+      .where('model_id', '=', modelId)
+      .where('alias', '=', alias)
+      .executeTakeFirst()
+    return row?.version ?? null
+  },
+
+  /** In alphabetical order. */
+  list: (db: Executor, modelId: string): Promise<{ readonly alias: string; readonly version: number }[]> =>
+    db
+      .selectFrom('model_aliases')
+      .select(['alias', 'version'])
+      .where('model_id', '=', modelId)
+      .orderBy('alias')
+      .execute(),
+
+  /** Until the transaction ends, nobody else moves an alias of the model: there may be no row of the alias to lock yet. */
+  async lock(tx: Executor, modelId: string): Promise<void> {
+    await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().execute()
+  },
+
+  /** Writes the move down, and what is true from then on. */
+  async move(tx: Executor, { modelId, alias, from, to, movedAt, movedBy }: AliasMove): Promise<void> {
+    const by = { moved_at: movedAt, moved_by: movedBy }
+    await tx
+      .insertInto('model_alias_moves')
+      .values({ model_id: modelId, alias, from_version: from, to_version: to, ...by })
+      .execute()
+    if (to === null) {
+      await tx.deleteFrom('model_aliases').where('model_id', '=', modelId).where('alias', '=', alias).execute()
+      return
+    }
+    await tx
+      .insertInto('model_aliases')
+      .values({ model_id: modelId, alias, version: to, ...by })
+      .onConflict((conflict) => conflict.columns(['model_id', 'alias']).doUpdateSet({ version: to, ...by }))
+      .execute()
+  },
+})
+
+export type AliasesStore = ReturnType<typeof createAliasesStore>

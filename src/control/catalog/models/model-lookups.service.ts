@@ -1,0 +1,107 @@
+import { type Caller, sees } from '../../../domain/access.ts'
+import { notFound, ServiceError } from '../../../domain/errors.ts'
+import { type DownloadFormat, isUuid } from '../../../domain/model.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { AliasesStore } from './aliases.store.ts'
+import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
+import { createVersionReferences, type ResolvedVersion } from './version-references.service.ts'
+
+/** What federations let organizations read besides their own. */
+export interface SharedModels {
+  isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
+  /** The id of a model of that name which is shared with the organization. */
+  idByName(db: Executor, name: string, orgId: string): Promise<string | null>
+}
+
+/** Finding models and versions: for callers by what they may see, for the service itself by internal ids. */
+export const createModelLookups = ({
+  database,
+  store,
+  aliases,
+}: {
+  readonly database: Database
+  readonly store: Pick<ModelsStore, 'find' | 'findVersion' | 'findVersionByLabel' | 'latestAggregated'>
+  readonly aliases: Pick<AliasesStore, 'find' | 'list'>
+}) => {
+  let shared: SharedModels | null = null
+
+  /** The model with this id or name; not_found when there is none that the caller may see. */
+  const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
+    const wanted = isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId: caller.orgId }
+    const found = await store.find(database.sql, wanted)
+    if (found === null || !sees(caller, found.model.orgId)) throw notFound('Model', idOrName)
+    return found
+  }
+
+  /** As `find`, and a model that a federation shares with the caller's organization. Such a model may only be read. */
+  const findReadable = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
+    const { orgId } = caller
+    if (orgId === null) return find(caller, idOrName)
+    const own = await store.find(database.sql, isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId })
+    if (own !== null && sees(caller, own.model.orgId)) return own
+    const sharedId = isUuid(idOrName)
+      ? own !== null && (await shared?.isSharedWith(database.sql, own.model.id, orgId)) === true && own.model.id
+      : await shared?.idByName(database.sql, idOrName, orgId)
+    const found = sharedId ? await store.find(database.sql, { id: sharedId }) : null
+    if (found === null) throw notFound('Model', idOrName)
+    return found
+  }
+
+  const references = createVersionReferences({ database, store, aliases })
+
+  /** An uploaded version, of a shared model too: not_found where there is none. */
+  const findVersion = async (caller: Caller, reference: string, field?: string) => {
+    const { model, version, label } = await references.resolve(findReadable, caller, reference, field)
+    if (version === null) throw await references.unknown(model, label)
+    return { model, version }
+  }
+
+  return {
+    find,
+    findReadable,
+    findVersion,
+
+    /** What a request means by one of the caller's own models and a version, which may be still to come. */
+    resolve: (caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> =>
+      references.resolve(find, caller, reference, field),
+
+    /** Models that are shared this way may be read by others than their owners. */
+    readThrough(source: SharedModels): void {
+      shared = source
+    },
+
+    /** A version's file in the format asked for; not_found where it was never converted to it. */
+    async fileOf(caller: Caller, idOrName: string, version: string, format: DownloadFormat | undefined) {
+      const found = await findVersion(caller, idOrName, version)
+      if (format !== undefined && format !== found.version.format) {
+        throw new ServiceError(
+          'not_found',
+          `Version ${version} of model '${idOrName}' was uploaded as ${found.version.format} and has not been converted to ` +
+            `${format}. Leave format out, or ask for ${found.version.format}.`,
+        )
+      }
+      return found
+    },
+
+    /** The version that a new round of this organization distributes unless it names another. */
+    async latestAggregated(orgId: string | null): Promise<StoredVersion | null> {
+      const modelId = await store.latestAggregated(database.sql, orgId)
+      return modelId === null ? null : store.findVersion(database.sql, modelId, 'latest')
+    },
+
+    /** A version of a model by internal ids, the highest unless it is said which; the service's own look-up, without a caller. */
+    versionFor: (modelId: string, version: number | 'latest' = 'latest'): Promise<StoredVersion | null> =>
+      store.findVersion(database.sql, modelId, version),
+
+    /** A model and a version that are known by their internal ids; the service's own look-up, without a caller. */
+    async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {
+      const found = await store.find(database.sql, { id: modelId })
+      const stored = await store.findVersion(database.sql, modelId, version)
+      return found === null || stored === null ? null : { model: found.model, version: stored }
+    },
+
+    /** A model by its internal id; the service's own look-up, without a caller. */
+    known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
+      (await store.find(db, { id }))?.model ?? null,
+  }
+}

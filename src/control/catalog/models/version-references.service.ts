@@ -1,0 +1,82 @@
+import type { Caller } from '../../../domain/access.ts'
+import { isNotFound, notFound, ServiceError } from '../../../domain/errors.ts'
+import { labelOf } from '../../../domain/model.ts'
+import { isAlias, splitReference, versionMeant } from '../../../domain/model-reference.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { AliasesStore } from './aliases.store.ts'
+import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
+
+/** What a request means by a model and a version. */
+export interface ResolvedVersion {
+  readonly model: StoredModel
+  /** Null while no upload carries it. */
+  readonly version: StoredVersion | null
+  /** What a record keeps: the label of what `latest` and aliases mean now, so that they may move; else what was asked for. */
+  readonly label: string
+}
+
+/** The model is there, and has no such version or alias. */
+export class UnknownVersion extends ServiceError {
+  constructor(message: string) {
+    super('not_found', message)
+    this.name = 'UnknownVersion'
+  }
+}
+
+export type FindModel = (caller: Caller, idOrName: string) => Promise<ListedModel>
+
+/** Numbers, semantic versions, `latest` and aliases, beside a model's name or behind it (`my-model@production`). */
+export const createVersionReferences = (parts: {
+  readonly database: Database
+  readonly store: Pick<ModelsStore, 'findVersion' | 'findVersionByLabel'>
+  readonly aliases: Pick<AliasesStore, 'find' | 'list'>
+}) => {
+  const { database, store, aliases } = parts
+
+  /** The model of this name if there is one, `@` and all; else what is before the `@`. */
+  const locate = async (find: FindModel, caller: Caller, reference: string) => {
+    const split = splitReference(reference)
+    if (split === null) return { model: (await find(caller, reference)).model, named: undefined }
+    try {
+      return { model: (await find(caller, reference)).model, named: undefined }
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      return { model: (await find(caller, split.name)).model, named: split.version }
+    }
+  }
+
+  /** What is no version of the model, with the aliases that it has. */
+  const unknown = async (model: StoredModel, text: string): Promise<UnknownVersion> => {
+    const { message } = notFound('Version', text, `of model '${model.name ?? model.id}'`)
+    const known = (await aliases.list(database.sql, model.id)).map(({ alias }) => alias)
+    return new UnknownVersion(known.length === 0 ? message : `${message} Its aliases: ${known.join(', ')}.`)
+  }
+
+  /** @throws not_found for an alias that the model does not have */
+  const versionOf = async (model: StoredModel, text: string): Promise<StoredVersion | null> => {
+    if (/^[1-9]\d{0,8}$/.test(text)) return store.findVersion(database.sql, model.id, Number(text))
+    if (text === 'latest') return store.findVersion(database.sql, model.id, 'latest')
+    if (!isAlias(text)) return store.findVersionByLabel(database.sql, model.id, text)
+    const version = await aliases.find(database.sql, model.id, text)
+    if (version === null) throw await unknown(model, text)
+    return store.findVersion(database.sql, model.id, version)
+  }
+
+  return {
+    unknown,
+
+    /**
+     * Every request that names a version is resolved here, when it is made. `find` says which models it may name.
+     * @throws not_found for the model and for an alias; bad_request where reference and version contradict each other
+     */
+    async resolve(find: FindModel, caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> {
+      const { model, named } = await locate(find, caller, reference)
+      const text = versionMeant(reference, named, field)
+      const version = await versionOf(model, text)
+      const moves = text === 'latest' || isAlias(text)
+      return { model, version, label: moves && version !== null ? labelOf(version.version, version.ownLabel) : text }
+    },
+  }
+}
+
+export type VersionReferences = ReturnType<typeof createVersionReferences>

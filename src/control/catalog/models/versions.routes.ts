@@ -1,0 +1,110 @@
+import { badRequest } from '../../../domain/errors.ts'
+import { extensionOf } from '../../../domain/model.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { sendBlob } from '../../../platform/http/download.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { readUpload } from '../../../platform/http/upload.ts'
+import { parseFields } from '../../../platform/http/validation.ts'
+import { Binary } from '../../../platform/http/wire.schema.ts'
+import type { UploadsService } from '../uploads/uploads.service.ts'
+import { presentVersion } from './models.present.ts'
+import { DownloadParams, DownloadQuery, ModelParams, ModelVersion, UploadFields } from './models.schema.ts'
+import type { ModelsService } from './models.service.ts'
+
+export interface VersionStorage {
+  readonly blobs: BlobStore
+  readonly uploads: UploadsService
+  readonly maxUploadBytes: number
+}
+
+/** The versions of a model, and their files. */
+export const versionsRoutes = (app: App, models: ModelsService, storage: VersionStorage): void => {
+  app.post(
+    '/api/v1/models/:model_id/versions/upload',
+    {
+      schema: {
+        operationId: 'uploadVersion',
+        summary: 'Upload the next version of a model',
+        description: 'Upload weights as the next version of a model. Or make one of a finished upload.',
+        tags: ['models'],
+        consumes: ['multipart/form-data'],
+        params: ModelParams,
+        response: { 201: ModelVersion },
+      },
+      config: {
+        access: 'models:write',
+        errors: ['bad_request', 'not_found', 'conflict'],
+        form: UploadFields,
+        fileIsOptional: true,
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const { model } = await models.find(caller, request.params.model_id)
+      const { file, fields } = await readUpload(request, {
+        blobs: storage.blobs,
+        maxBytes: storage.maxUploadBytes,
+        instead: { field: 'upload', stage: (named) => storage.uploads.stage(caller, finishedUpload(named)) },
+      })
+      try {
+        const { format, description, version_label } = parseFields(UploadFields, fields)
+        const version = await models.addVersion(model, file, {
+          format,
+          description: description ?? '',
+          versionLabel: version_label,
+        })
+        if (fields.upload !== undefined) await storage.uploads.forget(caller, finishedUpload(fields))
+        return reply.code(201).send(presentVersion(version))
+      } finally {
+        await file.discard()
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/models/:model_id/versions/:version/download',
+    {
+      schema: {
+        operationId: 'downloadVersion',
+        summary: "Download a version's file",
+        description: 'The weights of a version; supports Range, If-None-Match and HEAD.',
+        tags: ['models'],
+        produces: ['application/octet-stream'],
+        params: DownloadParams,
+        querystring: DownloadQuery,
+        response: { 200: Binary },
+      },
+      config: {
+        access: 'models:read',
+        errors: ['not_found'],
+        beforeInvalid: async (request) => {
+          const { model_id, version } = request.params as { model_id: string; version: string }
+          await models.findVersion(callerOf(request), model_id, version)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { model_id, version } = request.params
+      const found = await models.fileOf(callerOf(request), model_id, version, request.query.format)
+      const { sha256, size, fileName } = found.version
+      const extension = extensionOf(fileName)
+      return sendBlob(request, reply, {
+        size,
+        sha256,
+        fileName: `${found.model.name ?? found.model.id}-v${found.version.version}${extension && `.${extension}`}`,
+        open: (range, chunks) => storage.blobs.read(sha256, range, chunks),
+      })
+    },
+  )
+}
+
+/** Which upload a form means. */
+const finishedUpload = (fields: Readonly<Record<string, string>>) => {
+  const { upload, upload_size: size } = parseFields(UploadFields, fields)
+  if (upload === undefined || size === undefined) {
+    throw badRequest("The form's field 'upload' needs 'upload_size' beside it: the bytes of the whole file.")
+  }
+  return { sha256: upload.slice('sha256:'.length), size }
+}

@@ -1,0 +1,60 @@
+import type { Platform } from '../../../domain/device.ts'
+import type { Aim, DeploymentsService, StoredDeployment, TargetDevice } from './deployments.service.ts'
+
+/** What a request's body aims at. */
+export const aimOf = (body: {
+  readonly model_name: string
+  readonly model_version: string
+  readonly devices?: readonly string[]
+  readonly group?: string
+  readonly platform?: Platform
+}): Aim => ({
+  modelName: body.model_name,
+  modelVersion: body.model_version,
+  devices: body.devices,
+  group: body.group,
+  platform: body.platform,
+})
+
+/** A deployment in the wire's names. */
+export const present = (deployment: StoredDeployment) => ({
+  deployment_id: deployment.id,
+  org_id: deployment.orgId,
+  model_name: deployment.modelName,
+  model_version: deployment.modelVersion,
+  model_id: deployment.modelId,
+  status: deployment.status,
+  strategy: deployment.strategy,
+  rollout_percentage: deployment.percentage,
+  target_count: deployment.targetCount,
+  activated_count: deployment.activatedCount,
+  reason: deployment.reason,
+  switched_at: deployment.switchedAt?.toISOString() ?? null,
+  deadline_at: deployment.deadlineAt?.toISOString() ?? null,
+  created_at: deployment.createdAt.toISOString(),
+  ended_at: deployment.endedAt?.toISOString() ?? null,
+})
+
+export const presentTarget = ({ deviceId, activated, report, reportedAt }: TargetDevice) => ({
+  device_id: deviceId,
+  activated,
+  state: report?.state ?? (activated ? ('assigned' as const) : ('waiting' as const)),
+  version: report?.version ?? null,
+  reason: report?.reason ?? null,
+  reported_at: reportedAt?.toISOString() ?? null,
+})
+
+export const presentPrepared = ({ targets, warnings }: Awaited<ReturnType<DeploymentsService['aimAt']>>) => ({
+  ok: targets.length > 0,
+  target_count: targets.length,
+  resolved_targets: targets.map(({ deviceId }) => deviceId),
+  warnings: [...warnings],
+})
+
+export const presentExecuted = (deployment: Awaited<ReturnType<DeploymentsService['execute']>>) => ({
+  deployment_id: deployment.id,
+  status: deployment.status,
+  target_count: deployment.targetCount,
+  activated_count: deployment.activatedCount,
+  warnings: [...deployment.warnings],
+})

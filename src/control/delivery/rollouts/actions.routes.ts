@@ -1,0 +1,78 @@
+import type { FastifyRequest } from 'fastify'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
+import { PercentageBody, ReasonBody, Rollout, RolloutParams } from './rollouts.schema.ts'
+import type { RolloutDetail, RolloutsService } from './rollouts.service.ts'
+
+const SUMMARIES = {
+  start: 'Start a pending rollout',
+  pause: 'Pause a rollout',
+  resume: 'Resume a rollout',
+  advance: 'Advance a rollout by one step',
+  rollback: 'Roll back a rollout',
+} as const
+
+/** What operators do to a rollout. Each answers with the rollout as it is then, or 409 when it cannot be done. */
+export const actionRoutes = (
+  app: App,
+  rollouts: RolloutsService,
+  present: (found: RolloutDetail) => Promise<Static<typeof Rollout>>,
+): void => {
+  const beforeInvalid = async (request: FastifyRequest): Promise<void> => {
+    const { model_id, rollout_id } = request.params as { model_id: string; rollout_id: string }
+    await rollouts.get(callerOf(request), model_id, rollout_id)
+  }
+  const config = {
+    access: 'models:write',
+    errors: ['not_found', 'conflict'],
+    beforeInvalid,
+  } as const satisfies RouteConfig
+
+  for (const event of ['start', 'pause', 'resume', 'advance', 'rollback'] as const) {
+    app.post(
+      `/api/v1/models/:model_id/rollouts/:rollout_id/${event}`,
+      {
+        schema: {
+          operationId: `${event}Rollout`,
+          summary: SUMMARIES[event],
+          'x-extension': true,
+          tags: ['rollouts'],
+          params: RolloutParams,
+          body: optionalBody(ReasonBody),
+          response: { 200: Rollout },
+        },
+        config,
+      },
+      async (request) => {
+        const { model_id, rollout_id } = request.params
+        const reason = request.body?.reason
+        return present(await rollouts.steer(callerOf(request), model_id, rollout_id, event, { reason }))
+      },
+    )
+  }
+
+  app.put(
+    '/api/v1/models/:model_id/rollouts/:rollout_id/percentage',
+    {
+      schema: {
+        operationId: 'setRolloutPercentage',
+        summary: 'Set the percentage of a rollout',
+        description: 'Set how much of the fleet it reaches; lowering it takes devices out again.',
+        'x-extension': true,
+        tags: ['rollouts'],
+        params: RolloutParams,
+        body: PercentageBody,
+        response: { 200: Rollout },
+      },
+      config,
+    },
+    async (request) => {
+      const { model_id, rollout_id } = request.params
+      const { percentage } = request.body
+      return present(await rollouts.steer(callerOf(request), model_id, rollout_id, 'set_percentage', { percentage }))
+    },
+  )
+}

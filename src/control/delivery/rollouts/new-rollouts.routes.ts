@@ -1,0 +1,57 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
+import { presentPreview, wantedBy } from './rollouts.present.ts'
+import { CreateRolloutBody, DryRun, ModelParams, Rollout } from './rollouts.schema.ts'
+import type { RolloutDetail, RolloutsService } from './rollouts.service.ts'
+
+/** Rollouts that begin, or would. */
+export const newRolloutsRoutes = (
+  app: App,
+  rollouts: RolloutsService,
+  beforeInvalid: NonNullable<RouteConfig['beforeInvalid']>,
+  presentDetail: (found: RolloutDetail) => Promise<Static<typeof Rollout>>,
+): void => {
+  app.post(
+    '/api/v1/models/:model_id/rollouts',
+    {
+      schema: {
+        operationId: 'createRollout',
+        summary: 'Create a rollout',
+        description: 'Bring a version to a growing part of the fleet, for as long as health holds.',
+        tags: ['rollouts'],
+        params: ModelParams,
+        body: CreateRolloutBody,
+        response: { 201: Rollout },
+      },
+      config: { access: 'models:write', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const created = await rollouts.create(callerOf(request), request.params.model_id, wantedBy(request.body))
+      return reply.code(201).send(await presentDetail(created))
+    },
+  )
+
+  app.post(
+    '/api/v1/models/:model_id/rollouts/dry-run',
+    {
+      schema: {
+        operationId: 'previewRollout',
+        summary: "Preview a rollout's schedule",
+        description: 'How a rollout would go if health held; creates nothing.',
+        'x-extension': true,
+        tags: ['rollouts'],
+        params: ModelParams,
+        body: CreateRolloutBody,
+        response: { 200: DryRun },
+      },
+      config: { access: 'models:read', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      return presentPreview(
+        await rollouts.previewSchedule(callerOf(request), request.params.model_id, wantedBy(request.body)),
+      )
+    },
+  )
+}

@@ -1,0 +1,103 @@
+import { type Caller, sees } from '../../domain/access.ts'
+import { conflict, forbidden, notFound } from '../../domain/errors.ts'
+import type { Database } from '../../platform/db/open.ts'
+import {
+  boundElsewhere,
+  type FederationsService,
+  type ListedFederation,
+  type Page,
+  type StoredFederation,
+} from './federations.service.ts'
+import type { FederationsStore } from './federations.store.ts'
+import type { JoinedMember, MembersStore } from './members.store.ts'
+
+/** What an organization's devices have contributed; accuracy and loss are weighted by samples. */
+export interface Contribution {
+  readonly roundsContributed: number
+  readonly totalSamples: number
+  readonly avgAccuracy: number | null
+  readonly avgLoss: number | null
+  readonly lastContributionAt: Date | null
+}
+
+/** By organizations; those that have contributed nothing are left out. */
+export type ContributionsTo = (federationId: string) => Promise<ReadonlyMap<string, Contribution>>
+
+/** A member, and what its devices contributed to the federation's completed rounds. */
+export type Member = JoinedMember & Contribution
+
+const NO_CONTRIBUTION: Contribution = {
+  roundsContributed: 0,
+  totalSamples: 0,
+  avgAccuracy: null,
+  avgLoss: null,
+  lastContributionAt: null,
+}
+
+/** Who is a member of a federation: invitations, joining and leaving. */
+export const createMembersService = (parts: {
+  readonly database: Database
+  readonly store: Pick<FederationsStore, 'find'>
+  readonly members: MembersStore
+  readonly federations: FederationsService
+  readonly now: () => Date
+}) => {
+  const { database, store, members, federations, now } = parts
+
+  let contributionsTo: ContributionsTo = async () => new Map()
+
+  return {
+    /** Who is a member or invited already is left as it is. */
+    async invite(caller: Caller, id: string, orgIds: readonly string[]) {
+      const federation = await federations.getAsOwner(caller, id)
+      const wanted = [...new Set(orgIds)]
+      const added = await members.invite(database.sql, federation.id, wanted, now())
+      return {
+        federation,
+        invited: wanted.filter((orgId) => added.has(orgId)),
+        skipped: wanted.filter((orgId) => !added.has(orgId)),
+      }
+    },
+
+    /** Takes up an invitation. Nobody invited whom an unbound key lets in; joining twice changes nothing. */
+    async join(caller: Caller, id: string, orgId: string): Promise<ListedFederation> {
+      await federations.get(caller, id)
+      if (!sees(caller, orgId)) throw boundElsewhere(orgId)
+      const joined = await members.join(database.sql, id, orgId, { uninvited: caller.orgId === null, at: now() })
+      if (!joined) throw notFound('Federation', id)
+      return (await store.find(database.sql, id, orgId))!
+    },
+
+    /** By the owner any other member, by a member itself; an invitation is withdrawn or declined the same way. */
+    async removeMember(caller: Caller, id: string, orgId: string): Promise<StoredFederation> {
+      const { federation } = await federations.get(caller, id)
+      if (!sees(caller, federation.orgId) && !sees(caller, orgId)) {
+        throw forbidden(`Only '${orgId}' itself and the owner, '${federation.orgId}', can end this membership.`)
+      }
+      if (orgId === federation.orgId) throw conflict(`'${orgId}' owns the federation and cannot leave it.`)
+      if (!(await members.remove(database.sql, id, orgId))) {
+        throw notFound('Member', orgId, `of federation '${federation.name}'`)
+      }
+      return federation
+    },
+
+    /** Training says this way what members contributed, when it is created. */
+    countContributions(answer: ContributionsTo): void {
+      contributionsTo = answer
+    },
+
+    async list(caller: Caller, id: string, page: Page): Promise<{ members: Member[]; total: number }> {
+      const federation = await federations.getAsMember(caller, id)
+      const found = await members.list(database.sql, federation.id, page)
+      const contributed = await contributionsTo(federation.id)
+      const withContribution = (member: JoinedMember): Member => ({
+        ...NO_CONTRIBUTION,
+        ...contributed.get(member.orgId),
+        ...member,
+      })
+      return { members: found.members.map(withContribution), total: found.total }
+    },
+  }
+}
+
+export type MembersService = ReturnType<typeof createMembersService>

@@ -1,0 +1,122 @@
+import type { App } from '../../platform/http/app.ts'
+import type { RouteConfig } from '../../platform/http/route-config.ts'
+import { FederationParams } from './federations.schema.ts'
+import type { Checks } from './members.routes.ts'
+import { askingCaller, finite } from './privacy.routes.ts'
+import { Estimate, EstimateQuery, NoiseAnswer, NoiseQuery, RoundsLeft, RoundsLeftQuery } from './privacy.schema.ts'
+import type { PrivacyForecasts } from './privacy-forecasts.service.ts'
+
+export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { visible }: Checks): void => {
+  const reads = { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/estimate',
+    {
+      schema: {
+        operationId: 'estimatePrivacyCost',
+        summary: 'Estimate the privacy cost of a round',
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: EstimateQuery,
+        response: { 200: Estimate },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const { target_delta } = request.query
+      const found = await forecasts.estimate(
+        askingCaller(request, reply),
+        federation_id,
+        stepsOf(request.query),
+        target_delta,
+      )
+      return {
+        current_epsilon: finite(found.currentEpsilon),
+        projected_epsilon: finite(found.projectedEpsilon),
+        round_epsilon_cost: finite(found.projectedEpsilon - found.currentEpsilon),
+        would_exceed_budget: found.wouldExceed,
+        budget_epsilon: found.budgetEpsilon,
+        target_delta: found.delta,
+        accountant: found.accountant,
+        projected_epsilon_rdp: finite(found.rdp),
+        projected_epsilon_pld: found.pld === null ? null : finite(found.pld),
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/noise-for-epsilon',
+    {
+      schema: {
+        operationId: 'noiseForEpsilon',
+        summary: 'Get the least noise that fits an epsilon',
+        description: 'The least noise with which so many steps still fit an epsilon.',
+        'x-extension': true,
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: NoiseQuery,
+        response: { 200: NoiseAnswer },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const { sample_rate, num_steps, target_epsilon, target_delta } = request.query
+      const found = await forecasts.noiseFor(askingCaller(request, reply), federation_id, {
+        sampleRate: sample_rate,
+        steps: num_steps,
+        epsilon: target_epsilon,
+        delta: target_delta,
+      })
+      return {
+        federation_id,
+        noise_multiplier: found.noiseMultiplier,
+        target_epsilon: found.epsilon,
+        target_delta: found.delta,
+        sample_rate,
+        num_steps,
+        current_epsilon: finite(found.currentEpsilon),
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/federations/:federation_id/privacy/rounds-left',
+    {
+      schema: {
+        operationId: 'privateRoundsLeft',
+        summary: 'Get the number of private rounds left',
+        'x-extension': true,
+        tags: ['privacy'],
+        params: FederationParams,
+        querystring: RoundsLeftQuery,
+        response: { 200: RoundsLeft },
+      },
+      config: reads,
+    },
+    async (request, reply) => {
+      const { federation_id } = request.params
+      const { target_delta } = request.query
+      const found = await forecasts.roundsLeft(
+        askingCaller(request, reply),
+        federation_id,
+        stepsOf(request.query),
+        target_delta,
+      )
+      return {
+        federation_id,
+        rounds_left: found.rounds,
+        budget_epsilon: found.epsilon,
+        target_delta: found.delta,
+        current_epsilon: finite(found.currentEpsilon),
+      }
+    },
+  )
+}
+
+const stepsOf = (query: { noise_multiplier: number; sample_rate: number; num_steps: number }) => ({
+  noiseMultiplier: query.noise_multiplier,
+  sampleRate: query.sample_rate,
+  steps: query.num_steps,
+})

@@ -1,0 +1,100 @@
+import type { Caller } from '../../domain/access.ts'
+import type { Accountant } from '../../domain/privacy/accountant.ts'
+import { type NoisySteps, requireDelta } from '../../domain/privacy/mechanism.ts'
+import type { Database } from '../../platform/db/open.ts'
+import type { FederationsService } from './federations.service.ts'
+import type { Ledger } from './ledger.service.ts'
+import type { LedgerStore } from './ledger.store.ts'
+import { type AskingCaller, NO_BUDGET } from './privacy.service.ts'
+
+export interface Estimate {
+  readonly currentEpsilon: number
+  readonly projectedEpsilon: number
+  readonly budgetEpsilon: number
+  readonly wouldExceed: boolean
+  readonly delta: number
+  readonly accountant: Accountant
+  readonly rdp: number
+  readonly pld: number | null
+}
+
+/** What further private rounds would cost a federation, on top of what is spent and reserved. Changes nothing. */
+export const createPrivacyForecasts = (parts: {
+  readonly database: Database
+  readonly store: Pick<LedgerStore, 'budget' | 'steps'>
+  readonly ledger: Pick<Ledger, 'lossOf' | 'noiseFor' | 'roundsLeft'>
+  readonly federations: Pick<FederationsService, 'getAsMember'>
+}) => {
+  const { database, store, ledger, federations } = parts
+
+  /** What is spent or reserved, and the budget it is held against. */
+  const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
+    const federation = await federations.getAsMember(caller, federationId)
+    const budget = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET
+    const delta = wantedDelta ?? budget.delta
+    requireDelta(delta)
+    const committed = await store.steps(database.sql, federation.id, ['settled', 'reserved'])
+    return { budget, delta, committed }
+  }
+
+  return {
+    /** What a round would cost on top of what is spent and reserved. */
+    async estimate(
+      caller: AskingCaller,
+      federationId: string,
+      round: NoisySteps,
+      wantedDelta: number | undefined,
+    ): Promise<Estimate> {
+      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
+      const current = await ledger.lossOf(caller, { spent: committed }, delta)
+      const projected = await ledger.lossOf(caller, { spent: committed, more: [round] }, delta)
+      return {
+        currentEpsilon: current.epsilon,
+        projectedEpsilon: Math.max(current.epsilon, projected.epsilon),
+        budgetEpsilon: budget.epsilon,
+        wouldExceed: projected.epsilon > budget.epsilon,
+        delta,
+        accountant: projected.accountant,
+        rdp: projected.rdp,
+        pld: projected.pld,
+      }
+    },
+
+    /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. */
+    async noiseFor(
+      caller: AskingCaller,
+      federationId: string,
+      wanted: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
+    ) {
+      const { budget, delta, committed } = await standing(caller, federationId, wanted.delta)
+      const epsilon = wanted.epsilon ?? budget.epsilon
+      const noiseMultiplier = await ledger.noiseFor(caller, {
+        epsilon,
+        delta,
+        sampleRate: wanted.sampleRate,
+        steps: wanted.steps,
+        spent: committed,
+      })
+      return {
+        noiseMultiplier,
+        epsilon,
+        delta,
+        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
+      }
+    },
+
+    /** How many more such rounds fit the budget. */
+    async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
+      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
+      const rounds = await ledger.roundsLeft(caller, { epsilon: budget.epsilon, delta, round, spent: committed })
+      return {
+        rounds,
+        epsilon: budget.epsilon,
+        delta,
+        currentEpsilon: (await ledger.lossOf(caller, { spent: committed }, delta)).epsilon,
+      }
+    },
+  }
+}
+
+export type PrivacyForecasts = ReturnType<typeof createPrivacyForecasts>

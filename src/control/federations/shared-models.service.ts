@@ -1,0 +1,51 @@
+import type { Caller } from '../../domain/access.ts'
+import { notFound } from '../../domain/errors.ts'
+import { isUuid } from '../../domain/model.ts'
+import type { Database, Executor } from '../../platform/db/open.ts'
+import type { ModelsService } from '../catalog/models/models.service.ts'
+import type { FederationsService, Page, StoredFederation } from './federations.service.ts'
+import type { SharedModel, SharedModelsReport } from './shared-models.report.ts'
+import type { SharedModelsStore } from './shared-models.store.ts'
+
+export type { SharedModel } from './shared-models.report.ts'
+
+/** The models that all active members of a federation may read. */
+export const createSharedModelsService = (parts: {
+  readonly database: Database
+  readonly sharedModels: SharedModelsStore
+  readonly sharedModelsReport: SharedModelsReport
+  readonly models: Pick<ModelsService, 'find'>
+  readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
+  readonly now: () => Date
+}) => {
+  const { database, sharedModels, sharedModelsReport, models, federations, now } = parts
+
+  return {
+    /** Lets all active members read a model. A bound owner shares what is its own; it cannot pass on what others share. */
+    async share(caller: Caller, id: string, idOrName: string): Promise<SharedModel> {
+      const federation = await federations.getAsOwner(caller, id)
+      const { model } = await models.find(caller, idOrName)
+      await sharedModels.add(database.sql, federation.id, model.id, now())
+      return (await sharedModelsReport.find(database.sql, federation.id, model.id))!
+    },
+
+    async unshare(caller: Caller, id: string, modelId: string): Promise<StoredFederation> {
+      const federation = await federations.getAsOwner(caller, id)
+      if (!isUuid(modelId) || !(await sharedModels.remove(database.sql, federation.id, modelId))) {
+        throw notFound('Model', modelId, `of federation '${federation.name}'`)
+      }
+      return federation
+    },
+
+    async list(caller: Caller, id: string, page: Page): Promise<{ models: SharedModel[]; total: number }> {
+      const federation = await federations.getAsMember(caller, id)
+      return sharedModelsReport.list(database.sql, federation.id, page)
+    },
+
+    /** A round's result becomes readable to all active members, in the transaction that publishes it. */
+    shareResult: (tx: Executor, federationId: string, modelId: string): Promise<void> =>
+      sharedModels.add(tx, federationId, modelId, now()),
+  }
+}
+
+export type SharedModelsService = ReturnType<typeof createSharedModelsService>

@@ -1,0 +1,88 @@
+import type { Caller } from '../../../domain/access.ts'
+import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
+import { badRequest } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { DeviceSearch, DeviceSearchStore, DeviceSort, FleetSummary, Position } from './device-search.store.ts'
+import type { StoredDevice } from './devices.store.ts'
+
+export interface DeviceQuestion {
+  readonly text: string
+  readonly platform: Platform | undefined
+  readonly status: DeviceStatus | undefined
+  readonly sort: DeviceSort
+  readonly descending: boolean
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+const encode = ({ value, id }: Position): string => Buffer.from(JSON.stringify([value, id])).toString('base64url')
+
+/** @throws bad_request for what is no cursor of this list */
+const decode = (cursor: string, sort: DeviceSort): Position => {
+  const parsed = parse(Buffer.from(cursor, 'base64url').toString())
+  const [value, id] = Array.isArray(parsed) ? (parsed as unknown[]) : []
+  const fits = typeof value === 'string' && (sort === 'device_id' || !Number.isNaN(Date.parse(value)))
+  if (!fits || typeof id !== 'string' || !isUuid(id) || value.includes('\0')) {
+    throw badRequest('after must be the `next` of an earlier page, with the same sort.')
+  }
+  return { value, id }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+const positionOf = (device: StoredDevice, sort: DeviceSort): Position => {
+  if (sort === 'device_id') return { value: device.deviceId, id: device.id }
+  const time = sort === 'last_seen' ? device.lastHeartbeat : device.createdAt
+  return { value: time.toISOString(), id: device.id }
+}
+
+/** The fleet as its operator looks at it: searched, filtered and sorted in the database. */
+export const createDeviceSearch = (parts: {
+  readonly database: Database
+  readonly store: DeviceSearchStore
+  readonly now: () => Date
+}) => {
+  const { database, store, now } = parts
+
+  const first = async (search: DeviceSearch, page: { sort: DeviceSort; descending: boolean; limit: number }) => {
+    if (search.text !== '') return store.firstFound(database.sql, search, page)
+    const [devices, total] = await Promise.all([
+      store.page(database.sql, search, { ...page, after: null }),
+      store.count(database.sql, search),
+    ])
+    return { devices, total }
+  }
+
+  return {
+    /** A page, where the next one begins (null: there is none), and how many there are (counted for the first page only). */
+    async page(
+      caller: Caller,
+      { text, platform, status, sort, descending, after, limit }: DeviceQuestion,
+    ): Promise<{ devices: StoredDevice[]; next: string | null; total: number | null }> {
+      const search = { orgId: caller.orgId, text, platform, status, activeSince: activeSince(now()) }
+      const position = after === undefined ? null : decode(after, sort)
+      const page = { sort, descending, limit: limit + 1 }
+      const { devices: found, total } =
+        position === null
+          ? await first(search, page)
+          : { devices: await store.page(database.sql, search, { ...page, after: position }), total: null }
+      const devices = found.slice(0, limit)
+      const last = devices.at(-1)
+      return { devices, next: found.length > limit && last ? encode(positionOf(last, sort)) : null, total }
+    },
+
+    summary: (caller: Caller): Promise<FleetSummary> => {
+      const at = now()
+      return store.summary(database.sql, caller.orgId, activeSince(at), at)
+    },
+  }
+}
+
+export type DeviceSearchService = ReturnType<typeof createDeviceSearch>

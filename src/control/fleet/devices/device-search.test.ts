@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { startWorld, type World } from '../../../../test/world.ts'
+
+interface Page {
+  readonly devices: readonly { readonly device_id: string; readonly org_id: string | null }[]
+  readonly next: string | null
+  readonly total: number | null
+}
+
+const keyOf = async (world: World, org_id: string): Promise<string> => {
+  const body = { name: org_id, org_id, scopes: ['devices:read', 'devices:write'] }
+  const { body: made } = await world.request('POST', '/api/v1/keys', { key: world.service.firstAdminKey!, body })
+  return (made as { api_key: string }).api_key
+}
+
+/** Two organizations with seven devices each, registered in turn, in pairs at the same time. */
+const openFleets = async (database: 'embedded' | 'postgres' = 'embedded') => {
+  const world = await startWorld({ database, config: { enrollment: 'token' } })
+  const [acme, beta] = [await keyOf(world, 'acme'), await keyOf(world, 'beta')]
+  for (const [index, name] of ['f', 'b', 'd', 'a', 'g', 'c', 'e'].entries()) {
+    for (const [key, kind] of [
+      [acme, 'Phone'],
+      [beta, 'pad'],
+    ] as const) {
+      const body = { device_id: `${kind}_${name}`, platform: index < 3 ? 'ios' : 'linux' }
+      const { status } = await world.request('POST', '/api/v1/devices/register', { key, body })
+      expect(status).toBe(201)
+    }
+    if (index % 2 === 1) await world.advance(600)
+  }
+  const search = async (key: string, query: string): Promise<Page> => {
+    const { status, body } = await world.request('GET', `/api/v1/fleet/devices?${query}`, { key })
+    expect(status).toBe(200)
+    return body as Page
+  }
+  return { world, acme, beta, admin: world.service.firstAdminKey!, search }
+}
+
+const names = ({ devices }: Page): string[] => devices.map(({ device_id }) => device_id)
+
+describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', (database) => {
+  it('comes page by page, in every order, without gaps and repetitions, and counts on the first page', async () => {
+    const { acme, admin, search } = await openFleets(database)
+    for (const [key, total] of [
+      [acme, 7],
+      [admin, 14],
+    ] as const) {
+      for (const sort of ['device_id', 'last_seen', 'created']) {
+        for (const text of ['', '&q=P']) {
+          const all = names(await search(key, `sort=${sort}&limit=500${text}`))
+          expect(new Set(all).size).toBe(total)
+          expect(names(await search(key, `sort=${sort}&order=desc&limit=500${text}`))).toEqual(all.toReversed())
+          const found: string[] = []
+          let after = ''
+          for (;;) {
+            const page = await search(key, `sort=${sort}&limit=3${text}${after}`)
+            expect(page.total).toBe(after === '' ? total : null)
+            found.push(...names(page))
+            if (page.next === null) break
+            after = `&after=${page.next}`
+          }
+          expect(found).toEqual(all)
+        }
+      }
+    }
+  })
+
+  it('finds parts of names in any case, and takes signs for themselves', async () => {
+    const { world, acme, beta, admin, search } = await openFleets(database)
+    expect(names(await search(acme, 'q=PHONE_'))).toHaveLength(7)
+    expect(names(await search(admin, 'q=NE_A'))).toEqual(['Phone_a'])
+    expect(await search(acme, 'q=pad')).toEqual({ devices: [], next: null, total: 0 })
+    for (const sign of ['%25', '__', '%5C', "'"]) expect(names(await search(admin, `q=${sign}`))).toEqual([])
+    await world.request('POST', '/api/v1/devices/register', { key: beta, body: { device_id: 'Gerät-1' } })
+    for (const text of ['gerä', 'GERät', 'T-1']) {
+      expect(names(await search(beta, `q=${encodeURIComponent(text)}`))).toEqual(['Gerät-1'])
+    }
+  })
+
+  it('filters by platform and status, and sums the fleet up, for the organization of the key', async () => {
+    const { acme, admin, search, world } = await openFleets(database)
+    expect(names(await search(acme, 'platform=ios'))).toEqual(['Phone_b', 'Phone_d', 'Phone_f'])
+    expect(names(await search(acme, 'status=active'))).toEqual(['Phone_e'])
+    expect(names(await search(acme, 'status=inactive&platform=ios&q=D'))).toEqual(['Phone_d'])
+    const summary = async (key: string) => (await world.request('GET', '/api/v1/fleet/summary', { key })).body
+    const heard = (counts: Record<number, number>) => Array.from({ length: 60 }, (_, minute) => counts[minute] ?? 0)
+    expect(await summary(acme)).toEqual({
+      total: 7,
+      active: 1,
+      platforms: [
+        { platform: 'linux', total: 4, active: 1 },
+        { platform: 'ios', total: 3, active: 0 },
+      ],
+      last_heard: heard({ 0: 1, 10: 2, 20: 2, 30: 2 }),
+    })
+    expect(await summary(admin)).toMatchObject({
+      total: 14,
+      active: 2,
+      last_heard: heard({ 0: 2, 10: 4, 20: 4, 30: 4 }),
+    })
+  })
+})
+
+it('a cursor that is none, or of another order, is refused', async () => {
+  const { acme, search, world } = await openFleets()
+  const { next } = await search(acme, 'limit=2')
+  for (const query of ['after=x', `after=${next}&sort=created`, 'after=W10', `after=${'A'.repeat(1000)}`]) {
+    expect(await world.request('GET', `/api/v1/fleet/devices?${query}`, { key: acme })).toMatchObject({
+      status: 400,
+      body: { message: 'after must be the `next` of an earlier page, with the same sort.' },
+    })
+  }
+})

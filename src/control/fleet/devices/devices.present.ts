@@ -1,0 +1,36 @@
+import { statusAt } from '../../../domain/device.ts'
+import type { StoredDevice } from './devices.service.ts'
+
+/** A device in the wire's names. */
+export const present = (device: StoredDevice, at: Date) => ({
+  id: device.id,
+  device_id: device.deviceId,
+  org_id: device.orgId,
+  platform: device.platform,
+  capabilities: device.capabilities,
+  trains: device.trains,
+  status: statusAt(device, at),
+  metrics: device.metrics,
+  last_heartbeat: device.lastHeartbeat.toISOString(),
+  created_at: device.createdAt.toISOString(),
+  updated_at: device.updatedAt.toISOString(),
+})
+
+/** In the list of an organization, under which devices without one are listed too. */
+export const presentListed = (device: StoredDevice, listedOrg: string, at: Date) => ({
+  id: device.id,
+  device_identifier: device.deviceId,
+  org_id: device.orgId ?? listedOrg,
+  platform: device.platform,
+  status: statusAt(device, at),
+  last_seen_at: device.lastHeartbeat.toISOString(),
+})
+
+export const presentRegistration = (device: StoredDevice, token: string, at: Date) => ({
+  id: device.id,
+  device_id: device.deviceId,
+  api_key: token,
+  platform: device.platform,
+  status: statusAt(device, at),
+  created_at: device.createdAt.toISOString(),
+})

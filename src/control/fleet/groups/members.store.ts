@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import type { DeviceStatus, Platform } from '../../../domain/device.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+export interface GroupMember {
+  /** Internal id. */
+  readonly id: string
+  readonly deviceId: string
+  readonly orgId: string | null
+  readonly platform: Platform
+  readonly reported: DeviceStatus
+  readonly lastHeartbeat: Date
+  readonly addedBy: string | null
+  readonly addedAt: Date
+}
+
+interface MemberRow {
+  id: string
+  device_id: string
+  org_id: string | null
+  platform: Platform
+  status: DeviceStatus
+  last_heartbeat: Date
+  added_by: string | null
+  added_at: Date
+}
+
+/** Who is in a group, and how many its row says they are. */
+export const createGroupMembersStore = () => ({
+  /**
+   * Adds those of these devices (by user-chosen id) that belong to the group's organization or, for callers who see them,
+   * to none. Returns those that are new, and counts them. The group is locked by the caller.
+   */
+  async add(
+    tx: Executor,
+    groupId: string,
+    deviceIds: readonly string[],
+    by: { readonly label: string | null; readonly at: Date; readonly seesUnbound: boolean },
+  ): Promise<Set<string>> {
+    const { rows } = await sql<{ device_id: string }>`
+      with wanted as (
+        select distinct on (d.device_id) d.id, d.device_id from devices d join device_groups g on g.id = ${groupId}
+        where d.device_id = any(${[...deviceIds]}::text[])
+          and (d.org_id = g.org_id or (d.org_id is null and ${by.seesUnbound}))
+        order by d.device_id, d.org_id nulls last
+      ), added as (
+        insert into device_group_members (group_id, device_id, added_by, added_at)
+        select ${groupId}, id, ${by.label}, ${by.at}::timestamptz from wanted
+        on conflict do nothing returning device_id
+      ), counted as (
+        update device_groups set device_count = device_count + (select count(*) from added) where id = ${groupId}
+      )
+      select wanted.device_id from wanted join added on added.device_id = wanted.id`.execute(tx)
+    return new Set(rows.map((row) => row.device_id))
+  },
+
+  /** Returns those of these devices (by user-chosen id) that were members. The group is locked by the caller. */
+  async remove(tx: Executor, groupId: string, deviceIds: readonly string[]): Promise<Set<string>> {
+    const { rows } = await sql<{ device_id: string }>`
+      with removed as (
+        delete from device_group_members m using devices d
+        where m.group_id = ${groupId} and d.id = m.device_id and d.device_id = any(${[...deviceIds]}::text[])
+        returning d.device_id
+      ), counted as (
+        update device_groups set device_count = device_count - (select count(*) from removed) where id = ${groupId}
+      )
+      select device_id from removed`.execute(tx)
+    return new Set(rows.map((row) => row.device_id))
+  },
+
+  /** In the order in which they were added. */
+  async members(db: Executor, groupId: string, page: { limit: number; offset: number }): Promise<GroupMember[]> {
+    const { rows } = await sql<MemberRow>`
+      select d.id, d.device_id, d.org_id, d.platform, d.status, d.last_heartbeat, m.added_by, m.added_at
+      from device_group_members m join devices d on d.id = m.device_id
+      where m.group_id = ${groupId} order by m.added_at, d.ordinal limit ${page.limit} offset ${page.offset}`.execute(
+      db,
+    )
+    return rows.map((row) => ({
+      id: row.id,
+      deviceId: row.device_id,
+      orgId: row.org_id,
+      platform: row.platform,
+      reported: row.status,
+      lastHeartbeat: row.last_heartbeat,
+      addedBy: row.added_by,
+      addedAt: row.added_at,
+    }))
+  },
+})
+
+export type GroupMembersStore = ReturnType<typeof createGroupMembersStore>

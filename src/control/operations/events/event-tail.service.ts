@@ -1,0 +1,115 @@
+import type { Database } from '../../../platform/db/open.ts'
+import { createChangeNotifier } from '../../../platform/events/change-notifier.ts'
+import type { OutboxStore, Position, StoredEvent } from './outbox.store.ts'
+
+/** Somebody's place in what this process has read. */
+export interface Place {
+  /** Of the next event, counted since the process began to read. */
+  readonly next: number
+  /** Of the last one before it; null where there is none. */
+  readonly position: Position | null
+}
+
+const READ_AT_ONCE = 500
+/** What stays in memory for those who are not as fast. */
+const KEPT = 2000
+/** Hints may be lost. */
+const LOOK_AGAIN_MS = 2000
+/** An open transaction holds something back; nobody tells when it ends. */
+const HELD_BACK_MS = 100
+
+const NEVER = new AbortController().signal
+
+/** Reads the outbox once for all who follow it in this process, and only while somebody does. */
+export const createEventTail = (parts: {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly log: { error(fields: object, message: string): void }
+}) => {
+  const { database, store, log } = parts
+  const hints = createChangeNotifier<'hint'>()
+  const news = createChangeNotifier<'event'>()
+  let position: Position | null = null
+  let recent: StoredEvent[] = []
+  let next = 0
+  let followers = 0
+  let started: Promise<void> | null = null
+  let running: Promise<void> = Promise.resolve()
+
+  const take = (events: readonly StoredEvent[]): void => {
+    if (events.length === 0) return
+    const { tx, id } = events.at(-1)!
+    position = { tx, id }
+    next += events.length
+    recent = [...recent, ...events].slice(-KEPT)
+    news.notify('event')
+  }
+
+  /** Reads what is new; true when an open transaction holds more of it back. */
+  const readOn = async (): Promise<boolean> => {
+    for (;;) {
+      const found = await store.after(database.sql, position, READ_AT_ONCE)
+      const heldBack = found.findIndex(({ isSettled }) => !isSettled)
+      take(heldBack === -1 ? found : found.slice(0, heldBack))
+      if (heldBack !== -1) return true
+      if (found.length < READ_AT_ONCE) return false
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    const stop = database.hints.listen(() => hints.notify('hint'))
+    while (followers > 0 && !hints.isClosed()) {
+      const seen = hints.version()
+      const isHeldBack = await readOn().catch((error: unknown) => {
+        log.error({ err: error }, 'events could not be read; it will be tried again')
+        return false
+      })
+      await hints.changedSince(seen, isHeldBack ? HELD_BACK_MS : LOOK_AGAIN_MS, NEVER)
+    }
+    stop()
+    started = null
+  }
+
+  const start = async (): Promise<void> => {
+    position = await store.head(database.sql)
+    recent = []
+    running = run()
+  }
+
+  return {
+    /** Begins to follow at the newest event; everybody who does calls `leave` once. */
+    async follow(): Promise<Place> {
+      followers++
+      try {
+        started ??= start()
+        await started
+      } catch (error) {
+        followers--
+        started = null
+        throw error
+      }
+      return { next, position }
+    },
+
+    leave(): void {
+      followers--
+    },
+
+    /** What has been read since; null when that is more than is kept. */
+    since(place: number): { readonly events: readonly StoredEvent[]; readonly next: number } | null {
+      const behind = next - place
+      if (behind > recent.length) return null
+      return { events: behind === 0 ? [] : recent.slice(-behind), next }
+    },
+
+    news,
+
+    async close(): Promise<void> {
+      hints.close()
+      news.close()
+      await running
+    },
+  }
+}
+
+export type EventTail = ReturnType<typeof createEventTail>

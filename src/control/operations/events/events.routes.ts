@@ -1,0 +1,64 @@
+import { Readable } from 'node:stream'
+import { badRequest } from '../../../domain/errors.ts'
+import { EVENT_TOPICS, type EventTopic } from '../../../domain/event-topics.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { hangUpOn } from '../../../platform/http/hang-up.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { presentFrame } from './events.present.ts'
+import { EventStream, EventsHeaders, EventsQuery, NoStream } from './events.schema.ts'
+import type { Events, Frame } from './events.service.ts'
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  // Proxies such as nginx would collect the events otherwise.
+  'x-accel-buffering': 'no',
+} as const
+
+export const eventsRoutes = (app: App, events: Events): void => {
+  app.get(
+    '/api/v1/events',
+    {
+      // A HEAD would open a stream.
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'streamEvents',
+        summary: 'Follow what changes',
+        description:
+          "Server-sent events of the key's organization, until the client closes, or for at most 15 minutes. Open it again with " +
+          'Last-Event-ID, at any process. 204: the key has too many streams open; ask from time to time instead.',
+        'x-extension': true,
+        tags: ['system'],
+        produces: ['text/event-stream'],
+        querystring: EventsQuery,
+        headers: EventsHeaders,
+        response: { 200: EventStream, 204: NoStream },
+      },
+      config: { access: 'any-key' } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const frames = await events.open(callerOf(request), readTopics(request.query.topics), {
+        lastEventId: request.headers['last-event-id'],
+        gone: hangUpOn(reply.raw),
+      })
+      if (frames === null) return reply.code(204).send()
+      return reply.headers(HEADERS).send(Readable.from(texts(frames), { objectMode: false }))
+    },
+  )
+}
+
+async function* texts(frames: AsyncIterable<Frame>): AsyncGenerator<Buffer> {
+  for await (const frame of frames) yield Buffer.from(presentFrame(frame))
+}
+
+const isTopic = (word: string): word is EventTopic => (EVENT_TOPICS as readonly string[]).includes(word)
+
+const readTopics = (list: string | undefined): readonly EventTopic[] | null => {
+  if (list === undefined) return null
+  return list.split(',').map((word) => {
+    const topic = word.trim()
+    if (isTopic(topic)) return topic
+    throw badRequest(`topics: there is no topic '${topic}'. Choose among ${EVENT_TOPICS.join(', ')}.`)
+  })
+}

@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+import { EVENT_TOPICS } from '../../../domain/event-topics.ts'
+
+export const EventsQuery = Type.Object({
+  topics: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: `Separated by commas: ${EVENT_TOPICS.join(', ')}. All that the key may read when absent.`,
+      examples: ['round,job'],
+    }),
+  ),
+})
+
+export const EventsHeaders = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.String({ maxLength: 64, description: 'The id of the last event that was received: go on behind it' }),
+  ),
+})
+
+/** Server-sent events: `id`, `event` and `data`, which is JSON. */
+export const EventStream = Type.Unsafe<unknown>({
+  type: 'string',
+  description:
+    'Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream ' +
+    'without Last-Event-ID; `resync` says that events were missed: read again what you show.',
+})
+
+export const NoStream = Type.Unsafe<void>({ description: 'Too many streams are open: ask from time to time instead' })

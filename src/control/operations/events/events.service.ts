@@ -1,0 +1,167 @@
+import type { Caller } from '../../../domain/access.ts'
+import { type EventTopic, topicsFor } from '../../../domain/event-topics.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { EventTail, Place } from './event-tail.service.ts'
+import type { EventFilter, OutboxStore, Position, StoredEvent } from './outbox.store.ts'
+
+/** What a stream is sent: where it begins, that it has missed something, an event, or a sign of life. */
+export type Frame =
+  | { readonly kind: 'ready' | 'resync'; readonly id: number | null }
+  | { readonly kind: 'event'; readonly event: StoredEvent }
+  | { readonly kind: 'ping' }
+
+interface Client {
+  /** The id of the last event that it has seen; undefined: it begins now. */
+  readonly lastEventId: string | undefined
+  readonly gone: AbortSignal
+}
+
+const MAX_PER_KEY = 8
+const MAX_PER_PROCESS = 1000
+/** Also how often it is asked whether the key was revoked or the session has ended. */
+const PING_MS = 15_000
+/** After that a client opens another stream, perhaps at another process. */
+const LIFETIME_MS = 15 * 60_000
+const REPLAYED_AT_ONCE = 500
+
+/** Streams of what happens, for one caller each. */
+export const createEvents = (parts: {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly tail: EventTail
+  /** Whether the caller's key, and session, are still valid. */
+  readonly isStillIn: (caller: Caller) => Promise<boolean>
+  readonly now: () => Date
+}) => {
+  const { database, store, tail, isStillIn, now } = parts
+  const streamsOf = new Map<string, number>()
+  let streams = 0
+
+  /** False when the key, or the process, has as many streams as it may. */
+  const enter = (key: string): boolean => {
+    const count = streamsOf.get(key) ?? 0
+    if (count >= MAX_PER_KEY || streams >= MAX_PER_PROCESS || tail.news.isClosed()) return false
+    streamsOf.set(key, count + 1)
+    streams++
+    return true
+  }
+
+  const exit = (key: string): void => {
+    streams--
+    const left = streamsOf.get(key)! - 1
+    if (left === 0) streamsOf.delete(key)
+    else streamsOf.set(key, left)
+  }
+
+  /** The place of the last event that the client has seen; null when it has been deleted since, or never was. */
+  const positionOf = async (lastEventId: string): Promise<Position | null> => {
+    const id = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : null
+    return id === null ? null : store.find(database.sql, id)
+  }
+
+  /** What was missed, up to where the stream goes on live. */
+  async function* replay(from: Position, to: Position, filter: EventFilter): AsyncGenerator<Frame> {
+    for (let at = from; ; ) {
+      const events = await store.between(database.sql, { from: at, to }, filter, REPLAYED_AT_ONCE)
+      for (const event of events) yield { kind: 'event', event }
+      if (events.length < REPLAYED_AT_ONCE) return
+      at = events.at(-1)!
+    }
+  }
+
+  /** Live events, until the stream's time is over; a client that reads too slowly comes again with its last id. */
+  async function* live(
+    from: number,
+    filter: EventFilter,
+    {
+      seen: last,
+      gone,
+      caller,
+    }: { readonly seen: Position | null; readonly gone: AbortSignal; readonly caller: Caller },
+  ): AsyncGenerator<Frame> {
+    let checkedAt = now().getTime()
+    const endsAt = performance.now() + LIFETIME_MS
+    let place = from
+    let quietSince = performance.now()
+    while (!gone.aborted && !tail.news.isClosed() && performance.now() < endsAt) {
+      if (now().getTime() - checkedAt >= PING_MS) {
+        if (!(await isStillIn(caller))) return
+        checkedAt = now().getTime()
+      }
+      const seen = tail.news.version()
+      const found = tail.since(place)
+      if (found === null) return
+      place = found.next
+      // A process that reads later than another meets events again that the client has from there.
+      const events = found.events.filter((event) => isFor(event, filter) && (last === null || isLater(event, last)))
+      for (const event of events) yield { kind: 'event', event }
+      if (events.length > 0) quietSince = performance.now()
+      const left = quietSince + PING_MS - performance.now()
+      if (left > 0) {
+        await tail.news.changedSince(seen, left, gone)
+        continue
+      }
+      yield { kind: 'ping' }
+      quietSince = performance.now()
+    }
+  }
+
+  async function* follow(
+    place: Place,
+    filter: EventFilter,
+    { lastEventId, gone, leave, caller }: Client & { readonly leave: () => void; readonly caller: Caller },
+  ): AsyncGenerator<Frame> {
+    try {
+      const from = lastEventId === undefined ? null : await positionOf(lastEventId)
+      if (from !== null && place.position !== null) yield* replay(from, place.position, filter)
+      else yield { kind: lastEventId === undefined ? 'ready' : 'resync', id: place.position?.id ?? null }
+      yield* live(place.next, filter, { seen: from, gone, caller })
+    } finally {
+      leave()
+    }
+  }
+
+  return {
+    /**
+     * What happens from now on, or since the event with the id `lastEventId`, in the caller's organization: until `gone` aborts,
+     * its time is over, or the service stops. Null when there are too many streams.
+     * @throws forbidden for a topic that the caller may not read
+     */
+    async open(
+      caller: Caller,
+      wanted: readonly EventTopic[] | null,
+      client: Client,
+    ): Promise<AsyncGenerator<Frame> | null> {
+      const topics = topicsFor(caller, wanted)
+      const key = caller.rateKeyId ?? caller.keyId
+      if (!enter(key)) return null
+      try {
+        const place = await tail.follow()
+        let isFollowing = true
+        const leave = (): void => {
+          if (!isFollowing) return
+          isFollowing = false
+          tail.leave()
+          exit(key)
+        }
+        // Of a client that is gone before it was sent anything, nobody reads the stream to its end.
+        client.gone.addEventListener('abort', leave)
+        if (client.gone.aborted) leave()
+        return follow(place, { orgId: caller.orgId, topics }, { ...client, leave, caller })
+      } catch (error) {
+        exit(key)
+        throw error
+      }
+    },
+  }
+}
+
+const isLater = (a: Position, b: Position): boolean => {
+  const [txA, txB] = [BigInt(a.tx), BigInt(b.tx)]
+  return txA === txB ? a.id > b.id : txA > txB
+}
+
+const isFor = (event: StoredEvent, { orgId, topics }: EventFilter): boolean =>
+  (orgId === null || event.orgId === orgId) && topics.includes(event.subject.kind)
+
+export type Events = ReturnType<typeof createEvents>

@@ -1,0 +1,233 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { readConfig } from '../../../config.ts'
+import { createControlPlane } from '../../app.ts'
+import { openStream, type ReceivedStream } from './events.fixture.ts'
+
+const time = '2026-01-01T00:00:00.000Z'
+
+const startRound = async (world: World, key: string, fields: object = {}) => {
+  const body = { target_devices: 1, min_devices: 1, ...fields }
+  const { status, body: round } = await world.request('POST', '/api/v1/training/rounds/start', { key, body })
+  if (status !== 201) throw new Error(JSON.stringify(round))
+  return round as { id: string; round_number: number; org_id: string | null }
+}
+
+/** The next event that is about this. */
+const nextOf = async (stream: ReceivedStream, type: string) => {
+  for (;;) {
+    const event = await stream.next()
+    if (event === null || event.event === type) return event
+  }
+}
+
+describe('the event stream', () => {
+  it('says that a round has started, was delivered to, closed and completed, and that it brought a model', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    const stream = await openStream(world.baseUrl, { key, query: '?topics=round,model' })
+    expect([stream.status, stream.headers.get('content-type'), stream.headers.get('x-accel-buffering')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      'no',
+    ])
+    expect(await stream.next()).toEqual({ id: null, event: 'ready', data: {} })
+    const round = await startRound(world, key)
+    const subject = { kind: 'round', id: round.id }
+    const payload = { round_number: 1, job_id: null }
+    expect(await stream.next()).toEqual({
+      id: expect.any(Number),
+      event: 'round.started',
+      data: { type: 'round.started', subject, payload, time },
+    })
+    const body = formOf(new Uint8Array(new Float32Array([1, 2]).buffer), { num_samples: 1 }, 'w.bin')
+    await world.request('POST', `/api/v1/training/rounds/${round.id}/updates`, { key, body })
+    expect((await nextOf(stream, 'round.collected'))?.data).toEqual({ type: 'round.collected', subject, payload, time })
+    const completed = (await nextOf(stream, 'round.completed'))?.data as { payload: { model_id: string } }
+    expect(completed).toEqual({
+      type: 'round.completed',
+      subject,
+      payload: { ...payload, model_id: expect.any(String) },
+      time,
+    })
+    expect((await nextOf(stream, 'model.version_added'))?.data).toEqual({
+      type: 'model.version_added',
+      subject: { kind: 'model', id: completed.payload.model_id },
+      payload: { version: 1 },
+      time,
+    })
+  })
+
+  it('counts updates and registrations together, once a second', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    await world.advance(1)
+    const stream = await openStream(world.baseUrl, { key, query: '?topics=device,round' })
+    const round = await startRound(world, key, { target_devices: 2, min_devices: 2 })
+    expect((await nextOf(stream, 'round.started'))?.data).toMatchObject({ subject: { id: round.id } })
+    const body = formOf(new Uint8Array(new Float32Array([1, 2]).buffer), { num_samples: 1 }, 'w.bin')
+    await world.request('POST', `/api/v1/training/rounds/${round.id}/updates`, { key, body })
+    await world.advance(1)
+    expect((await nextOf(stream, 'update.accepted'))?.data).toMatchObject({ subject: { kind: 'round', id: round.id } })
+    await world.register('b')
+    await world.advance(1)
+    expect((await nextOf(stream, 'device.registered'))?.data).toMatchObject({
+      subject: { kind: 'device', id: null },
+      payload: { count: 1 },
+    })
+  })
+
+  it('goes on behind the last event that a client has seen, and says where it cannot', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    const first = await openStream(world.baseUrl, { key, query: '?topics=round' })
+    expect((await first.next())?.event).toBe('ready')
+    const { id: roundId } = await startRound(world, key)
+    const started = (await first.next())!
+    first.close()
+    await world.request('POST', `/api/v1/training/rounds/${roundId}/cancel`, { key })
+    const resumed = await openStream(world.baseUrl, { key, query: '?topics=round', lastEventId: started.id! })
+    const failed = (await resumed.next())!
+    expect(failed.data).toEqual({
+      type: 'round.failed',
+      subject: { kind: 'round', id: roundId },
+      payload: { round_number: 1, job_id: null, reason: 'The round was cancelled.' },
+      time,
+    })
+    const again = await startRound(world, key)
+    expect((await resumed.next())?.data).toMatchObject({ type: 'round.started', subject: { id: again.id } })
+    for (const lastEventId of [started.id! + 1000, 'nonsense']) {
+      const lost = await openStream(world.baseUrl, { key, query: '?topics=round', lastEventId })
+      expect(await lost.next()).toEqual({ id: failed.id! + 1, event: 'resync', data: {} })
+    }
+    await world.advance(25 * 60 * 60)
+    await startRound(world, key)
+    await world.service.runRetention()
+    const late = await openStream(world.baseUrl, { key, query: '?topics=round', lastEventId: started.id! })
+    expect((await late.next())?.event).toBe('resync')
+  })
+
+  it('shows an organization nothing of another', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey!
+    const keyOf = async (name: string) => {
+      const org = await world.request('POST', '/api/v1/orgs', { key: admin, body: { org_id: name, name } })
+      expect([200, 201]).toContain(org.status)
+      const { body } = await world.request('POST', '/api/v1/keys', {
+        key: admin,
+        body: { name, org_id: name, scopes: ['training:read', 'training:write', 'devices:read'] },
+      })
+      return (body as { key?: string; api_key?: string }).api_key ?? (body as { key: string }).key
+    }
+    const [acme, globex] = [await keyOf('acme'), await keyOf('globex')]
+    const streams = await Promise.all([acme, globex, admin].map((key) => openStream(world.baseUrl, { key })))
+    for (const stream of streams) expect((await stream.next())?.event).toBe('ready')
+    const ofAcme = await startRound(world, acme)
+    const ofGlobex = await startRound(world, globex)
+    const ids = async (stream: ReceivedStream, count: number) => {
+      const seen: unknown[] = []
+      while (seen.length < count) seen.push((await nextOf(stream, 'round.started'))?.data)
+      return seen.map((data) => (data as { subject: { id: string } }).subject.id)
+    }
+    expect(await ids(streams[0]!, 1)).toEqual([ofAcme.id])
+    expect(await ids(streams[1]!, 1)).toEqual([ofGlobex.id])
+    expect(await ids(streams[2]!, 2)).toEqual([ofAcme.id, ofGlobex.id])
+    const stolen = await openStream(world.baseUrl, { key: globex, query: '?topics=model' })
+    expect([
+      stolen.status,
+      (await openStream(world.baseUrl, { key: globex, query: '?topics=devices' })).status,
+    ]).toEqual([403, 400])
+  })
+
+  it('is one of eight for each key, and 204 says that there are no more', async () => {
+    const world = await startWorld()
+    const [{ key }, other] = [await world.register('a'), await world.register('b')]
+    const streams: ReceivedStream[] = []
+    for (let n = 0; n < 8; n++) streams.push(await openStream(world.baseUrl, { key }))
+    expect((await openStream(world.baseUrl, { key })).status).toBe(204)
+    expect((await openStream(world.baseUrl, { key: other.key })).status).toBe(200)
+    streams[0]!.close()
+    await expect.poll(async () => (await openStream(world.baseUrl, { key })).status).toBe(200)
+  })
+
+  it('ends when its key was revoked, or its session ended, before it says anything more', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey!
+    const make = async (name: string) => {
+      const body = { name, org_id: 'acme', scopes: ['devices:read', 'devices:write'] }
+      return (await world.request('POST', '/api/v1/keys', { key: admin, body })).body as { id: string; api_key: string }
+    }
+    const [lasting, revoked] = [await make('lasting'), await make('revoked')]
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+    const signedIn = await fetch(`${world.baseUrl}/api/v1/session`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ api_key: lasting.api_key }),
+    })
+    const cookie = signedIn.headers.get('set-cookie')!.split(';', 1)[0]!
+    const streams = [
+      await openStream(world.baseUrl, { key: revoked.api_key }),
+      await openStream(world.baseUrl, { headers: { 'sec-fetch-site': 'same-origin', cookie } }),
+      await openStream(world.baseUrl, { key: lasting.api_key }),
+    ]
+    for (const stream of streams) expect((await stream.next())?.event).toBe('ready')
+
+    await world.request('DELETE', `/api/v1/keys/${revoked.id}`, { key: admin })
+    const { status } = await fetch(`${world.baseUrl}/api/v1/session`, {
+      method: 'DELETE',
+      headers: { ...headers, cookie },
+      body: '{}',
+    })
+    expect(status).toBe(204)
+    await world.advance(15)
+    await world.request('POST', '/api/v1/devices/register', { key: lasting.api_key, body: { device_id: 'new' } })
+    await world.advance(1)
+    expect(await Promise.all(streams.map((stream) => stream.next()))).toMatchObject([
+      null,
+      null,
+      { event: 'device.registered' },
+    ])
+  })
+
+  it('ends when the service stops', async () => {
+    const world = await startWorld({ durable: true })
+    const { key } = await world.register('a')
+    const stream = await openStream(world.baseUrl, { key })
+    expect((await stream.next())?.event).toBe('ready')
+    await world.restart()
+    expect(await stream.next()).toBeNull()
+    expect((await (await openStream(world.baseUrl, { key })).next())?.event).toBe('ready')
+  })
+
+  it.skipIf(!hasPostgres())('is told by one process what happens at another, and goes on there', async () => {
+    const [databaseUrl, dataDir] = [await freshPostgresUrl(), await emptyFolder()]
+    const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), databaseUrl, dataDir, port: 0 }
+    const start = async () => {
+      const service = await createControlPlane(config)
+      onTestFinished(() => service.close())
+      return service.app.listen({ host: config.host, port: 0 })
+    }
+    const [one, two] = [await start(), await start()]
+    const post = async (baseUrl: string, path: string, body: object, key?: string) => {
+      const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
+      const response = await fetch(`${baseUrl}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await response.json()) as { id: string; api_key: string }
+    }
+    const { api_key: key } = await post(one, '/devices/register', { device_id: 'a' })
+    const [here, there] = [
+      await openStream(one, { key, query: '?topics=round' }),
+      await openStream(two, { key, query: '?topics=round' }),
+    ]
+    const sizes = { target_devices: 1, min_devices: 1 }
+    const round = await post(one, '/training/rounds/start', sizes, key)
+    const started = await nextOf(here, 'round.started')
+    expect(started?.data).toMatchObject({ subject: { id: round.id } })
+    expect(await nextOf(there, 'round.started')).toEqual(started)
+    await post(two, `/training/rounds/${round.id}/cancel`, {}, key)
+    const failed = await nextOf(here, 'round.failed')
+    expect(await nextOf(there, 'round.failed')).toEqual(failed)
+    const resumed = await openStream(two, { key, query: '?topics=round', lastEventId: started!.id! })
+    expect(await resumed.next()).toEqual(failed)
+  })
+})

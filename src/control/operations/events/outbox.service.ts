@@ -1,0 +1,146 @@
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { beforeCommit, onCommit } from '../../../platform/db/transaction-guard.ts'
+import type { ControlEventBus, ControlEvents, RoundEvent } from '../../events.ts'
+import type { NewEvent, OutboxStore } from './outbox.store.ts'
+
+const RETENTION_MS = 24 * 60 * 60 * 1000
+const RETIRED_AT_ONCE = 1000
+
+const ofRound = (
+  type: 'round.started' | 'round.collected' | 'round.completed' | 'round.failed',
+  round: RoundEvent,
+  payload: NewEvent['payload'] = {},
+): NewEvent => ({
+  orgId: round.orgId,
+  type,
+  subject: { kind: 'round', id: round.id },
+  payload: { round_number: round.roundNumber, job_id: round.jobId, ...payload },
+})
+
+const ofModel = (modelId: string, orgId: string | null, version: number): NewEvent => ({
+  orgId,
+  type: 'model.version_added',
+  subject: { kind: 'model', id: modelId },
+  payload: { version },
+})
+
+/** Whatever becomes of the round, its noise was booked when it started. */
+const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundEvent): readonly NewEvent[] =>
+  !isPrivate || federationId === null
+    ? []
+    : [{ orgId, type: 'privacy.spent', subject: { kind: 'federation', id: federationId }, payload: { round_id: id } }]
+
+/**
+ * Writes down what happens, in the transaction in which it happens, for those who follow it from outside: one statement for
+ * each transaction. What happens to thousands of devices at a time, updates and registrations, is counted in memory and written
+ * once a second; a crash loses such a hint, and readers see what it was about when they next look.
+ */
+export const createOutbox = (parts: {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly events: ControlEventBus
+  readonly now: () => Date
+}) => {
+  const { database, store, events, now } = parts
+  const written = new WeakMap<Executor, Map<string, NewEvent>>()
+
+  /** Of several events of one type about one thing, the last counts. */
+  const write = (tx: Executor, event: NewEvent): void => {
+    let rows = written.get(tx)
+    if (rows === undefined) {
+      const added = new Map<string, NewEvent>()
+      written.set(tx, (rows = added))
+      beforeCommit(() => store.insertAll(tx, [...added.values()], now()))
+      onCommit(async () => database.hints.send())
+    }
+    const { type, subject } = event
+    rows.set(`${type} ${subject.kind} ${subject.id}`, event)
+  }
+
+  const record = <Type extends keyof ControlEvents>(
+    type: Type,
+    describe: (event: ControlEvents[Type]) => readonly NewEvent[],
+  ): void =>
+    events.inTransaction(type, async (tx, event) => {
+      for (const each of describe(event)) write(tx, each)
+    })
+
+  record('round.started', (round) => [ofRound('round.started', round), ...ofSpending(round)])
+  record('round.collected', (round) => [ofRound('round.collected', round)])
+  record('round.completed', (round) => [
+    ofRound('round.completed', round, { model_id: round.modelId }),
+    ofModel(round.modelId, round.orgId, 1),
+  ])
+  record('round.failed', (round) => [ofRound('round.failed', round, { reason: round.reason })])
+  record('job.changed', ({ id, orgId, status }) => [
+    { orgId, type: 'job.changed', subject: { kind: 'job', id }, payload: { status } },
+  ])
+  record('version.added', ({ modelId, orgId, version }) => [ofModel(modelId, orgId, version)])
+  record('plan.changed', ({ kind, id, orgId, status, percentage, modelId }) => [
+    {
+      orgId,
+      type: `${kind}.changed`,
+      subject: { kind, id },
+      payload: {
+        status,
+        ...(percentage === undefined ? {} : { percentage }),
+        ...(modelId === undefined ? {} : { model_id: modelId }),
+      },
+    },
+  ])
+  record('group.changed', ({ groupId, orgId }) => [
+    { orgId, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
+  ])
+
+  let rounds = new Map<string, RoundEvent>()
+  let registered = new Map<string | null, number>()
+  events.afterCommit('updates.accepted', (accepted) => {
+    for (const round of accepted.rounds) rounds.set(round.id, round)
+  })
+  events.afterCommit('devices.registered', ({ orgIds }) => {
+    for (const orgId of orgIds) registered.set(orgId, (registered.get(orgId) ?? 0) + 1)
+  })
+
+  /** What was counted since the last time. */
+  const takeHints = (): NewEvent[] => {
+    const hints = [
+      ...[...rounds.values()].map(
+        ({ id, orgId, jobId }): NewEvent => ({
+          orgId,
+          type: 'update.accepted',
+          subject: { kind: 'round', id },
+          payload: { job_id: jobId },
+        }),
+      ),
+      ...[...registered].map(
+        ([orgId, count]): NewEvent => ({
+          orgId,
+          type: 'device.registered',
+          subject: { kind: 'device', id: null },
+          payload: { count },
+        }),
+      ),
+    ]
+    rounds = new Map()
+    registered = new Map()
+    return hints
+  }
+
+  return {
+    /** Writes down what was only counted. */
+    async flush(): Promise<void> {
+      const hints = takeHints()
+      if (hints.length === 0) return
+      await store.insertAll(database.sql, hints, now())
+      database.hints.send()
+    },
+
+    /** Deletes what is older than a day. */
+    async retire(): Promise<void> {
+      const before = new Date(now().getTime() - RETENTION_MS)
+      while ((await store.retire(database.sql, before, RETIRED_AT_ONCE)) === RETIRED_AT_ONCE);
+    },
+  }
+}
+
+export type Outbox = ReturnType<typeof createOutbox>

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { eachDatabase, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { createOutboxStore, type NewEvent } from './outbox.store.ts'
+
+const store = createOutboxStore()
+const at = new Date('2026-01-01T00:00:00Z')
+const ALL = { orgId: null, topics: ['round', 'job'] } as const
+
+const event = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
+  orgId: null,
+  type: 'round.started',
+  subject: { kind: 'round', id },
+  payload: { round_number: 1 },
+  ...fields,
+})
+
+const add = (database: Database, ...events: NewEvent[]) => database.transaction((tx) => store.insertAll(tx, events, at))
+
+const signal = () => {
+  let give = () => {}
+  const given = new Promise<void>((resolve) => (give = resolve))
+  return { give, given }
+}
+
+const ids = (events: readonly { subject: { id: string | null } }[]) => events.map(({ subject }) => subject.id)
+
+eachDatabase('the outbox', (open) => {
+  it('gives events back in order, as they were written', async () => {
+    const database = await open()
+    expect(await store.head(database.sql)).toBeNull()
+    await add(database, event('a', { orgId: 'acme' }), event('b'))
+    await add(database, event('c'))
+    const all = await store.after(database.sql, null, 10)
+    expect(ids(all)).toEqual(['a', 'b', 'c'])
+    expect(all[0]).toEqual({
+      ...event('a', { orgId: 'acme' }),
+      id: expect.any(Number),
+      tx: expect.any(String),
+      at,
+      isSettled: true,
+    })
+    const [first, , last] = all
+    expect(await store.head(database.sql)).toEqual({ tx: last!.tx, id: last!.id })
+    expect(await store.find(database.sql, first!.id)).toEqual({ tx: first!.tx, id: first!.id })
+    expect(ids(await store.after(database.sql, first!, 1))).toEqual(['b'])
+    expect(await store.after(database.sql, last!, 10)).toEqual([])
+  })
+
+  it("replays a stretch of one organization's events, of the topics asked for", async () => {
+    const database = await open()
+    await add(database, event('0'))
+    const from = (await store.head(database.sql))!
+    await add(database, event('a', { orgId: 'acme' }), event('b', { orgId: 'globex' }))
+    await add(database, event('c', { orgId: 'acme', subject: { kind: 'device', id: 'c' } }), event('d'))
+    const to = (await store.head(database.sql))!
+    await add(database, event('e', { orgId: 'acme' }))
+    expect(ids(await store.between(database.sql, { from, to }, ALL, 10))).toEqual(['a', 'b', 'd'])
+    expect(ids(await store.between(database.sql, { from, to }, { ...ALL, orgId: 'acme' }, 10))).toEqual(['a'])
+  })
+
+  it('forgets what is old, but never the newest', async () => {
+    const database = await open()
+    await add(database, event('a'), event('b'), event('c'))
+    const later = new Date(at.getTime() + 1)
+    expect(await store.retire(database.sql, at, 10)).toBe(0)
+    expect(await store.retire(database.sql, later, 1)).toBe(1)
+    expect(await store.retire(database.sql, later, 10)).toBe(1)
+    expect(ids(await store.after(database.sql, null, 10))).toEqual(['c'])
+  })
+})
+
+describe.skipIf(!hasPostgres())('an open transaction (PostgreSQL)', () => {
+  it('holds back what others have committed since, so that nothing is ever added before what was read', async () => {
+    const database = await openTestDatabase('postgres')
+    await add(database, event('before'))
+    const [committed, written] = [signal(), signal()]
+    const slow = database.transaction(async (tx) => {
+      await store.insertAll(tx, [event('slow')], at)
+      written.give()
+      await committed.given
+    })
+    await written.given
+    await add(database, event('fast'))
+    const seen = await store.after(database.sql, null, 10)
+    expect(seen.map(({ subject, isSettled }) => [subject.id, isSettled])).toEqual([
+      ['before', true],
+      ['fast', false],
+    ])
+    expect(await store.head(database.sql)).toEqual({ tx: seen[0]!.tx, id: seen[0]!.id })
+    committed.give()
+    await slow
+    const all = await store.after(database.sql, null, 10)
+    expect(all.map(({ subject, isSettled }) => [subject.id, isSettled])).toEqual([
+      ['before', true],
+      ['slow', true],
+      ['fast', true],
+    ])
+  })
+})

@@ -1,0 +1,201 @@
+import { ServiceError } from '../../../domain/errors.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import { nextJobStatus, noDevices, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import { BudgetRefused } from '../../federations/ledger.service.ts'
+import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
+import type { OpenRound, RoundStarts } from '../rounds/round-starts.service.ts'
+import type { RoundsService } from '../rounds/rounds.service.ts'
+import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
+import type { JobProgressService } from './job-progress.service.ts'
+import type { JobsStore, StoredJob } from './jobs.store.ts'
+
+/** Starts the next rounds of jobs when it is their turn, and ends jobs that can have no more. */
+export const createJobTurns = (parts: {
+  readonly database: Database
+  readonly store: JobsStore
+  readonly progress: JobProgressService
+  readonly rounds: Pick<RoundsService, 'scopeOf' | 'latestOfJob' | 'isInProgress'>
+  readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
+  readonly prices: Pick<RoundPrices, 'priced'>
+  readonly secure: Pick<SecureSteps, 'prepare'>
+  readonly models: Pick<ModelsService, 'versionFor'>
+  readonly log: { error(fields: object, message: string): void }
+  readonly now: () => Date
+}) => {
+  const { database, store, progress, rounds, starts, prices, secure, models, log, now } = parts
+
+  /** What its price depends on: the same outside the transaction that starts the round, and inside. */
+  const toPrice = async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
+    const { settings, orgId, federationId } = job
+    const sizes = roundSizes(settings)
+    return {
+      orgId,
+      federationId,
+      scope: await rounds.scopeOf(db, job),
+      privacy:
+        settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
+      minDevices: sizes.minDevices,
+      // A private round draws by chance, and waits for all that it has drawn.
+      targetDevices: settings.privacy === null ? sizes.selected : settings.targetDevices,
+      wantedUpdates: settings.privacy === null ? sizes.wanted : null,
+      starter: null,
+    }
+  }
+
+  /** Starts the job's next round in this transaction, or says why there is none yet. */
+  const openRound = async (
+    tx: Database['sql'],
+    job: StoredJob,
+    version: StoredVersion,
+    secured: SecurePlan | null,
+    price: Price | null,
+  ): Promise<void> => {
+    const { settings } = job
+    const sizes = roundSizes(settings)
+    const priced = await toPrice(tx, job)
+    // With fewer devices than the strategy needs, or a secure round its threshold, the round could only fail.
+    const needed = Math.max(sizes.minDevices, secured?.settings.threshold ?? 0)
+    const active = await starts.countActive(tx, priced, needed)
+    if (active < needed) {
+      return waitForDevices(tx, job, { active, needed })
+    }
+    // The devices that it needs have come since it was looked at: its noise is priced at its next turn.
+    if (priced.privacy !== null && price === null) return
+    const previous = await rounds.latestOfJob(tx, job.id)
+    const wanted = nextRound(job, priced, { version, secured, previousRoundId: previous?.id ?? null })
+    // Before the round, which may end at once and the job with it.
+    await store.update(tx, job.id, {
+      status: nextJobStatus(job.status, 'begin'),
+      waiting_until: null,
+      waiting_for: null,
+      ...(job.startedAt === null ? { started_at: now() } : {}),
+    })
+    await progress.announce(tx, { ...job, status: 'running' })
+    await starts.open(tx, wanted, price)
+  }
+
+  const securePlanOf = async ({ settings }: StoredJob, version: StoredVersion): Promise<SecurePlan | null> => {
+    if (settings.secureAggregation === null) return null
+    const { selected, minDevices } = roundSizes(settings)
+    return secure.prepare(settings.secureAggregation, {
+      modelSha256: version.sha256,
+      rawVector: settings.rawVector === true,
+      selected,
+      minDevices,
+    })
+  }
+
+  const waitForDevices = async (
+    tx: Database['sql'],
+    job: StoredJob,
+    { active, needed }: { readonly active: number; readonly needed: number },
+  ): Promise<void> => {
+    if (job.waitingUntil !== null && now().getTime() >= job.waitingUntil.getTime()) {
+      return progress.end(tx, job, noDevices(active, { ...job.settings, minDevices: needed }))
+    }
+    const until = job.waitingUntil ?? new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
+    const waitingFor = waitingForDevices(active, needed, job.settings)
+    if (job.waitingUntil !== null && job.waitingFor === waitingFor) return
+    await store.update(tx, job.id, { waiting_until: until, waiting_for: waitingFor })
+    await progress.announce(tx, job)
+  }
+
+  /** Runs `work` at the price of the job's next round; at none while the round has no noise, or too few devices. */
+  const priced = async (job: StoredJob, work: (price: Price | null) => Promise<void>): Promise<void> => {
+    if (job.settings.privacy === null) return work(null)
+    if (await rounds.isInProgress(database.sql, job.orgId)) return
+    const wanted = await toPrice(database.sql, job)
+    const { minDevices } = roundSizes(job.settings)
+    const isWaiting = (await starts.countActive(database.sql, wanted, minDevices)) < minDevices
+    return isWaiting ? work(null) : prices.priced(wanted, work)
+  }
+
+  /** Starts the job's next round, where it is the job's turn. */
+  const advance = async (id: string): Promise<void> => {
+    const seen = await store.find(database.sql, id)
+    if (seen === null || seen.endedAt !== null) return
+    const version = await models.versionFor(...distributedBy(seen))
+    try {
+      const secured = await securePlanOf(seen, version!)
+      await priced(seen, (price) =>
+        database.transaction(async (tx) => {
+          const job = await store.lockFree(tx, id)
+          if (job === null || job.latestModelId !== seen.latestModelId) return
+          if (await rounds.isInProgress(tx, job.orgId)) return
+          await openRound(tx, job, version!, secured, price)
+        }),
+      )
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error
+      // Somebody else has started a round in this moment, or asks much about privacy: the job waits its turn.
+      if (error.code === 'rate_limited') return
+      if (error.code === 'conflict' && !(error instanceof BudgetRefused)) return
+      const ending =
+        error instanceof BudgetRefused
+          ? ({ event: 'finish', endedBy: 'budget_spent', reason: error.message } as const)
+          : ({ event: 'give_up', endedBy: 'cannot_start', reason: error.message } as const)
+      await database.transaction(async (tx) => {
+        const job = await store.lockFree(tx, id)
+        if (job !== null) await progress.end(tx, job, ending)
+      })
+    }
+  }
+
+  return {
+    /** Starts the rounds of all jobs whose turn it is. Safe in several processes at once. */
+    async tick(): Promise<void> {
+      for (const id of await store.idle(database.sql)) {
+        await advance(id).catch((error: unknown) =>
+          log.error({ job_id: id, err: error }, 'a training job could not continue; it will be retried'),
+        )
+      }
+    },
+  }
+}
+
+/** The job's next round, before its devices are drawn. */
+const nextRound = (
+  job: StoredJob,
+  priced: ToPrice,
+  {
+    version,
+    secured,
+    previousRoundId,
+  }: {
+    readonly version: StoredVersion
+    readonly secured: SecurePlan | null
+    readonly previousRoundId: string | null
+  },
+): OpenRound => {
+  const { settings } = job
+  const isAsynchronous = STRATEGY_RULES[settings.strategy.name].asynchronous
+  return {
+    ...priced,
+    groupId: job.groupId,
+    strategy: settings.strategy,
+    hyperparameters: settings.hyperparameters,
+    timeoutSeconds: settings.timeoutSeconds,
+    // A buffer is not closed by a grace: who is slow is what it is for.
+    graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
+    version,
+    secure: secured,
+    rawVector: settings.rawVector === true,
+    job: {
+      id: job.id,
+      step: job.roundsCompleted,
+      stateSha256: job.stateSha256,
+      controlSha256: job.controlSha256,
+      previousRoundId,
+    },
+  }
+}
+
+/** What its next round distributes: the latest result, and before the first what the job began from. */
+const distributedBy = ({ modelId, latestModelId, settings }: StoredJob): [modelId: string, version?: number] =>
+  latestModelId === null && settings.modelVersion !== undefined
+    ? [modelId!, settings.modelVersion]
+    : [(latestModelId ?? modelId)!]
+
+export type JobTurns = ReturnType<typeof createJobTurns>

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it, vi } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { openLeague } from '../../../control/federations/federation.fixture.ts'
+import { initialModel } from '../../../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+interface Version {
+  readonly version: number
+  readonly version_label: string
+  readonly model_hash: string
+  readonly trained_by: { readonly round_number: number; readonly metrics: object } | null
+}
+
+interface Job {
+  readonly id: string
+  readonly status: string
+  readonly latest_model_id: string
+  readonly published: readonly { version_label: string }[]
+  readonly history: readonly { round_id: string; status: string }[]
+}
+
+const weights = (value: number): Uint8Array => {
+  const [weight, bias] = initialModel({ features: 2, hidden: [], classes: 2, seed: 0 })
+  weight!.data.fill(value)
+  return encodeModel([weight!, bias!], new Map())
+}
+
+const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
+  const world = await startWorld(options)
+  const { key } = await world.register('trainer')
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Record<string, unknown> }
+  }
+  await ask('POST', '/models', { name: 'net' })
+  await push(world, key, weights(0), { version_label: '1.4.2' })
+  const start = async (fields: object): Promise<string> => {
+    const made = await ask('POST', '/training/jobs', { model: 'net', min_devices: 1, ...fields })
+    expect(made).toMatchObject({ status: 201 })
+    return made.body.id as string
+  }
+  const jobOf = async (id: string) => (await ask('GET', `/training/jobs/${id}`)).body as unknown as Job
+  /** One round of the job, in which its only device delivers these weights. */
+  const round = async (id: string, value: number, fields: object = {}): Promise<void> => {
+    await world.service.runDueTasks()
+    const { round_id } = (await jobOf(id)).history.at(-1)!
+    const form = formOf(weights(value), { num_samples: 1, ...fields })
+    const answer = await world.request('POST', `/api/v1/training/rounds/${round_id}/updates`, { key, body: form })
+    expect(answer.status).toBe(201)
+    await world.service.runDueTasks()
+  }
+  const versions = async () => (await ask('GET', '/models/net')).body.versions as Version[]
+  const download = async (path: string): Promise<string> => {
+    const url = `${world.baseUrl}/api/v1/models/${path}/download`
+    const bytes = await (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).arrayBuffer()
+    return createHash('sha256').update(new Uint8Array(bytes)).digest('hex')
+  }
+  return { world, key, ask, start, jobOf, round, versions, download }
+}
+
+const push = (world: World, key: string, bytes: Uint8Array, fields: object = {}) =>
+  world.request('POST', '/api/v1/models/net/versions/upload', { key, body: formOf(bytes, fields as never) })
+
+describe.each(['embedded', 'postgres'] as const)('publishing on the %s database', (database) => {
+  const it_ = it.skipIf(database === 'postgres' && !hasPostgres())
+
+  it_('adds the last result to the model as the next minor version, with where it came from', async () => {
+    const { ask, start, jobOf, round, versions, download } = await setUp({ database })
+    const id = await start({ rounds: 2 })
+    await round(id, 1, { local_loss: 0.5, local_accuracy: 0.75 })
+    expect(await versions()).toHaveLength(1)
+    await round(id, 2, { local_loss: 0.25 })
+    const job = await jobOf(id)
+    expect(job).toMatchObject({ status: 'completed', publish: 'last' })
+    const [, published] = await versions()
+    const { round_id } = job.history[1]!
+    const round_number = (job.history[1] as unknown as { round_number: number }).round_number
+    expect(published).toMatchObject({
+      version: 2,
+      version_label: '1.5.0',
+      aliases: [],
+      trained_by: {
+        job_id: id,
+        round_id,
+        round_number,
+        metrics: { loss: 0.25 },
+        receipt_path: `/api/v1/training/rounds/${round_id}/receipt`,
+      },
+    })
+    expect(job.published).toEqual([{ version: 2, version_label: '1.5.0', round_id, round_number }])
+    // What is pulled by name is what was trained, byte for byte.
+    const trained = await download(`${job.latest_model_id}/versions/1`)
+    expect(await download('net/versions/latest')).toBe(trained)
+    expect(published!.model_hash).toBe(`sha256:${trained}`)
+    expect(trained).not.toBe(await download('net/versions/1'))
+    // The model of the round is called after the one that it trained, and left out where nobody wants it.
+    const all = (await ask('GET', '/models')).body.models as { name: string; round_id: string | null }[]
+    expect(all.map(({ name }) => name)).toEqual([
+      `net (round ${round_number})`,
+      `net (round ${round_number - 1})`,
+      'net',
+    ])
+    expect(await download(`net%20(round%20${round_number})/versions/1`)).toBe(trained)
+    const own = (await ask('GET', '/models?round_models=false')).body
+    expect([own.total, (own.models as { name: string }[]).map(({ name }) => name)]).toEqual([1, ['net']])
+  })
+
+  it_('adds every result, or each best one by loss, as it is asked for', async () => {
+    const { start, jobOf, round, versions } = await setUp({ database })
+    const labels = async (id: string) => (await jobOf(id)).published.map(({ version_label }) => version_label)
+    const every = await start({ rounds: 3, publish: 'every' })
+    for (const value of [1, 2, 3]) await round(every, value)
+    expect(await labels(every)).toEqual(['1.5.0', '1.6.0', '1.7.0'])
+    const best = await start({ rounds: 4, publish: 'best' })
+    for (const [value, local_loss] of [
+      [4, 0.5],
+      [5, 0.75],
+      [6, 0.25],
+      [7, 0.25],
+    ] as const)
+      await round(best, value, { local_loss })
+    expect(await labels(best)).toEqual(['1.8.0', '1.9.0'])
+    expect((await versions()).slice(-2).map(({ trained_by }) => trained_by?.metrics)).toEqual([
+      { loss: 0.5 },
+      { loss: 0.25 },
+    ])
+    // Where no round tells a loss, the last is the best that is known.
+    const silent = await start({ rounds: 2, publish: 'best' })
+    for (const value of [8, 9]) await round(silent, value)
+    expect(await labels(silent)).toEqual(['1.10.0'])
+    const none = await start({ rounds: 1, publish: 'none' })
+    await round(none, 10)
+    expect(await labels(none)).toEqual([])
+  })
+
+  it_('gives a job that is stopped the version of what it had reached, and one without a round none', async () => {
+    const { ask, start, jobOf, round, versions } = await setUp({ database })
+    const early = await start({ rounds: 3 })
+    await ask('POST', `/training/jobs/${early}/stop`)
+    expect(await versions()).toHaveLength(1)
+    const id = await start({ rounds: 3 })
+    await round(id, 1)
+    await ask('POST', `/training/jobs/${id}/stop`)
+    expect((await jobOf(id)).published).toHaveLength(1)
+    expect((await versions()).map(({ version_label }) => version_label)).toEqual(['1.4.2', '1.5.0'])
+  })
+})
+
+describe('a published version', () => {
+  it('is above every label that the model has, also those that nobody has given', async () => {
+    const { world, key, start, round, versions } = await setUp()
+    await push(world, key, weights(1))
+    await push(world, key, weights(2), { version_label: '1.20.0-rc.1' })
+    await push(world, key, weights(3), { version_label: '0.900719925474099312345.7' })
+    await round(await start({ rounds: 1 }), 4)
+    expect((await versions()).map(({ version_label }) => version_label)).toEqual([
+      '1.4.2',
+      '2.0.0',
+      '1.20.0-rc.1',
+      '0.900719925474099312345.7',
+      '2.1.0',
+    ])
+  })
+
+  it('stays when the files that nobody refers to are removed, and is what devices are given', async () => {
+    const { world, ask, start, round, download } = await setUp()
+    await round(await start({ rounds: 1 }), 1)
+    const before = await download('net/versions/latest')
+    await world.advance(30 * 24 * 3600)
+    await world.service.runRetention()
+    expect(await download('net/versions/1.5.0')).toBe(before)
+    const rollout = await ask('POST', '/models/net/rollouts', { version: 'latest', rollout_percentage: 100 })
+    expect(rollout).toMatchObject({ status: 201, body: { version: '1.5.0', warnings: [] } })
+    const { assignments } = (await ask('GET', '/devices/trainer/assignments')).body as {
+      assignments: { model_hash: string }[]
+    }
+    expect(assignments.map(({ model_hash }) => model_hash)).toEqual([`sha256:${before}`])
+  })
+
+  it('is not made by members of a federation of a model that is shared with them', async () => {
+    const { world, send, keyOf, found } = await openLeague()
+    const acme = await keyOf('acme')
+    const rival = await keyOf('rival')
+    const federation = await found(['rival'])
+    const model = await send(acme, 'POST', '/models', { name: 'net' })
+    await push(world, acme, weights(0))
+    await send(acme, 'POST', `/federations/${federation}/models`, { model_id: model.body.id })
+    const job = { model: model.body.id, rounds: 1, min_devices: 1 }
+    expect(await send(rival, 'POST', '/training/jobs', job)).toMatchObject({ status: 201, body: { publish: 'none' } })
+    expect(await send(rival, 'POST', '/training/jobs', { ...job, publish: 'every' })).toEqual({
+      status: 400,
+      body: {
+        error: 'bad_request',
+        message: "publish: 'net' belongs to another organization, which alone adds versions to it. Leave publish out.",
+        status_code: 400,
+      },
+    })
+  })
+})

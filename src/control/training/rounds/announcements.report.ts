@@ -1,0 +1,71 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Announced, OpenRound, Wanting } from '../../fleet/heartbeats/heartbeats.service.ts'
+
+/** After a round the next one may be about to begin. */
+const NEXT_ROUND_MS = 60_000
+
+/** An asynchronous round's devices train on while it is added up, and until the next has taken them along. */
+const BETWEEN_ROUNDS_MS = 30_000
+
+interface AnnouncedRow {
+  pending: { deviceId: string; roundId: string; isPrivate: boolean }[] | null
+  open: OpenRound[] | null
+  wanting: Wanting[] | null
+}
+
+/** What rounds and jobs have to say to devices, of those that were announced. */
+export const createAnnouncementsReport = () => ({
+  /** Which round awaits each of these devices, which rounds still have room, and for whose devices there is training. */
+  async announcedTo(db: Executor, deviceIds: readonly string[], now: Date): Promise<Announced> {
+    const { rows } = await sql<AnnouncedRow>`
+      with announced as materialized (
+        select id, org_id, group_id, federation_id, started_at, status, ended_at,
+          privacy is not null as is_private, status = 'active' and timeout_at > ${now} as is_running,
+          taking_part < target_devices as has_places, plan ? 'asynchronous' as goes_on, updates_deleted_at
+        from rounds where id in (select subject_id from announcements)
+      ), pending as (
+        select distinct on (p.device_id) p.device_id, coalesce(p.base_round_id, p.round_id) as round_id,
+          a.is_private and a.is_running as is_private
+        from announced a join round_participants p on p.round_id = a.id and p.device_id = any(${deviceIds}::uuid[])
+        where p.state = 'selected' and (a.is_running or (a.goes_on and (a.status = 'aggregating'
+          or (a.ended_at > ${new Date(now.getTime() - BETWEEN_ROUNDS_MS)} and a.updates_deleted_at is null))))
+        order by p.device_id, a.started_at
+      ), wanting as (
+        select org_id, group_id, federation_id from training_jobs
+          where id in (select subject_id from announcements) and ended_at is null
+        union select org_id, group_id, federation_id from announced where status in ('pending', 'active', 'aggregating')
+          or (ended_at > ${new Date(now.getTime() - NEXT_ROUND_MS)} and updates_deleted_at is null)
+      )
+      select
+        (select json_agg(json_build_object('deviceId', device_id, 'roundId', round_id, 'isPrivate', is_private))
+          from pending) as pending,
+        -- The draw of a private round is what its noise is reckoned with: nobody selects itself.
+        (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
+          ${memberOrgsOf(sql`a.federation_id`)}) order by started_at, id)
+          from announced a where is_running and has_places and not is_private) as open,
+        (select json_agg(json_build_object('orgId', org_id, 'groupId', group_id, 'memberOrgs',
+          ${memberOrgsOf(sql`w.federation_id`)})) from wanting w) as wanting`.execute(db)
+    const { pending, open, wanting } = rows[0]!
+    return {
+      pending: new Map(pending?.map(({ deviceId, ...round }) => [deviceId, round])),
+      open: open ?? [],
+      wanting: wanting ?? [],
+    }
+  },
+
+  /** The announced jobs and rounds of which nothing is left to be said. */
+  async over(db: Executor, now: Date): Promise<string[]> {
+    const { rows } = await sql<{ subject_id: string }>`
+      select subject_id from announcements
+      where not exists (select from training_jobs j where j.id = subject_id and j.ended_at is null)
+        and not exists (select from rounds r where r.id = subject_id
+          and coalesce(r.ended_at, 'infinity') > ${new Date(now.getTime() - NEXT_ROUND_MS)})`.execute(db)
+    return rows.map((row) => row.subject_id)
+  },
+})
+
+/** The organizations of a federation; null where there is none. */
+const memberOrgsOf = (federationId: RawBuilder<unknown>) => sql`case when ${federationId} is not null then (
+  select coalesce(json_agg(m.org_id), '[]') from federation_members m
+  where m.federation_id = ${federationId} and m.status = 'active') end`

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { stragglerGraceSeconds } from '../../../domain/round.ts'
+import { DEFAULT_STRATEGY, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import type { StrategySettings } from '../../../domain/strategy-settings.ts'
+import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Scope } from '../../fleet/selection/private-draws.service.ts'
+import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
+import type { NewRound, PrivacyWish, RoundPlan, RoundPrivacy } from './rounds.store.ts'
+
+/** A round that may begin: everything is checked but what only the transaction can know. */
+export interface OpenRound {
+  readonly orgId: string | null
+  readonly groupId: string | null
+  readonly federationId: string | null
+  readonly scope: Scope
+  /** Null is a plain round: federated averaging, and a plan without anything more. */
+  readonly strategy: StrategySettings | null
+  readonly hyperparameters: Readonly<Record<string, unknown>>
+  readonly minDevices: number
+  /** How many devices are selected. */
+  readonly targetDevices: number
+  /** How many updates close it; null: all that take part. */
+  readonly wantedUpdates: number | null
+  readonly timeoutSeconds: number
+  /** Null: what follows from the timeout. */
+  readonly graceSeconds: number | null
+  readonly version: StoredVersion | null
+  readonly privacy: PrivacyWish | null
+  /** Null where the service sees every update. */
+  readonly secure: SecurePlan | null
+  /** Its model and updates are bare float32 vectors. */
+  readonly rawVector: boolean
+  /** The device whose key starts it; it takes part, but for private rounds, which leave everybody to chance. */
+  readonly starter: string | null
+  readonly job: {
+    readonly id: string
+    readonly step: number
+    readonly stateSha256: string | null
+    readonly controlSha256: string | null
+    /** The round before, of an asynchronous job. */
+    readonly previousRoundId: string | null
+  } | null
+}
+
+/** What the round's devices are told to do; `population` is how many could be drawn, where the plan must say it. */
+export const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
+  const { strategy, hyperparameters, job } = wanted
+  const vector = wanted.rawVector ? ({ rawVector: true } as const) : {}
+  if (strategy === null) return { strategy: DEFAULT_STRATEGY, hyperparameters, ...vector }
+  const rules = STRATEGY_RULES[strategy.name]
+  const onDevice = Object.fromEntries((rules.onDevice ?? []).map((name) => [name, strategy.options[name]!]))
+  return {
+    strategy: strategy.name,
+    hyperparameters: { ...hyperparameters, ...onDevice },
+    options: strategy.options,
+    ...(job === null ? {} : { step: job.step }),
+    ...(rules.asynchronous ? { asynchronous: true } : {}),
+    ...(population === null ? {} : { population }),
+    ...(wanted.secure === null ? {} : { secure: wanted.secure.settings }),
+    ...vector,
+  }
+}
+
+/** The round's row as it begins. */
+export const newRound = (
+  wanted: OpenRound,
+  privacy: RoundPrivacy | null,
+  { id, plan, startedAt }: { readonly id: string; readonly plan: RoundPlan; readonly startedAt: Date },
+): NewRound => {
+  const { version, job, timeoutSeconds } = wanted
+  // What nobody has set is in a private round the whole timeout: it runs from the start, when nobody has trained yet.
+  const graceSeconds =
+    wanted.graceSeconds ?? (privacy === null ? stragglerGraceSeconds(timeoutSeconds) : timeoutSeconds)
+  const after = (seconds: number): Date => new Date(startedAt.getTime() + seconds * 1000)
+  return {
+    id,
+    plan,
+    startedAt,
+    orgId: wanted.orgId,
+    groupId: wanted.groupId,
+    federationId: wanted.federationId,
+    targetDevices: wanted.targetDevices,
+    minDevices: wanted.minDevices,
+    wantedUpdates: wanted.wantedUpdates,
+    timeoutSeconds,
+    graceSeconds,
+    timeoutAt: after(timeoutSeconds),
+    // Nobody is replaced in a private round.
+    reviewAt: privacy === null ? after(timeoutSeconds / 10) : null,
+    closesAt: privacy === null ? null : after(Math.min(graceSeconds, timeoutSeconds)),
+    globalModelId: version?.modelId ?? null,
+    globalModelVersion: version?.version ?? null,
+    globalSha256: version?.sha256 ?? null,
+    jobId: job?.id ?? null,
+    stateSha256: job?.stateSha256 ?? null,
+    controlSha256: job?.controlSha256 ?? null,
+    privacy,
+    noiseSeed: privacy === null ? null : randomBytes(32).toString('hex'),
+  }
+}

@@ -1,0 +1,132 @@
+import { compareIds } from '../../../aggregation/receipt.ts'
+import { nextStatus } from '../../../domain/round.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { formatOf } from '../../../tensors/formats.ts'
+import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Combined } from './combinations.service.ts'
+import type { LeasesStore } from './leases.store.ts'
+import type { RoundEndings } from './round-endings.service.ts'
+import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { DeliveredUpdate } from './updates.report.ts'
+import type { StoredUpdate } from './updates.store.ts'
+
+type Delivered = readonly DeliveredUpdate[]
+
+/** What an aggregation has made of a round's updates. */
+interface Aggregated {
+  readonly delivered: Delivered
+  readonly combined: Combined
+  readonly screened: readonly ScreenedUpdate[] | null
+}
+
+/** Adds the aggregated model to the catalog and completes its round, in one transaction. */
+export const createRoundCompletions = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly leases: Pick<LeasesStore, 'lockHeld'>
+  readonly endings: Pick<RoundEndings, 'completed'>
+  readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
+  readonly files: Pick<FilesService, 'keep'>
+  readonly now: () => Date
+}) => {
+  const { database, store, leases, endings, models, files, now } = parts
+
+  return {
+    /** False where `owner` has lost its lease on the round, which then stays as it is. */
+    async complete(owner: string, round: StoredRound, aggregated: Aggregated): Promise<boolean> {
+      const { delivered, combined, screened } = aggregated
+      const origin =
+        round.globalModelId === null ? null : await models.originOf(round.globalModelId, round.globalModelVersion ?? 1)
+      await files.keep(combined.output)
+      for (const file of [combined.state, combined.control]) {
+        if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
+      }
+      const { accuracy, loss } = reportedBy(round, delivered, combined)
+      return database.transaction(async (tx) => {
+        const held = await leases.lockHeld(tx, round.id, owner)
+        if (held === null) return false
+        const model = await models.addAggregate(tx, {
+          roundId: round.id,
+          roundNumber: round.roundNumber,
+          trained: origin === null ? null : (origin.model.name ?? trainedName(origin.model.roundName)),
+          orgId: round.orgId,
+          framework: origin?.model.framework ?? 'pytorch',
+          frameworkVersion: origin?.model.frameworkVersion ?? '',
+          format: origin?.version.format ?? formatIn(combined.result.format),
+          accuracy,
+          loss,
+          description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
+          file: {
+            sha256: combined.output.sha256,
+            size: combined.output.size,
+            fileName: `round-${round.roundNumber}.${extensionOf(combined.result.format, round)}`,
+          },
+        })
+        await store.update(tx, round.id, {
+          status: nextStatus(held.status, 'complete'),
+          aggregated_model_id: model.id,
+          aggregated_sha256: combined.output.sha256,
+          receipt: JSON.stringify(combined.receipt),
+          completed_at: now(),
+          ended_at: now(),
+          lease_owner: null,
+          lease_until: null,
+          accuracy,
+          loss,
+          ...(screened === null ? {} : { screening: JSON.stringify(screened) }),
+        })
+        await endings.completed(tx, held, {
+          modelId: model.id,
+          loss,
+          stateSha256: combined.state?.sha256 ?? null,
+          controlSha256: combined.control?.sha256 ?? null,
+          nextClipNorm: combined.result.privacy?.nextClipNorm ?? null,
+        })
+        return true
+      })
+    },
+  }
+}
+
+/** Rounds of a job train each other's results: all of them are called after what the job began from. */
+const trainedName = (roundName: string | null): string | null => roundName?.replace(/ \(round \d+\)$/, '') ?? null
+
+/** The format of a result that has no model to take it from. */
+const formatIn = (format: Combined['result']['format']) =>
+  (format === null ? undefined : formatOf(format).versions[0]) ?? 'pytorch'
+
+/** A bare vector that was declared stays declared by its name. */
+const extensionOf = (format: Combined['result']['format'], { plan }: StoredRound): string => {
+  if (format === 'raw') return plan.rawVector ? 'f32' : 'bin'
+  return format === null ? 'bin' : formatOf(format).extensions[0]!
+}
+
+/** Sample-weighted means of what the devices reported. No noise hides them, so that a private round tells none. */
+const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: Combined) => {
+  if (round.privacy !== null) return { accuracy: null, loss: null }
+  if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
+  return {
+    accuracy: weightedMean(delivered, (update) => update.localAccuracy),
+    loss: weightedMean(delivered, (update) => update.localLoss),
+  }
+}
+
+/** By user-chosen id, and where organizations have the same, by internal id: one order for one set of updates. */
+const byDevice = (a: Delivered[number], b: Delivered[number]): number =>
+  compareIds(a.deviceName, b.deviceName) || compareIds(a.update.deviceId, b.update.deviceId)
+
+/** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
+const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {
+  let sum = 0
+  let samples = 0
+  for (const { update } of [...delivered].sort(byDevice)) {
+    const value = figure(update)
+    if (value === null) continue
+    sum += value * update.numSamples
+    samples += update.numSamples
+  }
+  return samples === 0 ? null : sum / samples
+}
+
+export type RoundCompletions = ReturnType<typeof createRoundCompletions>

@@ -1,0 +1,72 @@
+import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
+import type { PrivacyLoss } from '../../../domain/privacy/accountant.ts'
+import { DEFAULT_DELTA, stepsOf } from '../../../domain/privacy/mechanism.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { Asker } from '../../federations/accounting/accounting.ts'
+import type { Ledger, Quote } from '../../federations/ledger.service.ts'
+import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
+import type { OpenRound } from './opening-round.service.ts'
+import type { RoundPrivacy, RoundsStore } from './rounds.store.ts'
+
+/** What of a round its price depends on. */
+export type ToPrice = Pick<
+  OpenRound,
+  'orgId' | 'federationId' | 'scope' | 'privacy' | 'minDevices' | 'wantedUpdates' | 'targetDevices' | 'starter'
+>
+
+/** What a private round's noise costs, known before the transaction that opens the round. */
+export interface Price {
+  readonly privacy: RoundPrivacy
+  /** N, among which it draws. */
+  readonly population: number
+  /** Null where no federation's budget pays for it. */
+  readonly quote: Quote | null
+}
+
+/** What a job has spent, whether a federation's budget pays for it or nobody's. */
+export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'> {
+  readonly delta: number
+  readonly rounds: number
+}
+
+/** What private rounds cost: one that is about to start, and those of a job together. */
+export const createRoundPrices = (parts: {
+  readonly database: Database
+  readonly store: Pick<RoundsStore, 'noisySteps'>
+  readonly draws: Pick<PrivateDraws, 'countEligible'>
+  readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf'>
+}) => {
+  const { database, store, draws, ledger } = parts
+
+  return {
+    /** What a job's rounds cost together, however they ended: they are composed, and converted once. */
+    async spentBy(asker: Asker, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
+      const spent = await store.noisySteps(database.sql, jobId)
+      const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
+      return { epsilon, accountant, delta, rounds: stepsOf(spent) }
+    },
+
+    /**
+     * Fixes N and q of a private round, computes what its noise costs, and then runs `work`, the transaction that opens the round at that price; it is
+     * run again at a new price where the federation booked something else in between. The price is null without noise.
+     * Throws bad_request where the draw would too often be smaller than min_devices, and BudgetRefused when the federation's
+     * privacy budget would be exceeded.
+     */
+    async priced<T>(wanted: ToPrice, work: (price: Price | null) => Promise<T>): Promise<T> {
+      if (wanted.privacy === null) return work(null)
+      const population = await draws.countEligible(database.sql, wanted.scope)
+      requireLikelyDraw(wanted, population)
+      const { sampleRate } = samplingOf(wanted.targetDevices, population)
+      const { noiseMultiplier, delta = DEFAULT_DELTA } = wanted.privacy
+      const steps = { noiseMultiplier, sampleRate, steps: 1 }
+      // By itself: whoever books nothing in a federation's ledger is told at least that.
+      const { epsilon, accountant } = await ledger.lossOf(wanted, { spent: [], more: [steps] }, delta)
+      const sampling = { sampling: 'poisson', population, sampleRate, denominator: wanted.targetDevices } as const
+      const privacy = { ...wanted.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const
+      if (wanted.federationId === null) return work({ privacy, population, quote: null })
+      return ledger.withQuote(wanted, wanted.federationId, steps, (quote) => work({ privacy, population, quote }))
+    },
+  }
+}
+
+export type RoundPrices = ReturnType<typeof createRoundPrices>

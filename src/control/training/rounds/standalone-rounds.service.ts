@@ -1,0 +1,111 @@
+import type { Caller } from '../../../domain/access.ts'
+import { inBody } from '../../../domain/errors.ts'
+import { requireSizes, TIMEOUT_SECONDS } from '../../../domain/round.ts'
+import { DEFAULT_STRATEGY } from '../../../domain/strategy-rules.ts'
+import {
+  needsModel,
+  requirePrivacyAllowed,
+  requireSecureAggregationAllowed,
+  requireStandsAlone,
+  type StrategySettings,
+} from '../../../domain/strategy-settings.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
+import type { DueRounds } from './due-rounds.service.ts'
+import type { ModelContents } from './model-content.service.ts'
+import type { OpenRound } from './opening-round.service.ts'
+import type { RoundPrices } from './round-prices.service.ts'
+import type { RoundReach } from './round-reach.service.ts'
+import type { RoundStarts } from './round-starts.service.ts'
+import { alreadyInProgress, type PrivacyWish, type RoundsStore, type StoredRound } from './rounds.store.ts'
+
+export interface StartRound {
+  readonly targetDevices: number
+  readonly minDevices: number
+  readonly timeoutSeconds: number | undefined
+  readonly globalModel: string | undefined
+  readonly orgId: string | undefined
+  readonly hyperparameters: Readonly<Record<string, unknown>>
+  /** Null is a plain round, which averages. */
+  readonly strategy: StrategySettings | null
+  /** Id or name. */
+  readonly group: string | undefined
+  readonly federation: string | undefined
+  readonly privacy: PrivacyWish | null
+  readonly secureAggregation: SecureWish | null
+  /** Its model and updates are declared bare float32 vectors. */
+  readonly rawVector: boolean
+}
+
+/** Starts rounds that belong to no job. */
+export const createStandaloneRounds = (parts: {
+  readonly database: Database
+  readonly store: Pick<RoundsStore, 'inProgress'>
+  readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
+  readonly contents: Pick<ModelContents, 'ofRound'>
+  readonly reach: RoundReach['reach']
+  readonly prices: Pick<RoundPrices, 'priced'>
+  readonly starts: Pick<RoundStarts, 'open'>
+  readonly secure: Pick<SecureSteps, 'prepare'>
+  readonly tick: DueRounds['tick']
+}) => {
+  const { database, store, models, contents, reach, prices, starts, secure, tick } = parts
+
+  const globalModelOf = async (
+    caller: Caller,
+    wanted: StartRound,
+    orgId: string | null,
+  ): Promise<StoredVersion | null> => {
+    const { globalModel } = wanted
+    if (globalModel === undefined) return models.latestAggregated(orgId)
+    const advice = 'Name a model of the catalog that has an uploaded version.'
+    return (await inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)).version
+  }
+
+  return {
+    async start(caller: Caller, wanted: StartRound): Promise<StoredRound> {
+      requireSizes(wanted)
+      if (wanted.privacy !== null) requirePrivacyAllowed(wanted.strategy?.name ?? DEFAULT_STRATEGY)
+      if (wanted.secureAggregation !== null) {
+        requireSecureAggregationAllowed(wanted.strategy?.name ?? DEFAULT_STRATEGY)
+        requireNoNoise(wanted.privacy)
+      }
+      const within = await reach(caller, wanted)
+      await tick()
+      if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
+      const version = await globalModelOf(caller, wanted, within.orgId)
+      const isPlain = wanted.privacy === null && wanted.secureAggregation === null
+      const strategy = wanted.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
+      requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: wanted.privacy !== null })
+      const rawVector = await contents.ofRound(version, {
+        declared: wanted.rawVector,
+        isNeeded: wanted.secureAggregation !== null || needsModel(strategy, wanted.privacy !== null),
+      })
+      const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices, rawVector }
+      const secured =
+        wanted.secureAggregation === null
+          ? null
+          : await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
+      const opening: OpenRound = {
+        ...within,
+        strategy,
+        hyperparameters: wanted.hyperparameters,
+        minDevices: wanted.minDevices,
+        targetDevices: wanted.targetDevices,
+        wantedUpdates: null,
+        timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+        graceSeconds: null,
+        version,
+        privacy: wanted.privacy,
+        secure: secured,
+        rawVector,
+        starter: caller.deviceId,
+        job: null,
+      }
+      return prices.priced(opening, (price) => database.transaction((tx) => starts.open(tx, opening, price)))
+    },
+  }
+}
+
+export type StandaloneRounds = ReturnType<typeof createStandaloneRounds>

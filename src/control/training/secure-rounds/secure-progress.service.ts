@@ -1,0 +1,91 @@
+import type { Caller } from '../../../domain/access.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { closeStep, failRound, isOpen, isStepOver, type OpenStatus } from '../../../secure-aggregation/server-round.ts'
+import type { Changes } from '../../events.ts'
+import type { SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
+import { deadlineOf } from './secure-steps.service.ts'
+
+export const STEP_OF: Readonly<Record<OpenStatus, Step>> = {
+  advertising: 'keys',
+  sharing: 'shares',
+  masking: 'masked',
+  unmasking: 'unmask',
+}
+
+/** What is asked here of a round. */
+export interface Round {
+  readonly status: string
+  readonly failureReason: string | null
+  readonly takingPart: number
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly timeoutAt: Date
+}
+
+/** The rounds that secure ones are a side of. */
+export interface Rounds<R extends Round> {
+  /** Throws not_found when there is none that the caller may see. */
+  readonly get: (caller: Caller, id: string) => Promise<R>
+  /** Locked until the transaction ends. */
+  readonly lock: (tx: Executor, id: string) => Promise<R | null>
+  readonly collect: (tx: Executor, round: R) => Promise<void>
+  readonly fail: (tx: Executor, round: R, reason: string) => Promise<void>
+}
+
+/** Moves secure rounds from step to step, and tells their rounds where they end. */
+export const createSecureProgress = <R extends Round>(parts: {
+  readonly database: Database
+  readonly store: SecureRoundsStore
+  readonly rounds: Rounds<R>
+  readonly changes: Changes
+  readonly now: () => Date
+}) => {
+  const { database, store, rounds, changes, now } = parts
+
+  /** How many the present step can still hear of. */
+  const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round): Promise<number> => {
+    if (secure.cohort === null) return Math.max(secure.settings.threshold, round.takingPart)
+    const failed = await store.failed(tx, secure.roundId)
+    return secure.cohort.filter((device) => !failed.has(device)).length
+  }
+
+  const closed = (secure: StoredSecureRound, answered: readonly string[], round: Round): StoredSecureRound => {
+    const next = closeStep(secure, answered)
+    return { ...secure, ...next, deadlineAt: isOpen(next.status) ? deadlineIn(next.status, round) : secure.deadlineAt }
+  }
+
+  /** Takes the step that is due, if one is; true when something changed. */
+  const advance = (roundId: string): Promise<boolean> =>
+    database.transaction(async (tx) => {
+      const round = await rounds.lock(tx, roundId)
+      const secure = await store.lock(tx, roundId)
+      if (round === null || secure === null || !isOpen(secure.status)) return false
+      if (round.status !== 'active') {
+        const reason = round.failureReason ?? `The round is ${round.status}.`
+        await store.update(tx, { ...secure, ...failRound(secure, reason) })
+        return true
+      }
+      const answered = [...(await store.answered(tx, roundId, STEP_OF[secure.status]))]
+      const past = now().getTime() >= secure.deadlineAt.getTime()
+      if (!isStepOver(secure, answered.length, await expectedIn(tx, secure, round), past)) return false
+      const next = closed(secure, answered, round)
+      await store.update(tx, next)
+      if (next.status === 'failed') {
+        await rounds.fail(tx, round, next.reason!)
+      }
+      if (next.status === 'done') await rounds.collect(tx, round)
+      return true
+    })
+
+  /** As far as it goes: a jump of the clock may end several steps. */
+  const settle = async (roundId: string): Promise<void> => {
+    let moved = false
+    while (await advance(roundId)) moved = true
+    if (moved) changes.notify('rounds')
+  }
+
+  return { settle }
+}
+
+const deadlineIn = (status: OpenStatus, round: Round): Date =>
+  deadlineOf(status, { startedAt: round.startedAt ?? round.createdAt, timeoutAt: round.timeoutAt })

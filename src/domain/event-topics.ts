@@ -1,0 +1,41 @@
+import { type Caller, holds, type Scope } from './access.ts'
+import { forbidden } from './errors.ts'
+
+/** What the event stream is about: the kinds of things that change. */
+export const EVENT_TOPICS = [
+  'round',
+  'job',
+  'model',
+  'rollout',
+  'deployment',
+  'experiment',
+  'policy',
+  'device',
+  'group',
+  'federation',
+] as const
+
+export type EventTopic = (typeof EVENT_TOPICS)[number]
+
+/** Whoever may read a thing may follow it. */
+const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
+  round: 'training:read',
+  job: 'training:read',
+  federation: 'training:read',
+  model: 'models:read',
+  rollout: 'models:read',
+  deployment: 'models:read',
+  experiment: 'models:read',
+  policy: 'models:read',
+  device: 'devices:read',
+  group: 'devices:read',
+}
+
+/** The topics that the caller may follow, of those it asks for; of all when it asks for none. Throws forbidden. */
+export const topicsFor = (caller: Caller, wanted: readonly EventTopic[] | null): readonly EventTopic[] => {
+  const refused = wanted?.find((topic) => !holds(caller, SCOPE_OF[topic]))
+  if (refused !== undefined) {
+    throw forbidden(`topics: '${refused}' needs the scope '${SCOPE_OF[refused]}'. Leave it out, or use another key.`)
+  }
+  return wanted ?? EVENT_TOPICS.filter((topic) => holds(caller, SCOPE_OF[topic]))
+}

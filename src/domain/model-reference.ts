@@ -1,0 +1,42 @@
+import { badRequest } from './errors.ts'
+import { isUuid, MODEL_NAME } from './model.ts'
+
+/** Nothing that could be a version number or a semantic version, with or without a `v`. */
+export const ALIAS = /^(?![vV]?\d)[A-Za-z][A-Za-z0-9_-]{0,62}$/
+
+/** Words that mean a version of their own. */
+const RESERVED = ['latest', 'previous']
+
+export const isAlias = (text: string): boolean => ALIAS.test(text) && !RESERVED.includes(text)
+
+/** @throws bad_request */
+export const requireAlias = (text: string): void => {
+  if (isAlias(text)) return
+  throw badRequest(
+    RESERVED.includes(text)
+      ? `alias: '${text}' has a meaning of its own. Choose another word.`
+      : `alias: '${text.slice(0, 100)}' must be a letter and up to 62 letters, digits, underscores and hyphens, and not look ` +
+          'like a version.',
+  )
+}
+
+/**
+ * `my-model@production` in two, at the `@`; null for what names a model only. Whoever asks looks for a model of the
+ * whole name first: those that were made by version 1.0.0 or by hand may contain an `@`.
+ */
+export const splitReference = (text: string): { readonly name: string; readonly version: string } | null => {
+  const at = text.lastIndexOf('@')
+  const name = text.slice(0, at)
+  const version = text.slice(at + 1)
+  return at > 0 && version !== '' && (MODEL_NAME.test(name) || isUuid(name)) ? { name, version } : null
+}
+
+/**
+ * The one version that a request means, of what its reference and its version field name; `latest` is what a field holds that
+ * nobody has filled in. @throws bad_request where both name another one
+ */
+export const versionMeant = (reference: string, named: string | undefined, field: string | undefined): string => {
+  if (named === undefined) return field ?? 'latest'
+  if (field === undefined || field === 'latest' || field === named) return named
+  throw badRequest(`'${reference}' names version ${named}, and the request version ${field}. Name one of them.`)
+}

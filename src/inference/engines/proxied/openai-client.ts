@@ -1,0 +1,208 @@
+import { watchStall } from '../../../platform/transfer/receive-rest.ts'
+import type { Embeddings } from '../engine.ts'
+
+/** What a piece of a streamed chat completion says; fields that a server leaves out are null. */
+export interface ChatPiece {
+  readonly text: string
+  readonly finishReason: string | null
+  readonly usage: {
+    readonly promptTokens: number
+    readonly completionTokens: number
+    readonly cachedTokens: number
+  } | null
+}
+
+/** An OpenAI-style server. */
+export interface Server {
+  /** With /v1, without a slash at the end. */
+  readonly baseUrl: string
+  readonly key?: string | null
+  /** A request in which nothing arrives for so long is given up. */
+  readonly stallMs?: number
+}
+
+/** A server's refusal, or an error that it sent within a stream. */
+export class ChatServerError extends Error {
+  override readonly name = 'ChatServerError'
+  /** Null where it came within a stream. */
+  readonly status: number | null
+  /** What it asked for in Retry-After, in seconds. */
+  readonly retryAfter: number | null
+
+  constructor(message: string, status: number | null, retryAfter: number | null = null) {
+    super(message)
+    this.status = status
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The server sent nothing for too long. */
+export class ServerStalled extends Error {
+  override readonly name = 'ServerStalled'
+}
+
+const STALL_MS = 300_000
+/** Half a million numbers are about ten. */
+const MAX_ANSWER_BYTES = 256 * 2 ** 20
+
+type Json = Readonly<Record<string, unknown>>
+
+const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+const count = (value: unknown): number => (typeof value === 'number' ? value : 0)
+
+/** OpenAI's shape, and the bare texts that some servers send. */
+const messageOf = (error: unknown): string => {
+  const { message } = object(error)
+  return typeof message === 'string' ? message : typeof error === 'string' ? error : JSON.stringify(error)
+}
+
+const refusal = async (response: Response): Promise<ChatServerError> => {
+  const text = await response.text().catch(() => '')
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const say = (message: string) =>
+    new ChatServerError(message.slice(0, 2000), response.status, Number.isFinite(seconds) ? seconds : null)
+  try {
+    const body = object(JSON.parse(text))
+    return say(messageOf(body.error ?? body.detail ?? body))
+  } catch {
+    return say(text.slice(0, 500) || `status ${response.status}`)
+  }
+}
+
+/** The bytes of the answer to one request. */
+async function* answerOf(
+  { baseUrl, key, stallMs = STALL_MS }: Server,
+  path: string,
+  body: object | null,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const watch = watchStall(stallMs, signal)
+  try {
+    const response = await fetch(`${baseUrl}/${path}`, {
+      ...(body !== null && { method: 'POST', body: JSON.stringify(body) }),
+      headers: {
+        accept: 'application/json, text/event-stream',
+        ...(body !== null && { 'content-type': 'application/json' }),
+        ...(key && { authorization: `Bearer ${key}` }),
+      },
+      signal: watch.signal,
+    })
+    if (!response.ok || response.body === null) throw await refusal(response)
+    for await (const bytes of response.body) {
+      watch.alive()
+      yield bytes
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (watch.signal.aborted) throw new ServerStalled(`nothing arrived for ${stallMs / 1000} s`, { cause: error })
+    throw error
+  } finally {
+    watch.end()
+  }
+}
+
+const askOnce = async (server: Server, path: string, body: object | null, signal: AbortSignal): Promise<Json> => {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const bytes of answerOf(server, path, body, signal)) {
+    size += bytes.length
+    if (size > MAX_ANSWER_BYTES) throw new ChatServerError('it answers with more than is read', null)
+    pieces.push(bytes)
+  }
+  const text = Buffer.concat(pieces).toString('utf8')
+  try {
+    return object(JSON.parse(text))
+  } catch {
+    throw new ChatServerError(`it sent something other than JSON: ${text.slice(0, 200)}`, null)
+  }
+}
+
+/** The data of server-sent events, whole events only. */
+async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let held = ''
+  for await (const bytes of body) {
+    held += decoder.decode(bytes, { stream: true })
+    const events = held.split(/\r?\n\r?\n/)
+    held = events.pop()!
+    for (const event of events) {
+      const data = event.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
+      if (data.length > 0) yield data.join('\n')
+    }
+  }
+}
+
+const pieceIn = (data: string): ChatPiece => {
+  let value: Json
+  try {
+    value = object(JSON.parse(data))
+  } catch {
+    throw new ChatServerError(`it sent something other than JSON: ${data.slice(0, 200)}`, null)
+  }
+  if (value.error !== undefined) throw new ChatServerError(messageOf(value.error), null)
+  const choice = object(list(value.choices)[0])
+  const { content } = object(choice.delta)
+  const usage = object(value.usage)
+  const finishReason = choice.finish_reason
+  return {
+    text: typeof content === 'string' ? content : '',
+    finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
+    usage:
+      typeof usage.prompt_tokens === 'number'
+        ? {
+            promptTokens: usage.prompt_tokens,
+            completionTokens: count(usage.completion_tokens),
+            cachedTokens: count(object(usage.prompt_tokens_details).cached_tokens),
+          }
+        : null,
+  }
+}
+
+/**
+ * Asks for one streamed chat completion.
+ * @throws ChatServerError for what the server says is wrong, also in the middle; ServerStalled; fetch's own error when it is
+ * gone, and an Error when the stream ends without an end
+ */
+export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
+  const asked = { ...body, stream: true, stream_options: { include_usage: true } }
+  for await (const data of eventData(answerOf(server, 'chat/completions', asked, signal))) {
+    if (data.trim() === '[DONE]') return
+    yield pieceIn(data)
+  }
+  throw new Error('the stream ended before its end')
+}
+
+/** One vector for each input, as the server makes them. @throws as streamChat */
+export const embedTexts = async (
+  server: Server,
+  model: string | null,
+  inputs: readonly string[],
+  signal: AbortSignal,
+): Promise<Embeddings> => {
+  const asked = { ...(model !== null && { model }), input: inputs, encoding_format: 'float' }
+  const { data, usage } = await askOnce(server, 'embeddings', asked, signal)
+  const vectors = new Array<Float32Array | undefined>(inputs.length).fill(undefined)
+  for (const [position, entry] of list(data).entries()) {
+    const { index = position, embedding } = object(entry)
+    const numbers = list(embedding)
+    if (numbers.length > 0 && numbers.every((one) => typeof one === 'number'))
+      vectors[Number(index)] = Float32Array.from(numbers)
+  }
+  const whole = vectors.slice(0, inputs.length).filter((vector) => vector !== undefined)
+  if (whole.length < inputs.length)
+    throw new ChatServerError(`it sent ${whole.length} of ${inputs.length} vectors`, null)
+  return { vectors: whole, tokens: count(object(usage).prompt_tokens) }
+}
+
+/** The models that it has, with the length of their context where it says so, as vLLM does. @throws as streamChat */
+export const listServed = async (
+  server: Server,
+  signal: AbortSignal,
+): Promise<readonly { readonly name: string; readonly contextTokens: number | null }[]> =>
+  list((await askOnce(server, 'models', null, signal)).data).flatMap((entry) => {
+    const { id, max_model_len: length } = object(entry)
+    return typeof id === 'string' ? [{ name: id, contextTokens: typeof length === 'number' ? length : null }] : []
+  })

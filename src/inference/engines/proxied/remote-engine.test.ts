@@ -1,0 +1,266 @@
+import { createServer, type IncomingMessage, request as requestOverHttp, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openStarter, serveForTest, type TestInference } from '../../api/test-inference.fixture.ts'
+import { chooseModelAndEngine } from '../../choose-model-and-engine.ts'
+import { createInferenceServer } from '../../compose.ts'
+import type { Engine } from '../engine.ts'
+import { openRemoteEngine } from './proxied-engine.ts'
+import { addressOf } from './servers.ts'
+
+let starter: Engine
+let upstream: TestInference
+
+beforeAll(async () => {
+  starter = await openStarter()
+  upstream = await serveForTest(starter)
+})
+afterAll(async () => {
+  await upstream.close()
+  await starter.close()
+})
+
+/** A second inference server, which has the first one as its engine. */
+const serve = async (engine: string, options: { readonly model?: string; readonly key?: string } = {}) => {
+  const server = await createInferenceServer({
+    home: '/nowhere/svc',
+    cwd: '/',
+    env: { ...(options.key !== undefined && { SERVICE_ENGINE_API_KEY: options.key }) },
+    host: '127.0.0.1',
+    port: 0,
+    models: [options.model ?? 'starter'],
+    engine,
+    version: '1.1.0',
+    log: { level: 'silent' },
+  })
+  onTestFinished(() => server.close())
+  const url = `http://127.0.0.1:${server.address.port}`
+  return { server, url, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }) }
+}
+
+/** Stands before the first server: passes on what `before` does not answer. */
+const standBefore = async (before: (request: IncomingMessage, response: ServerResponse) => boolean) => {
+  const front = createServer((request, response) => {
+    if (before(request, response)) return
+    const { method, url, headers } = request
+    const passed = requestOverHttp(`${upstream.url}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(passed)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => front.once('listening', resolve))
+  onTestFinished(() => {
+    front.closeAllConnections()
+    front.close()
+  })
+  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+}
+
+const refuse = (response: ServerResponse, status: number, message: string, headers = {}): true => {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify({ error: { message, type: 'error', param: null, code: null } }))
+  return true
+}
+
+const question = {
+  model: 'starter',
+  messages: [{ role: 'user' as const, content: 'What is the capital of France?' }],
+  temperature: 0,
+}
+
+const faultOf = async (promise: Promise<unknown>) => {
+  const error = (await promise.catch((thrown: unknown) => thrown)) as { status?: number; code: string; message: string }
+  return { status: error.status, code: error.code, message: error.message.replace(/^\d+ /, '') }
+}
+
+test('the address of a server is an engine: chats, streams and usage are those of the server', async () => {
+  const { client, url } = await serve(`${upstream.url}/v1`)
+  expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['starter'])
+  const whole = await client.chat.completions.create(question)
+  const same = await upstream.client.chat.completions.create(question)
+  expect(whole.choices).toEqual(same.choices)
+  expect({ ...whole.usage, prompt_tokens_details: null }).toEqual({ ...same.usage, prompt_tokens_details: null })
+  const stream = await client.chat.completions.create({
+    ...question,
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  let text = ''
+  let total: number | undefined
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? ''
+    total = chunk.usage?.total_tokens ?? total
+  }
+  expect({ text, total }).toEqual({ text: 'The capital of France is Paris.', total: same.usage!.total_tokens })
+  expect((await (await fetch(`${url}/health`)).json()) as object).toMatchObject({
+    loaded: [{ model: 'starter', engine: 'openai' }],
+  })
+})
+
+test('a schema goes to the server as it is, and its refusal comes back', async () => {
+  const { client } = await serve(upstream.url)
+  const ask = (schema: Record<string, unknown>) =>
+    client.chat.completions.create({
+      ...question,
+      response_format: { type: 'json_schema', json_schema: { name: 'city', schema } },
+    })
+  const { choices } = await ask({
+    type: 'object',
+    properties: { city: { enum: ['Paris'] } },
+    required: ['city'],
+    additionalProperties: false,
+  })
+  expect(JSON.parse(choices[0]!.message.content!)).toEqual({ city: 'Paris' })
+  expect(await faultOf(ask({ type: 'array', uniqueItems: true }))).toMatchObject({
+    status: 400,
+    message: expect.stringContaining("refused: The JSON schema cannot be used: at '#/uniqueItems' the keyword"),
+  })
+})
+
+test('a server that is not there, refuses the key, or lacks the model is told before anything is served', async () => {
+  const asked: (string | undefined)[] = []
+  const guarded = await standBefore((request, response) => {
+    asked.push(request.headers.authorization)
+    return request.headers.authorization !== 'Bearer sesame' && refuse(response, 401, 'invalid api key')
+  })
+  expect(await faultOf(serve(guarded))).toMatchObject({
+    code: 'upstream_failed',
+    message: `${guarded}/v1 refused: invalid api key. Set its key in SERVICE_ENGINE_API_KEY.`,
+  })
+  const { client } = await serve(guarded, { key: 'sesame' })
+  expect((await client.chat.completions.create(question)).choices[0]!.message.content).toBe(
+    'The capital of France is Paris.',
+  )
+  expect(asked).toEqual([undefined, 'Bearer sesame', 'Bearer sesame'])
+  expect(await faultOf(serve(upstream.url, { model: 'gpt-9' }))).toMatchObject({
+    code: 'model_not_found',
+    message: `${upstream.url}/v1 has no model 'gpt-9'. It has: starter.`,
+  })
+  expect(await faultOf(serve('http://127.0.0.1:9/v1'))).toMatchObject({
+    code: 'upstream_failed',
+    message: expect.stringMatching(
+      /^http:\/\/127\.0\.0\.1:9\/v1 does not answer, or broke off its answer: .*running\?$/,
+    ),
+  })
+})
+
+test('what goes wrong later is told with its status, and the next request is served', async () => {
+  let failing: ((response: ServerResponse) => boolean) | null = null
+  const flaky = await standBefore((request, response) => request.method === 'POST' && (failing?.(response) ?? false))
+  const { client } = await serve(flaky)
+  const ask = (how: (response: ServerResponse) => boolean) => {
+    failing = how
+    return faultOf(client.chat.completions.create(question))
+  }
+  expect(await ask((response) => refuse(response, 500, 'out of pages'))).toEqual({
+    status: 502,
+    code: 'upstream_failed',
+    message: `${flaky}/v1 refused: out of pages`,
+  })
+  expect(await ask((response) => refuse(response, 404, 'no such model'))).toMatchObject({
+    status: 404,
+    code: 'model_not_found',
+  })
+  expect(await ask((response) => refuse(response, 429, 'too many', { 'retry-after': '7' }))).toMatchObject({
+    status: 503,
+    code: 'queue_full',
+  })
+  expect(
+    await ask((response) => {
+      response.destroy()
+      return true
+    }),
+  ).toMatchObject({ status: 502, code: 'upstream_failed' })
+  expect(
+    await ask((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"choices":[{"delta":{"con')
+      return true
+    }),
+  ).toMatchObject({ status: 502, message: expect.stringContaining('the stream ended before its end') })
+  failing = null
+  expect((await client.chat.completions.create(question)).choices[0]!.finish_reason).toBe('stop')
+})
+
+test('a server that stops sending is given up, and one that a client leaves is left', async () => {
+  let left = 0
+  const slow = await standBefore((request, response) => {
+    if (request.method !== 'POST') return false
+    response.once('close', () => left++)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    return response.write('data: {"choices":[{"index":0,"delta":{"content":"So "}}]}\n\n')
+  })
+  const engine = await openRemoteEngine({
+    name: 'openai',
+    baseUrl: `${slow}/v1`,
+    key: null,
+    model: 'starter',
+    stallMs: 200,
+  })
+  const own = await serveForTest(engine)
+  onTestFinished(own.close)
+  const client = new OpenAI({ baseURL: `${own.url}/v1`, apiKey: 'none', maxRetries: 0 })
+  expect(await faultOf(client.chat.completions.create(question))).toEqual({
+    status: 504,
+    code: 'upstream_timeout',
+    message: `${slow}/v1 is too slow: nothing arrived for 0.2 s.`,
+  })
+  await expect.poll(() => left).toBe(1)
+})
+
+test('embeddings are those of the server, in the order of the inputs', async () => {
+  const vectors = await standBefore((request, response) => {
+    if (request.url !== '/v1/embeddings') return false
+    const data = [
+      { index: 1, embedding: [0, 1] },
+      { index: 0, embedding: [0.5, 0.5] },
+    ]
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 4, total_tokens: 4 } }))
+    return true
+  })
+  const { client } = await serve(vectors)
+  const answer = await client.embeddings.create({ model: 'starter', input: ['a', 'b'], encoding_format: 'float' })
+  expect({ data: answer.data.map(({ embedding }) => embedding), usage: answer.usage }).toEqual({
+    data: [
+      [0.5, 0.5],
+      [0, 1],
+    ],
+    usage: { prompt_tokens: 4, total_tokens: 4 },
+  })
+  expect(await faultOf(client.embeddings.create({ model: 'starter', input: ['a', 'b', 'c'] }))).toMatchObject({
+    status: 502,
+    message: `${vectors}/v1 refused: it sent 2 of 3 vectors`,
+  })
+  const { client: chats } = await serve(upstream.url)
+  expect(await faultOf(chats.embeddings.create({ model: 'starter', input: 'a' }))).toMatchObject({
+    status: 400,
+    message: `${upstream.url}/v1 refused: The model 'starter' makes no embeddings.`,
+  })
+})
+
+test('under the name of a program that is a server, a model that is not here is asked for at its usual address', async () => {
+  const chosen = await chooseModelAndEngine({ home: '/nowhere', cwd: '/', env: {} }, 'org/tiny', 'vllm')
+  expect({ path: chosen.file.path, format: chosen.file.format, ...chosen.engine }).toEqual({
+    path: 'http://127.0.0.1:8000/v1',
+    format: 'remote',
+    name: 'vllm',
+    reason: 'it runs at http://127.0.0.1:8000/v1',
+  })
+  const nowhere = openRemoteEngine({ name: 'vllm', baseUrl: 'http://127.0.0.1:9/v1', key: null, model: 'org/tiny' })
+  expect((await faultOf(nowhere)).message).toMatch(/Is it running\? Start it: vllm serve org\/tiny$/)
+})
+
+test('an address may lack /v1, and nothing but an address of a web server is one', () => {
+  expect(['http://a:8000', 'https://a/v1/', 'http://a/other', 'auto', 'vllm'].map(addressOf)).toEqual([
+    'http://a:8000/v1',
+    'https://a/v1',
+    'http://a/other',
+    null,
+    null,
+  ])
+  for (const engine of ['ftp://a', 'http://user:secret@a/v1', 'http://', 'http://a/v1?key=1'])
+    expect(() => addressOf(engine)).toThrow(/is not the address of an engine\. Expected http:\/\/host:port\/v1/)
+  expect(() => addressOf('http://user:secret@a/v1')).not.toThrow(/secret/)
+})

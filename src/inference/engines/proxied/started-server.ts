@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { InferenceError } from '../../errors.ts'
+import { type Environment, findProgram } from '../../find-program.ts'
+import { freePort, HOST } from './free-port.ts'
+import { type KeptProgram, keepProgram } from './kept-program.ts'
+import { listServed, type Server } from './openai-client.ts'
+import type { ServerProgram } from './servers.ts'
+
+const PROBE_MS = 100
+/** Beyond it a server that has taken the connection is taken for hanging. */
+const PROBE_TIMEOUT_MS = 5000
+/** Loading a model of many gigabytes from a slow disk takes minutes. */
+const READY_WITHIN_MS = 180_000
+/** One that ends before it has lived so long may be dying of what it is given: it is started again when it is asked. */
+const HEALTHY_MS = 10_000
+
+export interface StartOptions {
+  /** The model's file or folder. */
+  readonly path: string
+  /** PATH is searched for the program, which inherits all of it. */
+  readonly env: Environment
+  readonly readyWithinMs?: number
+  readonly log: (line: string) => void
+}
+
+export interface RunningServer extends Server {
+  readonly program: KeptProgram
+}
+
+/** A server that is started again whenever it ends. */
+export interface StartedServer {
+  /** The running one, waiting for one that is being started. @throws InferenceError engine_failed */
+  server(): Promise<RunningServer>
+  restarts(): number
+  close(): Promise<void>
+}
+
+export const withWords = (what: string, program: KeptProgram): string => {
+  const words = program.stderrTail()
+  return words === '' ? `${what} It said nothing.` : `${what} It said:\n${words}`
+}
+
+/** Starts the program on a free port of this machine and waits until it answers. */
+const startOnce = async (
+  { name, arguments: argumentsFor }: ServerProgram,
+  path: string,
+  options: StartOptions,
+  signal: AbortSignal,
+): Promise<RunningServer> => {
+  const { readyWithinMs = READY_WITHIN_MS } = options
+  const port = await freePort()
+  const server = { baseUrl: `http://${HOST}:${port}/v1`, stallMs: PROBE_TIMEOUT_MS }
+  const argv = [...argumentsFor(options.path), '--host', HOST, '--port', String(port)]
+  const program = keepProgram(path, argv, options)
+  const deadline = Date.now() + readyWithinMs
+  let ended: string | null = null
+  void program.ended.then((reason) => {
+    ended = reason
+  })
+  const failed = (what: string) => new InferenceError('engine_failed', withWords(`${name} ${what}.`, program))
+  while (!signal.aborted) {
+    const answers = await listServed(server, signal).then(
+      () => true,
+      () => false,
+    )
+    if (ended !== null) throw failed(`ended while it started (${ended})`)
+    if (answers) return { baseUrl: server.baseUrl, program }
+    if (Date.now() >= deadline) {
+      await program.stop()
+      throw failed(`was started but did not answer within ${readyWithinMs / 1000} s`)
+    }
+    await Promise.race([sleep(PROBE_MS), program.ended])
+  }
+  await program.stop()
+  throw new InferenceError('engine_failed', `${name} was closed while it started.`)
+}
+
+/** @throws InferenceError engine_missing when the program is not on PATH, engine_failed when it does not come up */
+export const startServer = async (program: ServerProgram, options: StartOptions): Promise<StartedServer> => {
+  const path = await findProgram(program.program, options.env)
+  if (path === null) {
+    throw new InferenceError(
+      'engine_missing',
+      `${program.name} is not installed: there is no ${program.program} on the PATH. Install it: ${program.install}`,
+    )
+  }
+  const stop = new AbortController()
+  let restarts = 0
+  let current: Promise<RunningServer> | null = null
+
+  const start = async (): Promise<RunningServer> => {
+    const running = await startOnce(program, path, options, stop.signal)
+    const since = Date.now()
+    void running.program.ended.then((reason) => {
+      if (stop.signal.aborted) return
+      options.log(`${program.name} ended (${reason}); it is started again.`)
+      restarts++
+      current = null
+      // Its failure is told to whoever asks next.
+      if (Date.now() - since >= HEALTHY_MS) server().catch(() => undefined)
+    })
+    return running
+  }
+  const server = (): Promise<RunningServer> => {
+    if (stop.signal.aborted) return Promise.reject(new InferenceError('engine_failed', 'The engine was closed.'))
+    current ??= start().catch((error: unknown) => {
+      current = null
+      throw error
+    })
+    return current
+  }
+
+  await server()
+  return {
+    server,
+    restarts: () => restarts,
+    async close() {
+      const last = current
+      stop.abort()
+      await last?.then(
+        (running) => running.program.stop(),
+        () => undefined,
+      )
+    },
+  }
+}

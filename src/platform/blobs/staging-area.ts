@@ -1,0 +1,139 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { badRequest, type ServiceError } from '../../domain/errors.ts'
+import type { BlobStore, StagedBlob } from './blob-store.ts'
+import { writeSynced } from './write-synced.ts'
+
+const CHUNK = 256 * 1024
+
+export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+const tooLarge = (maxBytes: number): ServiceError =>
+  badRequest(
+    `The file is larger than the ${maxBytes} bytes that this server accepts. ` +
+      'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
+  )
+
+/** A rename is durable only once the folder that holds the new name is. Windows cannot open folders; it needs none. */
+export const syncFolder = async (folder: string): Promise<void> => {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Files that arrive in the folder `staging`, until they are moved to where `pathOf` says, on the same file system. */
+export const createStagingArea = (
+  staging: string,
+  pathOf: (sha256: string) => string,
+): Pick<BlobStore, 'stage' | 'scratchPath' | 'adopt' | 'sweep'> => {
+  // Files of this process that `sweep` must leave alone however old they are.
+  const inUse = new Set<string>()
+
+  const stagedPath = (path: string): string => {
+    if (dirname(resolve(path)) !== staging) throw new Error(`not a file of the staging area: ${path}`)
+    return resolve(path)
+  }
+
+  const discard = async (path: string): Promise<void> => {
+    await rm(path, { force: true })
+    inUse.delete(path)
+  }
+
+  const staged = (path: string, sha256: string, size: number): StagedBlob => {
+    let kept = false
+    return {
+      sha256,
+      size,
+      path,
+      discard: async () => {
+        if (!kept) await discard(path)
+      },
+      async keep() {
+        // Over an existing file too: the bytes are the same, and a copy that rotted on disk is healed.
+        const target = pathOf(sha256)
+        const folder = dirname(target)
+        const isNew = await rename(path, target).then(
+          () => false,
+          async (error: unknown) => {
+            if (!isMissing(error)) throw error
+            await mkdir(folder, { recursive: true, mode: 0o700 })
+            await rename(path, target)
+            return true
+          },
+        )
+        kept = true
+        inUse.delete(path)
+        await syncFolder(folder)
+        if (isNew) await syncFolder(dirname(folder))
+      },
+    }
+  }
+
+  return {
+    async stage(source, { maxBytes }) {
+      const path = join(staging, `${randomUUID()}.part`)
+      const hash = createHash('sha256')
+      let size = 0
+      const measured = async function* (): AsyncGenerator<Uint8Array, void> {
+        for await (const chunk of source) {
+          size += chunk.byteLength
+          if (size > maxBytes) throw tooLarge(maxBytes)
+          hash.update(chunk)
+          yield chunk
+        }
+      }
+      inUse.add(path)
+      try {
+        await writeSynced(path, measured(), CHUNK)
+      } catch (error) {
+        await discard(path)
+        throw error
+      }
+      return staged(path, hash.digest('hex'), size)
+    },
+
+    async scratchPath() {
+      return join(staging, `${randomUUID()}.scratch`)
+    },
+
+    async adopt(scratchPath) {
+      const path = stagedPath(scratchPath)
+      inUse.add(path)
+      try {
+        const hash = createHash('sha256')
+        await pipeline(createReadStream(path, { highWaterMark: CHUNK }), hash)
+        const handle = await open(path, 'r+')
+        try {
+          await handle.sync()
+          return staged(path, hash.digest('hex'), (await handle.stat()).size)
+        } finally {
+          await handle.close()
+        }
+      } catch (error) {
+        inUse.delete(path)
+        throw error
+      }
+    },
+
+    async sweep(olderThan) {
+      let removed = 0
+      for (const name of await readdir(staging)) {
+        const path = join(staging, basename(name))
+        if (inUse.has(path)) continue
+        // Another process may have kept or discarded it since the listing.
+        const info = await stat(path).catch(() => null)
+        if (info === null || info.mtime >= olderThan) continue
+        await rm(path, { force: true })
+        removed++
+      }
+      return removed
+    },
+  }
+}

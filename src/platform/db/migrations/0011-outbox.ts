@@ -1,0 +1,19 @@
+/** What happened, for whoever follows it; kept for a day. */
+export const outbox = {
+  name: '0011-outbox',
+  statements: [
+    // Numbers are drawn before their transactions commit, and so become visible out of order: readers go by transaction and
+    // number, up to the oldest transaction that is still open.
+    `create table events_outbox (
+      id bigint generated always as identity primary key,
+      tx xid8 not null default pg_current_xact_id(),
+      org_id text,
+      type text not null,
+      subject_kind text not null,
+      subject_id text,
+      payload jsonb not null,
+      at timestamptz not null
+    )`,
+    'create index events_outbox_order on events_outbox (tx, id)',
+  ],
+} as const

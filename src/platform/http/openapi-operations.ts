@@ -1,0 +1,141 @@
+import type { FastifySchema, RouteOptions } from 'fastify'
+import type { TObject, TSchema } from 'typebox'
+import { type ErrorCode, STATUS_OF } from '../../domain/errors.ts'
+import type { Components } from './openapi-components.ts'
+import type { RouteConfig } from './route-config.ts'
+import { OPTIONAL_BODY } from './validation.ts'
+import { Body } from './wire.schema.ts'
+
+/** What a route's schema says besides what Fastify knows of. */
+interface Described extends FastifySchema {
+  readonly operationId?: string
+  readonly summary?: string
+  readonly description?: string
+  readonly tags?: readonly string[]
+  readonly consumes?: readonly string[]
+  readonly produces?: readonly string[]
+  readonly 'x-extension'?: boolean
+}
+
+const MEANING: Readonly<Record<ErrorCode, string>> = {
+  bad_request: 'A field of the request is missing or invalid',
+  unauthorized: 'The API key is missing or invalid',
+  forbidden: 'The API key may not do this',
+  not_found: 'The resource does not exist',
+  conflict: 'The resource already exists, or its state does not allow this',
+  expectation_failed: 'The Expect header asks for something other than 100-continue',
+  rate_limited: 'Too many requests; retry after the number of seconds in the Retry-After header',
+  internal_error: 'Unexpected server error',
+  insufficient_storage: "The service's disk is full; nothing was stored",
+}
+
+const ErrorBody = Body(
+  'Error',
+  'What went wrong, and what to do about it',
+  { error: 'not_found', message: "There is no device 'pixel-8-0043'.", status_code: 404 },
+  {
+    error: { type: 'string', enum: Object.keys(STATUS_OF), description: 'Machine-readable code' },
+    message: { type: 'string', description: 'Text for people' },
+    status_code: { type: 'integer', description: 'The HTTP status' },
+  } as unknown as TObject['properties'],
+)
+
+const takesInput = (schema: FastifySchema, { form }: RouteConfig): boolean =>
+  form !== undefined || schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
+
+/** The errors that a route may answer with, in the order of their status. */
+const errorsOf = (schema: FastifySchema, config: RouteConfig): ErrorCode[] => {
+  const { access, errors = [], rateLimit } = config
+  const codes = new Set<ErrorCode>([...errors, 'internal_error'])
+  if (takesInput(schema, config)) codes.add('bad_request')
+  if (config.form !== undefined || schema.body !== undefined) codes.add('insufficient_storage')
+  if (access !== 'public') codes.add('unauthorized')
+  if (access !== 'public' && access !== 'any-key') codes.add('forbidden')
+  if (rateLimit !== false) codes.add('rate_limited')
+  return [...codes].sort((a, b) => STATUS_OF[a] - STATUS_OF[b])
+}
+
+const RETRY_AFTER = {
+  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds until another request is accepted' },
+}
+
+/** `not_found` -> `NotFound`. */
+const pascal = (code: string): string => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+const errorResponse = (code: ErrorCode, components: Components): unknown =>
+  components.response(pascal(code), {
+    description: MEANING[code],
+    ...(code === 'rate_limited' && { headers: RETRY_AFTER }),
+    content: { 'application/json': { schema: components.schema(ErrorBody) } },
+  })
+
+const parametersOf = (place: string, declared: unknown, components: Components): unknown[] => {
+  const { properties = {}, required = [] } = (declared ?? {}) as Partial<TObject>
+  return Object.entries(properties).map(([name, schema]) =>
+    components.parameter(schema as never, {
+      name,
+      in: place,
+      // What has a default is there for the route, but need not be sent.
+      required: (required as readonly string[]).includes(name) && !Object.hasOwn(schema, 'default'),
+    }),
+  )
+}
+
+/** A multipart body: one file, further ones where the route takes them, and the form's text fields. */
+const formBody = (form: TObject, { fileIsOptional, furtherFiles = {} }: RouteConfig): object => {
+  const binary = { type: 'string', format: 'binary' }
+  const further = Object.entries(furtherFiles).map(([name, description]) => [name, { ...binary, description }])
+  return {
+    ...form,
+    properties: { file: binary, ...Object.fromEntries(further), ...form.properties },
+    required: [...(fileIsOptional ? [] : ['file']), ...(form.required ?? [])],
+  }
+}
+
+const contentOf = (types: readonly string[] | undefined, schema: unknown): object =>
+  Object.fromEntries((types ?? ['application/json']).map((type) => [type, { schema }]))
+
+const requestBodyOf = (schema: Described, config: RouteConfig, components: Components): object => {
+  const body = config.form === undefined ? (schema.body as object | undefined) : formBody(config.form, config)
+  if (body === undefined) return {}
+  const content = contentOf(schema.consumes, components.schema(body))
+  return { requestBody: { required: !(OPTIONAL_BODY in body), content } }
+}
+
+/** A successful answer; of type null where it has headers alone. */
+const responseOf = (
+  [status, answer]: [string, TSchema],
+  produces: readonly string[] | undefined,
+  components: Components,
+): object => {
+  const { type, description = 'Success', headers } = answer as Readonly<Record<string, unknown>>
+  return {
+    description,
+    ...(headers !== undefined && { headers }),
+    ...(type !== 'null' && status !== '204' && { content: contentOf(produces, components.schema(answer)) }),
+  }
+}
+
+/** One route as an operation of the API document; its schemas, parameters and errors go to `components`. */
+export const operationOf = ({ schema = {}, config }: RouteOptions, components: Components): object => {
+  const described: Described = schema
+  const route = config as unknown as RouteConfig
+  const { operationId, summary, description, tags } = described
+  const parameters = [
+    ...parametersOf('path', schema.params, components),
+    ...parametersOf('query', schema.querystring, components),
+    ...parametersOf('header', schema.headers, components),
+  ]
+  const answers = Object.entries((schema.response ?? {}) as Readonly<Record<string, TSchema>>)
+  return {
+    ...{ operationId, summary, description, tags },
+    ...(described['x-extension'] && { 'x-extension': true }),
+    ...(route.access === 'public' && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...requestBodyOf(described, route, components),
+    responses: {
+      ...Object.fromEntries(answers.map((answer) => [answer[0], responseOf(answer, described.produces, components)])),
+      ...Object.fromEntries(errorsOf(schema, route).map((code) => [STATUS_OF[code], errorResponse(code, components)])),
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import type { FastifyRequest } from 'fastify'
+
+const NAME = 'tributary_session'
+
+/**
+ * Whether a page of this very origin sent the request. Cookies do not tell: pages of another port of this host, and of its
+ * sibling domains, are of the same site, and their requests carry it. Browsers say in Sec-Fetch-Site where a request came from;
+ * those that trust the connection too little for that (plain http on a network) send Origin with all but reads. A read
+ * without either comes from a page of this origin, or from one that cannot see the answer.
+ */
+export const isSameOrigin = (request: FastifyRequest, publicUrl: string | null): boolean => {
+  const { origin, 'sec-fetch-site': site } = request.headers
+  if (site !== undefined) return site === 'same-origin'
+  if (origin === undefined) return request.method === 'GET' || request.method === 'HEAD'
+  if (publicUrl !== null && origin === new URL(publicUrl).origin) return true
+  return request.headers.host !== undefined && origin === `${request.protocol}://${request.headers.host}`
+}
+
+/** Cookies know no ports: two services of one host would sign each other out if the name did not tell them apart. */
+const nameFor = (request: FastifyRequest, secure: boolean): string => {
+  const port = /:(\d{1,5})$/.exec(request.headers.host ?? '')?.[1]
+  return `${secure ? '__Host-' : ''}${NAME}${port === undefined ? '' : `_${port}`}`
+}
+
+const cookieValue = (header: string, name: string): string | undefined =>
+  header
+    .split(';')
+    .map((pair) => pair.trim())
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1)
+
+/** The session's token; a cookie that only https could have set goes before. */
+export const sessionTokenIn = (request: FastifyRequest): string | null => {
+  const { cookie } = request.headers
+  if (cookie === undefined) return null
+  return cookieValue(cookie, nameFor(request, true)) ?? cookieValue(cookie, nameFor(request, false)) ?? null
+}
+
+/** Set-Cookie for a new session; with an empty token and no time, for one that has ended. */
+export const sessionCookie = (request: FastifyRequest, token: string, seconds: number): string => {
+  // The page's own address is what the browser sees, whatever stands in between.
+  const secure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true
+  return [
+    `${nameFor(request, secure)}=${token}`,
+    'Path=/',
+    'HttpOnly',
+    'SameSite=Strict',
+    `Max-Age=${seconds}`,
+    ...(secure ? ['Secure'] : []),
+  ].join('; ')
+}

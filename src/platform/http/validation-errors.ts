@@ -1,0 +1,182 @@
+import type { TLocalizedValidationError } from 'typebox/error'
+import { Pointer } from 'typebox/value'
+
+/** Which part of a request an error is about. */
+export type Part = 'body' | 'querystring' | 'params' | 'headers' | 'form'
+
+/** A JSON schema as far as sentences about it need to know it. */
+interface Described {
+  readonly type?: string | readonly string[]
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Described[]
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly items?: Described
+  readonly properties?: Readonly<Record<string, Described>>
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  'date-time': 'an ISO 8601 timestamp such as 2026-01-31T12:00:00Z',
+  date: 'a date such as 2026-01-31',
+  email: 'an e-mail address',
+  uri: 'a URL',
+}
+
+/** `tokens` are counted, not kept secret: max_tokens. */
+const SECRET = /key|token(?!s)|secret|code|password/i
+const MAX_ERRORS = 3
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+const span = (low: number | undefined, high: number | undefined, noun: string): string => {
+  if (low !== undefined && high !== undefined)
+    return low === high ? plural(low, noun) : `${low} to ${plural(high, noun)}`
+  if (low !== undefined) return `at least ${plural(low, noun)}`
+  return high === undefined ? '' : `at most ${plural(high, noun)}`
+}
+
+const range = (schema: Described): string => {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`
+  const limits = [
+    minimum === undefined ? '' : `at least ${minimum}`,
+    exclusiveMinimum === undefined ? '' : `above ${exclusiveMinimum}`,
+    maximum === undefined ? '' : `at most ${maximum}`,
+    exclusiveMaximum === undefined ? '' : `below ${exclusiveMaximum}`,
+  ].filter((limit) => limit !== '')
+  if (limits.length === 0) return ''
+  return `${limits[0]!.startsWith('at ') ? ' of' : ''} ${limits.join(' and ')}`
+}
+
+const sized = (what: string, size: string): string => (size === '' ? what : `${what} of ${size}`)
+
+const describeType = (type: string | undefined, schema: Described): string => {
+  switch (type) {
+    case 'string': {
+      const { format, minLength, maxLength } = schema
+      if (minLength === 1 && maxLength === undefined) return 'a non-empty string'
+      const known = format === undefined ? undefined : FORMATS[format]
+      return known ?? sized('a string', span(minLength || undefined, maxLength, 'character'))
+    }
+    case 'integer':
+      return `an integer${range(schema)}`
+    case 'number':
+      return `a finite number${range(schema)}`
+    case 'boolean':
+      return 'true or false'
+    case 'array':
+      return sized('an array', span(schema.minItems || undefined, schema.maxItems, 'item'))
+    case 'object':
+      return 'an object'
+    case 'null':
+      return 'null'
+    default:
+      return 'a value'
+  }
+}
+
+const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value))
+
+const oneOf = (options: readonly string[]): string =>
+  options.length < 2 ? (options[0] ?? 'a value') : `${options.slice(0, -1).join(', ')} or ${options.at(-1)}`
+
+/** What a value of this schema has to be, as words that follow 'must be'. */
+export const describe = (schema: Described): string => {
+  if (schema.const !== undefined) return literal(schema.const)
+  if (schema.enum !== undefined) return oneOf(schema.enum.map(literal))
+  if (schema.anyOf !== undefined) return oneOf(schema.anyOf.map(describe))
+  if (typeof schema.type === 'object') return oneOf(schema.type.map((type) => describeType(type, schema)))
+  return describeType(schema.type, schema)
+}
+
+const show = (value: unknown, secret: boolean): string => {
+  if (typeof value === 'string') {
+    if (secret) return `a string of ${plural(value.length, 'character')}, not shown here`
+    return value.length > 60 ? `'${value.slice(0, 60)}…' (${plural([...value].length, 'character')})` : `'${value}'`
+  }
+  if (Array.isArray(value)) return `an array of ${plural(value.length, 'item')}`
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value)
+}
+
+const ROOTS: Readonly<Record<Part, string>> = {
+  body: 'The JSON body',
+  querystring: 'The query',
+  params: 'The path',
+  headers: 'The header block',
+  form: 'The form',
+}
+
+/** `/ids/0/name` -> `ids[0].name`. */
+const fieldName = (part: Part, path: string): string => {
+  if (path === '') return ROOTS[part]
+  const steps = path.slice(1).split('/')
+  return steps
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 100))
+    .map((step, index) => (/^\d+$/.test(step) && index > 0 ? `[${step}]` : index === 0 ? step : `.${step}`))
+    .join('')
+}
+
+const join = (parent: string, key: string): string => `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedValidationError): string[] => {
+  const { instancePath: path } = error
+  const name = fieldName(part, path)
+  const schema = (Pointer.Get(root, error.schemaPath.slice(1)) ?? {}) as Described
+  const value: unknown = path === '' ? data : Pointer.Get(data, path)
+  const must = (what: string): string[] => [`${name} must be ${what}, got ${show(value, SECRET.test(path))}`]
+
+  switch (error.keyword) {
+    case 'required':
+      return error.params.requiredProperties.map((key) => {
+        const property = schema.properties?.[key]
+        return `${fieldName(part, join(path, key))} is required${property === undefined ? '' : `: ${describe(property)}`}`
+      })
+    case 'additionalProperties':
+      return error.params.additionalProperties.map((key) => {
+        const known = Object.keys(schema.properties ?? {})
+        const hint = known.length === 0 ? '' : ` (known here: ${known.join(', ')})`
+        return `${fieldName(part, join(path, key))} is not a known field${hint}`
+      })
+    case 'pattern':
+      return must(`text that matches ${error.params.pattern}`)
+    case 'uniqueItems':
+      return [`${name} must not name the same item twice`]
+    case 'minProperties':
+      return [`${name} must have ${span(error.params.limit, undefined, 'field')}`]
+    case 'maxProperties':
+      return [`${name} must have ${span(undefined, error.params.limit, 'field')}`]
+    case 'multipleOf':
+      return must(`a multiple of ${error.params.multipleOf}`)
+    default:
+      return must(describe(schema))
+  }
+}
+
+/**
+ * What is wrong with `data`, as one text for people: each field by name, the fault of its value, what it has to be.
+ * Errors below an anyOf are told by the anyOf itself, and those of an unknown field by its object.
+ */
+export const formatValidationErrors = (
+  part: Part,
+  schema: object,
+  data: unknown,
+  errors: readonly TLocalizedValidationError[],
+): string => {
+  if (part === 'body' && (data === null || data === undefined)) {
+    return 'A JSON body is required, with the header Content-Type: application/json.'
+  }
+  const told = errors.filter(({ keyword, schemaPath }) => keyword !== 'boolean' && !/\/anyOf\/\d+/.test(schemaPath))
+  const problems = told.flatMap((error) => sentence(part, schema as Described, data, error))
+  const shown = [...new Set(problems)].slice(0, MAX_ERRORS)
+  return shown.length === 0 ? `${ROOTS[part]} does not have the expected structure.` : `${shown.join('; ')}.`
+}

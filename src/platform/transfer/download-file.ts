@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { digestOf, type FileSink, openFileSink } from './file-sink.ts'
+import { follow, plainEtag } from './follow.ts'
+import { receiveRest } from './receive-rest.ts'
+import type { RemoteFile } from './remote-file.ts'
+import { Interruption, TransferError } from './transfer-error.ts'
+
+export interface DownloadOptions {
+  readonly signal: AbortSignal
+  /** Called as bytes arrive; the total is null where nobody announced it. */
+  readonly progress?: (received: number, total: number | null) => void
+  /** Tries in a row that bring nothing new. */
+  readonly tries?: number
+  /** A connection that brings nothing for so long is given up. */
+  readonly stallMs?: number
+  readonly maxBytes?: number
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>
+}
+
+const TRIES = 5
+const STALL_MS = 60_000
+const MAX_BYTES = 1024 ** 4
+const FIRST_WAIT_MS = 500
+
+/** Named after the bytes that it grows into: what was left of other bytes is never continued. */
+const partPath = (target: string, { digest }: RemoteFile): string => {
+  const mark = createHash('sha256').update(`${digest.algorithm} ${digest.hex}`).digest('hex').slice(0, 16)
+  return join(dirname(target), `.${basename(target).slice(0, 100)}.${mark}.part`)
+}
+
+/** One try at bringing what is there up to the whole file. */
+const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOptions): Promise<void> => {
+  const { signal, progress, stallMs = STALL_MS, maxBytes = MAX_BYTES } = options
+  const { etag, size } = remote
+  await receiveRest({
+    sink,
+    size,
+    maxBytes,
+    stallMs,
+    signal,
+    progress: () => progress?.(sink.received(), size),
+    send: async (headers, stop) => {
+      const own = await remote.ownHeaders()
+      // The host of the bytes may know them under another tag.
+      const ifRange = headers.range !== undefined && etag !== null ? { 'if-range': `"${etag}"` } : {}
+      const ownHeaders = { ...own, ...ifRange }
+      const { response, about } = await follow(remote.url, { headers, ownHeaders, signal: stop })
+      if (response.status === 416) return response
+      if (!response.ok) throw await remote.refusal(response)
+      const told = plainEtag(about.get('x-linked-etag') ?? about.get('etag'))
+      if (etag === null || told === null || told === etag) return response
+      await response.body?.cancel()
+      await sink.reset()
+      throw new TransferError(`${remote.label} has changed while it was being downloaded.`, { advice: 'Start again.' })
+    },
+  })
+}
+
+/**
+ * Brings a remote file to `target`: whole and checked, or not at all. What an earlier try, or an earlier run, left of the
+ * same bytes is continued.
+ * @throws TransferError when it cannot be had; the file system's own errors; the signal's reason
+ */
+export const downloadFile = async (
+  remote: RemoteFile,
+  target: string,
+  options: DownloadOptions,
+): Promise<{ readonly bytes: number }> => {
+  const { signal, tries = TRIES, maxBytes = MAX_BYTES, wait = (ms) => sleep(ms, undefined, { signal }) } = options
+  if (remote.size !== null && remote.size > maxBytes) {
+    throw new TransferError(`${remote.label} has ${remote.size} bytes; the limit is ${maxBytes}.`)
+  }
+  await mkdir(dirname(target), { recursive: true })
+  const part = partPath(target, remote)
+  const sink = await openFileSink(part)
+  try {
+    for (let failed = 0, mismatches = 0; ; ) {
+      const before = sink.received()
+      try {
+        await tryOnce(remote, sink, options)
+        const digest = await digestOf(part, remote.digest.algorithm)
+        if (digest === remote.digest.hex) break
+        await sink.reset()
+        // Once may be a part that another run had spoilt; twice is what is offered.
+        if (++mismatches === 2) {
+          throw new TransferError(
+            `${remote.label} has the ${remote.digest.algorithm} ${digest} instead of ${remote.digest.hex}.`,
+            { advice: 'The file differs from the announced one. It was not stored.' },
+          )
+        }
+      } catch (error) {
+        if (!(error instanceof Interruption)) throw error
+        failed = sink.received() > before ? 1 : failed + 1
+        if (failed >= tries) {
+          throw new TransferError(`${remote.label} cannot be downloaded: ${error.message}.`, {
+            advice: sink.received() > 0 ? 'Run it again to resume the download.' : 'Try again later.',
+            cause: error,
+          })
+        }
+        await wait(error.waitMs ?? FIRST_WAIT_MS * 2 ** (failed - 1), signal)
+      }
+    }
+    await sink.sync()
+    await sink.close()
+    await rename(part, target)
+    return { bytes: sink.received() }
+  } catch (error) {
+    await sink.close().catch(() => undefined)
+    if (sink.received() === 0) await rm(part, { force: true })
+    throw error
+  }
+}

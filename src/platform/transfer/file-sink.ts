@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import type { Sink } from './receive-rest.ts'
+import type { Digest } from './remote-file.ts'
+
+export interface FileSink extends Sink {
+  /** Hex digest of everything received. */
+  sha256(): Promise<string>
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The digest of a file on this disk. Git names a blob by the sha1 of its length and its bytes. */
+export const digestOf = async (path: string, algorithm: Digest['algorithm']): Promise<string> => {
+  const hash = createHash(algorithm === 'sha256' ? 'sha256' : 'sha1')
+  if (algorithm === 'git-blob') hash.update(`blob ${(await stat(path)).size}\0`)
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}
+
+/** Collects a download in a file, going on behind what an earlier run of this program left there. Flat memory. */
+export const openFileSink = async (path: string): Promise<FileSink> => {
+  const file = await open(path, 'a')
+  let size = (await file.stat()).size
+  return {
+    received: () => size,
+    append: async (bytes) => {
+      await file.appendFile(bytes)
+      size += bytes.length
+    },
+    reset: async () => {
+      await file.truncate(0)
+      size = 0
+    },
+    sha256: () => digestOf(path, 'sha256'),
+    sync: () => file.sync(),
+    close: () => file.close(),
+  }
+}

@@ -1,0 +1,90 @@
+import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
+
+const MAX_REDIRECTS = 5
+const ANSWER_MS = 60_000
+const MAX_WAIT_MS = 60_000
+
+export interface Asked {
+  readonly method?: 'GET' | 'HEAD'
+  /** For every host on the way. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** For the first host only: a key must not travel to wherever a redirect points. */
+  readonly ownHeaders?: Readonly<Record<string, string>>
+  /** Whether to go where another host has it. When false, the redirect itself is the answer. */
+  readonly leaveHost?: boolean
+  readonly signal: AbortSignal
+}
+
+export interface Answered {
+  readonly response: Response
+  /** The last answer of the first host: what it says of a file that another host has. */
+  readonly about: Headers
+}
+
+const ask = async (url: URL, headers: Record<string, string>, asked: Asked): Promise<Response> => {
+  const stop = new AbortController()
+  const giveUp = (): void => stop.abort(asked.signal.reason)
+  asked.signal.addEventListener('abort', giveUp)
+  const timer = setTimeout(() => stop.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS)
+  try {
+    asked.signal.throwIfAborted()
+    return await fetch(url, {
+      method: asked.method ?? 'GET',
+      // Ranges count the bytes of the file, not those of a compressed form of it.
+      headers: { 'accept-encoding': 'identity', 'user-agent': 'tributary', ...headers },
+      redirect: 'manual',
+      signal: AbortSignal.any([asked.signal, stop.signal]),
+    })
+  } catch (error) {
+    asked.signal.throwIfAborted()
+    const reason = reasonOf(stop.signal.aborted ? stop.signal.reason : error)
+    throw new Interruption(`no answer from ${url.host} (${reason})`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+    asked.signal.removeEventListener('abort', giveUp)
+  }
+}
+
+const waitAskedFor = (response: Response): number | null => {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, MAX_WAIT_MS) : null
+}
+
+/**
+ * Asks, and goes where redirects point, at most five times, never from https to http.
+ * @throws Interruption when nothing answers, or the answer is 408, 429 or 5xx; TransferError for redirects that lead nowhere
+ */
+export const follow = async (start: URL, asked: Asked): Promise<Answered> => {
+  const { headers = {}, ownHeaders = {}, leaveHost = true } = asked
+  let url = start
+  let about: Headers | null = null
+  for (let hops = 0; ; hops++) {
+    const isFirstHost = url.origin === start.origin
+    const response = await ask(url, isFirstHost ? { ...headers, ...ownHeaders } : { ...headers }, asked)
+    if (isFirstHost || about === null) about = response.headers
+    const { status } = response
+    if (status === 408 || status === 429 || status >= 500) {
+      await response.body?.cancel()
+      throw new Interruption(`${url.host} answered ${status}`, { waitMs: waitAskedFor(response) })
+    }
+    const location = response.headers.get('location')
+    if (status < 300 || status > 399 || location === null) return { response, about }
+    const next = URL.canParse(location, url.href) ? new URL(location, url) : null
+    if (next === null || !['http:', 'https:'].includes(next.protocol) || next.username !== '') {
+      await response.body?.cancel()
+      throw new TransferError(`${url.host} redirects to something that is not a web address.`)
+    }
+    if (url.protocol === 'https:' && next.protocol === 'http:') {
+      await response.body?.cancel()
+      throw new TransferError(`${url.host} redirects to ${next.host} without encryption, which is not followed.`)
+    }
+    if (!leaveHost && next.origin !== start.origin) return { response, about }
+    await response.body?.cancel()
+    if (hops === MAX_REDIRECTS) throw new TransferError(`${start.host} redirects more than ${MAX_REDIRECTS} times.`)
+    url = next
+  }
+}
+
+/** The text between the quotes, without the mark of a weak one. */
+export const plainEtag = (etag: string | null): string | null =>
+  etag === null ? null : etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1') || null

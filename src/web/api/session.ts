@@ -1,0 +1,41 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { unwrap } from '../../client/client.ts'
+import { api, queries, Unreachable } from './client.ts'
+import type { AnswerOf } from './paths.ts'
+
+export type Session = AnswerOf<'/api/v1/session'>
+
+const KEY = ['/api/v1/session', {}]
+
+const unreachable = (error: unknown): never => {
+  throw new Unreachable(error)
+}
+
+/** Opens a session: with a key, or without one where the service needs none. */
+const open = async (apiKey?: string): Promise<Session> =>
+  unwrap(
+    await api.POST('/api/v1/session', { body: apiKey === undefined ? {} : { api_key: apiKey } }).catch(unreachable),
+  )
+
+/** The browser's session. Where the service needs no key, there is always one. */
+const load = async (): Promise<Session> => {
+  const session = await unwrap(await api.GET('/api/v1/session').catch(unreachable))
+  return session.signed_in || session.enrollment === 'token' ? session : open()
+}
+
+export const useSession = (): UseQueryResult<Session> =>
+  useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
+
+/** @throws ApiError when the key is not valid */
+export const signIn = async (apiKey: string): Promise<void> => {
+  queries.setQueryData(KEY, await open(apiKey))
+}
+
+export const signOut = async (): Promise<void> => {
+  await api.DELETE('/api/v1/session').catch(unreachable)
+  queries.clear()
+  window.location.assign('/')
+}
+
+/** Asks who is signed in: something was refused for want of a session. */
+export const checkSession = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY })

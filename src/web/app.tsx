@@ -1,0 +1,61 @@
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { Suspense } from 'react'
+import { Route, Switch } from 'wouter'
+import { queries } from './api/client.ts'
+import { useSession } from './api/session.ts'
+import { Live } from './live/live.tsx'
+import { AREAS } from './pages/areas.ts'
+import { PAGES } from './pages/pages.ts'
+import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
+import { Boundary } from './shell/boundary.tsx'
+import { Shell } from './shell/shell.tsx'
+import { SignIn } from './shell/sign-in.tsx'
+
+const NotFound = () => (
+  <>
+    <PageHeader title="No such page" />
+    <Empty title="There is nothing at this address">The navigation lists what there is.</Empty>
+  </>
+)
+
+const Pages = () => (
+  <Switch>
+    {AREAS.map(({ path, Area }) => (
+      <Route key={path} path={path === '/' ? path : `${path}/*?`}>
+        <Boundary key={path}>
+          <Suspense fallback={<div role="status" aria-label="Loading" />}>
+            <Area />
+          </Suspense>
+        </Boundary>
+      </Route>
+    ))}
+    <Route>
+      <NotFound />
+    </Route>
+  </Switch>
+)
+
+const Gate = () => (
+  <Loaded query={useSession()}>
+    {(session) =>
+      session.signed_in ? (
+        <Live>
+          <Shell session={session} pages={PAGES}>
+            <Pages />
+          </Shell>
+        </Live>
+      ) : (
+        <SignIn />
+      )
+    }
+  </Loaded>
+)
+
+export const App = () => (
+  <CSPProvider disableStyleElements>
+    <QueryClientProvider client={queries}>
+      <Gate />
+    </QueryClientProvider>
+  </CSPProvider>
+)

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { isAffected, parseChange } from './changes.ts'
+
+const change = (kind: string) => ({ type: 'x', subject: { kind, id: '1' } })
+
+it('a change affects the answers that show it, an unknown one all, and none affects the session', () => {
+  expect(isAffected('/api/v1/training/jobs/{job_id}', [change('round')])).toBe(true)
+  expect(isAffected('/api/v1/devices/{device_id}', [change('round')])).toBe(false)
+  expect(isAffected('/api/v1/devices/{device_id}', [change('round'), change('device')])).toBe(true)
+  expect(isAffected('/api/v1/experiments', [change('something new')])).toBe(true)
+  expect(isAffected('/api/v1/session', [change('something new')])).toBe(false)
+  expect(isAffected('/api/v1/status', [])).toBe(false)
+})
+
+it('what is no change is ignored', () => {
+  expect(parseChange('a', '{"subject":{"kind":"job","id":"7"},"payload":{}}')).toEqual({
+    type: 'a',
+    subject: { kind: 'job', id: '7' },
+  })
+  expect([parseChange('a', '{'), parseChange('a', 'null'), parseChange('a', '{}')]).toEqual([null, null, null])
+})

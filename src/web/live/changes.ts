@@ -1,0 +1,40 @@
+/** What an event is about, as `GET /api/v1/events` sends it. */
+export interface Change {
+  readonly type: string
+  readonly subject: { readonly kind: string; readonly id: string }
+}
+
+/** By the topics of the stream: beginnings of the paths whose answers may be others after a change. */
+const AFFECTED: Readonly<Record<string, readonly string[]>> = {
+  round: ['/api/v1/training', '/api/v1/models', '/api/v1/federations'],
+  job: ['/api/v1/training'],
+  device: ['/api/v1/devices', '/api/v1/fleet'],
+  group: ['/api/v1/device-groups'],
+  model: ['/api/v1/models'],
+  rollout: ['/api/v1/models', '/api/v1/rollouts'],
+  deployment: ['/api/v1/deployments'],
+  experiment: ['/api/v1/experiments'],
+  policy: ['/api/v1/models', '/api/v1/policies'],
+  federation: ['/api/v1/federations'],
+}
+const ALWAYS = ['/api/v1/status', '/api/v1/overview']
+/** What no event is about. */
+const NEVER = ['/api/v1/session']
+
+/** Whether the answer of `path` may be another one after these changes. A kind that this page does not know affects all. */
+export const isAffected = (path: string, changes: readonly Change[]): boolean => {
+  if (NEVER.some((beginning) => path.startsWith(beginning))) return false
+  return changes.some(({ subject }) =>
+    [...ALWAYS, ...(AFFECTED[subject.kind] ?? ['/api/'])].some((beginning) => path.startsWith(beginning)),
+  )
+}
+
+/** @returns null for what is no change */
+export const parseChange = (type: string, data: string): Change | null => {
+  try {
+    const { subject } = JSON.parse(data) as Partial<Change>
+    return typeof subject?.kind === 'string' ? { type, subject } : null
+  } catch {
+    return null
+  }
+}

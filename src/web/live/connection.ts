@@ -1,0 +1,56 @@
+import { newParser, parseChunk } from './sse-parser.ts'
+import { BEGINNING, type Effect, type Input, type StreamState, step } from './stream-state.ts'
+
+export interface Listener {
+  /** Everything that the state asks for but to connect. */
+  onEffect(effect: Exclude<Effect, { kind: 'connect' }>): void
+  onState(state: StreamState): void
+}
+
+const read = async (signal: AbortSignal, lastId: string | null, take: (input: Input) => void): Promise<void> => {
+  const response = await fetch('/api/v1/events', {
+    headers: { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) },
+    signal,
+  })
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  if (response.status !== 200 || !isStream || response.body === null) {
+    await response.body?.cancel()
+    return take({ kind: 'refused', status: response.status })
+  }
+  take({ kind: 'opened' })
+  let parser = newParser(lastId ?? '')
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return take({ kind: 'closed' })
+    const parsed = parseChunk(parser, value)
+    parser = parsed.parser
+    for (const event of parsed.events) take({ kind: 'event', event })
+  }
+}
+
+/** Keeps one stream of events open until `signal` is aborted; `stream-state.ts` decides what follows from what. */
+export const keepConnected = (listener: Listener, signal: AbortSignal): void => {
+  let state = BEGINNING
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const take = (input: Input): void => {
+    const next = step(state, input, Math.random)
+    state = next.state
+    listener.onState(state)
+    for (const effect of next.effects) {
+      if (effect.kind === 'connect') timer = setTimeout(connect, effect.afterMs)
+      else listener.onEffect(effect)
+    }
+  }
+
+  const connect = (): void => {
+    if (signal.aborted) return
+    read(signal, state.lastId, take).catch(() => {
+      if (!signal.aborted) take({ kind: 'closed' })
+    })
+  }
+
+  signal.addEventListener('abort', () => clearTimeout(timer))
+  connect()
+}

@@ -1,0 +1,40 @@
+import { Route, Switch } from 'wouter'
+import { Tabs } from '../../parts/tabs.tsx'
+import { DeploymentPage } from './deployment-page.tsx'
+import { DeploymentsPage } from './deployments-page.tsx'
+import { GroupPage } from './group-page.tsx'
+import { GroupsPage } from './groups-page.tsx'
+import { PairingPage } from './pairing-page.tsx'
+import { PoliciesPage } from './policies-page.tsx'
+import { PolicyPage } from './policy-page.tsx'
+import { RolloutPage } from './rollout-page.tsx'
+import { RolloutsPage } from './rollouts-page.tsx'
+
+const TABS = [
+  ['/delivery', 'Rollouts'],
+  ['/delivery/deployments', 'Deployments'],
+  ['/delivery/policies', 'Policies'],
+  ['/delivery/groups', 'Groups'],
+  ['/delivery/pairing', 'Pairing'],
+] as const
+
+export const Area = () => (
+  <>
+    <Tabs label="Delivery" tabs={TABS} />
+    <Switch>
+      <Route path="/delivery" component={RolloutsPage} />
+      <Route path="/delivery/rollouts/:model_id/:rollout_id">
+        {({ model_id, rollout_id }) => <RolloutPage modelId={model_id} rolloutId={rollout_id} />}
+      </Route>
+      <Route path="/delivery/deployments" component={DeploymentsPage} />
+      <Route path="/delivery/deployments/:id">{({ id }) => <DeploymentPage deploymentId={id} />}</Route>
+      <Route path="/delivery/policies" component={PoliciesPage} />
+      <Route path="/delivery/policies/:model_id">
+        {({ model_id }) => <PolicyPage modelId={decodeURIComponent(model_id)} />}
+      </Route>
+      <Route path="/delivery/groups" component={GroupsPage} />
+      <Route path="/delivery/groups/:id">{({ id }) => <GroupPage groupId={id} />}</Route>
+      <Route path="/delivery/pairing" component={PairingPage} />
+    </Switch>
+  </>
+)

@@ -1,0 +1,52 @@
+import { toneOf } from '../../parts/badge.tsx'
+import { Panel, Quiet } from '../../parts/layout.tsx'
+import { Timeline } from '../../parts/timeline.tsx'
+
+const SAID: Readonly<Record<string, string>> = {
+  create: 'Created',
+  start: 'Started',
+  pause: 'Paused',
+  resume: 'Resumed',
+  advance: 'Advanced',
+  step: 'Stepped',
+  reach: 'Reached its target',
+  rollback: 'Rolled back',
+  fail_health: 'Paused: too many devices failed',
+  set_percentage: 'Percentage set',
+  complete: 'Completed',
+  fail: 'Failed and withdrawn',
+  promote: 'Promoted',
+  switch: 'Switched to the new version',
+}
+
+interface PlanEvent {
+  readonly at: string
+  readonly event: string
+  readonly status: string
+  readonly percentage: number | null
+  readonly reason: string | null
+  readonly actor: string | null
+}
+
+/** What happened to a rollout or deployment, newest first. */
+export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) => (
+  <Panel title="History">
+    <Timeline
+      moments={events
+        .map(({ at, event, status, percentage, reason, actor }, index) => ({
+          key: `${index}`,
+          tone: event === 'fail_health' ? ('warn' as const) : status === 'active' ? ('busy' as const) : toneOf(status),
+          text: (
+            <>
+              {SAID[event] ?? event}
+              {percentage !== null && ` at ${percentage} %`}{' '}
+              <Quiet>{actor === null ? 'by itself' : 'by a person'}</Quiet>
+              {reason !== null && <p>{reason}</p>}
+            </>
+          ),
+          time: at,
+        }))
+        .reverse()}
+    />
+  </Panel>
+)

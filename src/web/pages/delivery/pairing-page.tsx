@@ -1,0 +1,157 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { PLATFORMS } from '../../../domain/device.ts'
+import { api } from '../../api/client.ts'
+import type { AnswerOf } from '../../api/paths.ts'
+import { useApi } from '../../api/use-api.ts'
+import { write } from '../../api/write.ts'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { Command } from '../../parts/copy.tsx'
+import { FieldRow, SelectField } from '../../parts/form.tsx'
+import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
+import { Meter } from '../../parts/meter.tsx'
+import { useNow } from '../../parts/now.tsx'
+import { duration } from '../../text/format.ts'
+import { deviceHref } from '../../url/device-href.ts'
+import styles from './pairing.module.css'
+import { QrCode } from './qr-code.tsx'
+import { NAMED_ONLY } from './types.ts'
+
+type Pairing = AnswerOf<'/api/v1/pairings/{pairing_id}'>
+interface Made {
+  readonly id: string
+  readonly code: string
+}
+
+const TONES: Readonly<Record<Pairing['status'], Tone>> = {
+  waiting: 'busy',
+  paired: 'good',
+  deploying: 'busy',
+  active: 'good',
+  expired: 'warn',
+  failed: 'bad',
+}
+const LIFETIME_MS = 5 * 60_000
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+const said = ({ status, device_id, model_name, model_version, reason }: Pairing): string => {
+  const what = model_name === null ? '' : `${model_name} ${model_version ?? ''}`.trim()
+  switch (status) {
+    case 'waiting':
+      return 'Waits for a device to enter the code.'
+    case 'paired':
+      return `${device_id} is paired.`
+    case 'deploying':
+      return `${device_id} is paired and gets ${what}.`
+    case 'active':
+      return `${device_id} runs ${what}.`
+    default:
+      return reason ?? 'It failed.'
+  }
+}
+
+const Countdown = ({ expiresAt }: { readonly expiresAt: string }) => {
+  const now = useNow(1000)
+  const left = Math.max(0, Date.parse(expiresAt) - now.getTime())
+  return <Meter label="Time left" value={left} max={LIFETIME_MS} text={`${duration(left)} left`} />
+}
+
+const Shown = ({ made, again }: { readonly made: Made; readonly again: () => void }) => {
+  const query = useApi('/api/v1/pairings/{pairing_id}', { path: { pairing_id: made.id } }, { everyMs: 1000 })
+  const address = `${window.location.origin}/pair?code=${made.code}`
+  const pairing = query.data
+  const isOpen = pairing === undefined || pairing.status === 'waiting'
+  return (
+    <Panel title="Pairing code">
+      <div className={styles.pairing}>
+        <div className={isOpen ? '' : styles.used}>
+          <QrCode text={address} label={`QR code that opens ${address}`} />
+        </div>
+        <div className={styles.steps}>
+          <p className={styles.code}>{made.code}</p>
+          {pairing && (
+            <p role="status">
+              <Badge state={pairing.status} tone={TONES[pairing.status]} /> {said(pairing)}
+            </p>
+          )}
+          {isOpen && pairing && <Countdown expiresAt={pairing.expires_at} />}
+          {isOpen && (
+            <>
+              <p>Scan it with the phone’s camera, or enter the code in the app. On a computer:</p>
+              <Command>{`svc pair ${made.code}`}</Command>
+            </>
+          )}
+          {isOpen && LOOPBACK.test(window.location.hostname) && (
+            <p>
+              <Quiet>
+                This page was opened at {window.location.host}, which a phone cannot reach: open the dashboard by this
+                machine’s name on the network, and make a code there.
+              </Quiet>
+            </p>
+          )}
+          <p>
+            {!isOpen && pairing?.device_id != null && (
+              <Link href={deviceHref(pairing.device_id)}>The device’s page</Link>
+            )}{' '}
+            <Button onClick={again}>Make another code</Button>
+          </p>
+        </div>
+      </div>
+    </Panel>
+  )
+}
+
+/** Brings one device in: by a code that a person carries from this screen to it. */
+export const PairingPage = () => {
+  const models = useApi('/api/v1/models', { query: { limit: 100, ...NAMED_ONLY } })
+  const [model, setModel] = useState('')
+  const [platform, setPlatform] = useState<(typeof PLATFORMS)[number] | ''>('')
+  const [made, setMade] = useState<Made | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const create = async (): Promise<void> => {
+    setError(null)
+    const body = { ...(model !== '' && { model_name: model }), ...(platform !== '' && { platform }) }
+    const { pairing_id, code } = await write(api.POST('/api/v1/pairings', { body }))
+    setMade({ id: pairing_id, code })
+  }
+  const choices = (models.data?.models ?? [])
+    .filter(({ round_id }) => round_id === null)
+    .map(({ id, name }) => [name ?? id, name ?? id] as const)
+  return (
+    <>
+      <PageHeader title="Pairing" />
+      {made !== null ? (
+        <Shown key={made.id} made={made} again={() => setMade(null)} />
+      ) : (
+        <Panel title="Pair a device">
+          <form
+            className={styles.steps}
+            onSubmit={(event) => {
+              event.preventDefault()
+              create().catch(setError)
+            }}
+          >
+            <p>
+              A code registers one device within five minutes, without a key on it, and may bring it a model at once.
+            </p>
+            <FieldRow>
+              <SelectField label="It gets" value={model} options={[['', 'No model'], ...choices]} onChange={setModel} />
+              <SelectField
+                label="Only a device of"
+                value={platform}
+                options={[['', 'Any platform'], ...PLATFORMS.map((name) => [name, name] as const)]}
+                onChange={setPlatform}
+              />
+            </FieldRow>
+            {error && <Problem error={error} />}
+            <p>
+              <Button type="submit" tone="primary">
+                Make a code
+              </Button>
+            </p>
+          </form>
+        </Panel>
+      )}
+    </>
+  )
+}

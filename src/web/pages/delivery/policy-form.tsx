@@ -1,0 +1,95 @@
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { write } from '../../api/write.ts'
+import { Dialog, SendForm } from '../../parts/dialog.tsx'
+import { CheckField, FieldRow, Fields, NumberField, Outcome } from '../../parts/form.tsx'
+import { plural } from '../../text/format.ts'
+import type { Policy } from './types.ts'
+
+const STANDARD = {
+  enabled: true,
+  canary_percentage: 10,
+  observe_minutes: 60,
+  min_reports: 20,
+  max_accuracy_drop: 0.02,
+  max_loss_increase: 0.05,
+  confidence_level: 0.95,
+  increment_step: 10,
+  step_interval_minutes: 60,
+}
+
+/** Shares are shown as percentages, without the digits that binary fractions bring. */
+const toPercent = (share: number): number => Number((share * 100).toPrecision(12))
+
+export const PolicyForm = ({
+  modelId,
+  policy,
+  onClose,
+}: {
+  readonly modelId: string
+  readonly policy: Policy | undefined
+  readonly onClose: () => void
+}) => {
+  const [wanted, setWanted] = useState(() => {
+    if (policy === undefined) return STANDARD
+    const { model_id, org_id, canary_group_id, created_at, updated_at, ...settings } = policy
+    return { ...settings, ...(canary_group_id !== null && { canary_group: canary_group_id }) }
+  })
+  const fleet = useApi('/api/v1/fleet/summary', {})
+  const change = (changed: Partial<typeof wanted>): void => setWanted({ ...wanted, ...changed })
+  const number = (name: Exclude<keyof typeof STANDARD, 'enabled'>) => ({
+    value: wanted[name],
+    onChange: (value: number) => change({ [name]: value }),
+  })
+  const share = (name: 'max_accuracy_drop' | 'max_loss_increase') => ({
+    value: toPercent(wanted[name]),
+    onChange: (value: number) => change({ [name]: value / 100 }),
+  })
+  const canary = Math.round(((fleet.data?.total ?? 0) * wanted.canary_percentage) / 100)
+  return (
+    <Dialog title={policy === undefined ? 'Set a policy' : 'Change the policy'} open onClose={onClose}>
+      <SendForm
+        verb="Save"
+        tone="primary"
+        onClose={onClose}
+        act={() =>
+          write(api.PUT('/api/v1/models/{model_id}/policy', { params: { path: { model_id: modelId } }, body: wanted }))
+        }
+      >
+        <Fields>
+          <CheckField
+            label="Enabled: act on what training learns"
+            checked={wanted.enabled}
+            onChange={(enabled) => change({ enabled })}
+          />
+          <FieldRow>
+            <NumberField label="Canary" unit="% of devices" min={1} max={100} {...number('canary_percentage')} />
+            <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />
+            <NumberField label="Reports needed" min={2} {...number('min_reports')} />
+          </FieldRow>
+          <FieldRow>
+            <NumberField
+              label="Accuracy may drop"
+              unit="%"
+              min={0}
+              max={100}
+              step="any"
+              {...share('max_accuracy_drop')}
+            />
+            <NumberField label="Loss may grow" unit="%" min={0} max={100} step="any" {...share('max_loss_increase')} />
+          </FieldRow>
+          <FieldRow>
+            <NumberField label="Then steps of" unit="%" min={1} max={100} {...number('increment_step')} />
+            <NumberField label="Every" unit="min" min={0.01} step="any" {...number('step_interval_minutes')} />
+          </FieldRow>
+          <Outcome>
+            {wanted.enabled
+              ? `Each finished round goes to ${policy?.canary_group_id == null ? `about ${plural(canary, 'device')} first` : 'the canary group first'}, and on to the others only if it is no worse there.`
+              : 'Nothing is delivered by itself.'}
+          </Outcome>
+        </Fields>
+      </SendForm>
+    </Dialog>
+  )
+}

@@ -1,0 +1,89 @@
+import { useState } from 'react'
+import { ApiError } from '../../../client/client.ts'
+import { api } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { write } from '../../api/write.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { duration, percent } from '../../text/format.ts'
+import { Decisions } from './decisions.tsx'
+import { PolicyBadge } from './policies-page.tsx'
+import { PolicyForm } from './policy-form.tsx'
+import type { Policy } from './types.ts'
+
+const Settings = ({ policy }: { readonly policy: Policy }) => (
+  <Panel title="What it does">
+    <p>
+      {`What a round learned goes to ${policy.canary_percentage} % of the ${policy.canary_group_id === null ? 'devices' : 'canary group'} for at most ${duration(
+        policy.observe_minutes * 60_000,
+      )}. It is promoted once it is shown, with ${percent(policy.confidence_level, 0)} confidence, to lose no more than ${percent(
+        policy.max_accuracy_drop,
+      )} accuracy and to have no more than ${percent(policy.max_loss_increase)} more loss; otherwise it is rolled back.`}
+    </p>
+    <br />
+    <Facts
+      entries={[
+        ['Reports needed on either side', policy.min_reports],
+        ['Promotion', `${policy.increment_step} % every ${duration(policy.step_interval_minutes * 60_000)}`],
+        ['Set', <Ago key="set" time={policy.created_at} />],
+        ['Changed', <Ago key="changed" time={policy.updated_at} />],
+      ]}
+    />
+  </Panel>
+)
+
+const isMissing = (error: Error | null): boolean => error instanceof ApiError && error.status === 404
+
+/** The policy of one model, and its decision records. */
+export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
+  const query = useApi('/api/v1/models/{model_id}/policy', { path: { model_id: modelId } })
+  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null)
+  const close = (): void => setDialog(null)
+  const policy = isMissing(query.error) ? undefined : query.data
+  return (
+    <>
+      <PageHeader title={`Policy of ${modelId}`} up={{ href: '/delivery/policies', label: 'Policies' }}>
+        {policy && <PolicyBadge enabled={policy.enabled} />}
+        <Aside>
+          <Button tone="primary" onClick={() => setDialog('edit')}>
+            {policy === undefined ? 'Set a policy' : 'Change'}
+          </Button>
+          {policy && (
+            <Button tone="danger" onClick={() => setDialog('delete')}>
+              Delete
+            </Button>
+          )}
+        </Aside>
+      </PageHeader>
+      {isMissing(query.error) ? (
+        <Panel title="Policy">
+          <Empty title="This model has no policy">
+            Nothing of it is delivered by itself. Set one, and the next round is.
+          </Empty>
+        </Panel>
+      ) : (
+        <Loaded query={query}>
+          {(loaded) => (
+            <>
+              <Settings policy={loaded} />
+              <Decisions modelId={loaded.model_id} />
+            </>
+          )}
+        </Loaded>
+      )}
+      {dialog === 'edit' && <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
+      {dialog === 'delete' && (
+        <Confirm
+          title={`Delete the policy of ${modelId}?`}
+          verb="Delete"
+          name={modelId}
+          onClose={close}
+          act={() => write(api.DELETE('/api/v1/models/{model_id}/policy', { params: { path: { model_id: modelId } } }))}
+        >
+          Its decisions are deleted too. A canary that is under way stays as it is: no device changes its version.
+        </Confirm>
+      )}
+    </>
+  )
+}

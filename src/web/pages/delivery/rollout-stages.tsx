@@ -1,0 +1,75 @@
+import { Fragment } from 'react'
+import { Ago, useNow } from '../../parts/now.tsx'
+import { duration, percent, plural, relative } from '../../text/format.ts'
+import styles from './rollout.module.css'
+import { type Stage, visibleStages } from './stages.ts'
+import type { Rollout } from './types.ts'
+
+const When = ({ stage: { state, at } }: { readonly stage: Stage }) => {
+  const now = useNow()
+  if (state === 'current') return at === null ? 'now' : `now, for ${duration(now.getTime() - Date.parse(at))}`
+  const word = state === 'past' ? 'reached' : state === 'next' ? 'next' : 'then'
+  return (
+    <>
+      {word} {at !== null && <Ago time={at} />}
+    </>
+  )
+}
+
+const failureShare = ({ health: { failed, reports } }: Rollout): string =>
+  reports === 0 ? 'no reports yet' : `${percent(failed / reports)} now, ${plural(reports, 'report')}`
+
+/** What goes on, in a sentence: where it is, what is next and when, and what would stop it. */
+export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonly next: Stage | undefined }) => {
+  const now = useNow(1000)
+  const { status, percentage, target_percentage, health, reason, next_step_at } = rollout
+  const limit = percent(health.max_failure_share, 0)
+  const when = next_step_at === null ? '' : ` ${relative(new Date(next_step_at), now)}`
+  if (status === 'pending') return <>{`Not started. It begins with ${percentage} % of the devices.`}</>
+  if (status === 'paused') {
+    return (
+      <>
+        <strong>{`Paused at ${percentage} %.`}</strong> {reason ?? 'No more devices get it until it is resumed.'}
+      </>
+    )
+  }
+  if (status === 'completed') return <>{`Completed at ${percentage} % of the devices.`}</>
+  if (status === 'rolled_back') {
+    return (
+      <>
+        <strong>{`Rolled back at ${percentage} %.`}</strong> {reason ?? 'Its devices get what they had before.'}
+      </>
+    )
+  }
+  return (
+    <>
+      <strong>{`Now ${percentage} %,`}</strong>{' '}
+      {next === undefined
+        ? `its target of ${target_percentage} %: it completes${when}`
+        : `next ${next.percentage} %${when}`}
+      {` if failures stay at ${limit} or less (${failureShare(rollout)}).`}
+    </>
+  )
+}
+
+/** Past, current and next steps beside each other; below each other on a phone. */
+export const StageTrack = ({ stages }: { readonly stages: readonly Stage[] }) => (
+  <ol className={styles.stages} aria-label="Stages">
+    {visibleStages(stages).map((stage, index) => (
+      <Fragment key={stage?.percentage ?? `gap ${index}`}>
+        {stage === null ? (
+          <li className={styles.gap} aria-label="more stages">
+            …
+          </li>
+        ) : (
+          <li className={`${styles.stage} ${styles[stage.state]}`} aria-current={stage.state === 'current' && 'step'}>
+            <span className={styles.percentage}>{stage.percentage} %</span>
+            <span className={styles.when}>
+              <When stage={stage} />
+            </span>
+          </li>
+        )}
+      </Fragment>
+    ))}
+  </ol>
+)

@@ -1,0 +1,63 @@
+import type { Rollout, RolloutEvent } from './types.ts'
+
+export type StageState = 'past' | 'current' | 'next' | 'later'
+
+/** A percentage that a rollout was at, is at, or will be at if health holds. */
+export interface Stage {
+  readonly percentage: number
+  readonly state: StageState
+  /** When it was or will be reached; null where nothing moves it. */
+  readonly at: string | null
+}
+
+const MOVES = ['start', 'step', 'advance', 'set_percentage']
+const MINUTE_MS = 60_000
+
+const reached = (rollout: Rollout, events: readonly RolloutEvent[]): Stage[] => {
+  const stages: Stage[] = []
+  for (const { event, percentage, at } of events) {
+    if (!MOVES.includes(event) || percentage === null || stages.at(-1)?.percentage === percentage) continue
+    stages.push({ percentage, state: 'past', at })
+  }
+  if (stages.at(-1)?.percentage !== rollout.percentage) {
+    stages.push({ percentage: rollout.percentage, state: 'past', at: rollout.started_at })
+  }
+  return stages
+}
+
+const ahead = (rollout: Rollout): Stage[] => {
+  const isOver = rollout.status === 'completed' || rollout.status === 'rolled_back'
+  const first = rollout.next_step_at === null ? null : Date.parse(rollout.next_step_at)
+  const stages: Stage[] = []
+  for (let { percentage } = rollout; !isOver && percentage < rollout.target_percentage; ) {
+    percentage = Math.min(rollout.target_percentage, percentage + rollout.increment_step)
+    const at = first === null ? null : first + stages.length * rollout.step_interval_minutes * MINUTE_MS
+    const state = stages.length === 0 ? 'next' : 'later'
+    stages.push({ percentage, state, at: at === null ? null : new Date(at).toISOString() })
+  }
+  return stages
+}
+
+/** The whole way of a rollout, from what happened to it and from its schedule. */
+export const stagesOf = (rollout: Rollout, events: readonly RolloutEvent[]): readonly Stage[] => {
+  const behind = reached(rollout, events)
+  const now = behind.at(-1)!
+  const current = rollout.status === 'rolled_back' ? now : { ...now, state: 'current' as const }
+  return [...behind.slice(0, -1), current, ...ahead(rollout)]
+}
+
+/** So many stages fit beside each other: the ends, and those around the current one; null for what is left out between. */
+export const visibleStages = (stages: readonly Stage[], most = 9): readonly (Stage | null)[] => {
+  if (stages.length <= most) return stages
+  const found = stages.findIndex(({ state }) => state === 'current')
+  const current = found === -1 ? stages.length - 1 : found
+  const from = Math.max(1, Math.min(current - 2, stages.length - (most - 2)))
+  const to = Math.min(stages.length - 1, from + most - 4)
+  return [
+    stages[0]!,
+    ...(from > 1 ? [null] : []),
+    ...stages.slice(from, to),
+    ...(to < stages.length - 1 ? [null] : []),
+    stages.at(-1)!,
+  ]
+}

@@ -1,0 +1,12 @@
+import { Route, Switch } from 'wouter'
+import { DevicePage } from './device-page.tsx'
+import { DevicesPage } from './devices-page.tsx'
+
+export const Area = () => (
+  <Switch>
+    <Route path="/devices" component={DevicesPage} />
+    <Route path="/devices/:device_id">
+      {({ device_id }) => <DevicePage deviceId={decodeURIComponent(device_id)} />}
+    </Route>
+  </Switch>
+)

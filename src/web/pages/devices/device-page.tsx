@@ -1,0 +1,125 @@
+import { Link } from 'wouter'
+import { ApiError } from '../../../client/client.ts'
+import type { AnswerOf } from '../../api/paths.ts'
+import { useApi } from '../../api/use-api.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Id } from '../../parts/copy.tsx'
+import { Columns, Empty, Facts, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { measure } from '../../text/format.ts'
+import { deviceHref } from '../../url/device-href.ts'
+import { usePageState } from '../../url/use-page-state.ts'
+import { DeviceRounds } from './device-rounds.tsx'
+
+type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
+
+const DEFAULTS = { org: '' }
+
+const show = (value: unknown): string => {
+  if (typeof value === 'number') return Number.isInteger(value) ? String(value) : measure(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const Values = ({ title, values, none }: { title: string; values: Record<string, unknown> | null; none: string }) => {
+  const entries = Object.entries(values ?? {})
+  return (
+    <Panel title={title}>
+      {entries.length === 0 ? (
+        <Quiet>{none}</Quiet>
+      ) : (
+        <Facts entries={entries.map(([name, value]) => [name, show(value)])} />
+      )}
+    </Panel>
+  )
+}
+
+const Assignments = ({ device }: { readonly device: Device }) => {
+  const assignments = useApi('/api/v1/devices/{device_id}/assignments', {
+    path: { device_id: device.device_id },
+    query: { ...(device.org_id !== null && { org_id: device.org_id }) },
+  })
+  return (
+    <Panel title="Assigned versions">
+      <Loaded query={assignments}>
+        {(data) =>
+          data.assignments.length === 0 ? (
+            <Empty title="Nothing is assigned" command="svc deploy my-model">
+              A rollout or a deployment brings a version here:
+            </Empty>
+          ) : (
+            <Facts
+              entries={data.assignments.map((assignment) => [
+                `${assignment.model_name ?? 'Model'} by ${assignment.kind}`,
+                <>
+                  version {assignment.version} <Id id={assignment.plan_id} />
+                </>,
+              ])}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}
+
+/** Organizations may use the same names. */
+const Namesakes = ({ deviceId }: { readonly deviceId: string }) => {
+  const found = useApi('/api/v1/fleet/devices', { query: { q: deviceId, limit: 100 } })
+  const namesakes = (found.data?.devices ?? []).filter(({ device_id }) => device_id === deviceId)
+  return (
+    <Panel title="Several organizations have a device of this name">
+      {namesakes.map((device) => (
+        <p key={device.id}>
+          <Link href={deviceHref(deviceId, device.org_id ?? 'default')}>
+            {`${deviceId} of ${device.org_id ?? 'no organization'}`}
+          </Link>
+        </p>
+      ))}
+    </Panel>
+  )
+}
+
+/** One device: what it is, what it last said, what it is to run, and its part in the latest rounds. */
+export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
+  const [{ org }] = usePageState(DEFAULTS)
+  const query = useApi('/api/v1/devices/{device_id}', {
+    path: { device_id: deviceId },
+    query: { ...(org !== '' && { org_id: org }) },
+  })
+  const isAmbiguous = query.error instanceof ApiError && query.error.status === 409
+  return (
+    <>
+      <PageHeader title={deviceId} up={{ href: '/devices', label: 'Devices' }}>
+        {query.data && <Badge state={query.data.status === 'active' ? 'active' : 'silent'} />}
+      </PageHeader>
+      {isAmbiguous ? (
+        <Namesakes deviceId={deviceId} />
+      ) : (
+        <Loaded query={query}>
+          {(device) => (
+            <>
+              <Panel title="Device">
+                <Facts
+                  entries={[
+                    ['Last heard', <Ago key="heard" time={device.last_heartbeat} />],
+                    ['Registered', <Ago key="registered" time={device.created_at} />],
+                    ['Platform', device.platform],
+                    ['Organization', device.org_id ?? 'none'],
+                    ['Trains', device.trains ? 'yes' : 'no, it only runs models'],
+                    ['Internal id', <Id key="id" id={device.id} />],
+                  ]}
+                />
+              </Panel>
+              <Columns>
+                <Values title="Metrics" values={device.metrics} none="Its heartbeats have reported none." />
+                <Values title="Capabilities" values={device.capabilities} none="It has described none." />
+              </Columns>
+              <Assignments device={device} />
+              {device.trains && <DeviceRounds device={device} />}
+            </>
+          )}
+        </Loaded>
+      )}
+    </>
+  )
+}

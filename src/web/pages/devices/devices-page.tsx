@@ -1,0 +1,117 @@
+import { useDeferredValue } from 'react'
+import { Link } from 'wouter'
+import type { AnswerOf } from '../../api/paths.ts'
+import { useApiPages } from '../../api/use-api.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Aside, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet, SearchField } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { count, plural } from '../../text/format.ts'
+import { deviceHref } from '../../url/device-href.ts'
+import { usePageState } from '../../url/use-page-state.ts'
+
+type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
+
+const DEFAULTS = { q: '', status: '', platform: '', sort: 'device_id', desc: false }
+const MOST_COUNTED = 100_000
+
+const STATUSES = [
+  ['', 'Any status'],
+  ['active', 'Active'],
+  ['inactive', 'Silent'],
+] as const
+
+const PLATFORMS = [
+  ['', 'Any platform'],
+  ...['ios', 'android', 'macos', 'linux', 'windows', 'browser', 'python', 'unknown'].map(
+    (name) => [name, name] as const,
+  ),
+] as const
+
+const COLUMNS: readonly Column<Device>[] = [
+  {
+    name: 'Device',
+    sort: 'device_id',
+    cell: ({ device_id, org_id }) => <Link href={deviceHref(device_id, org_id)}>{device_id}</Link>,
+  },
+  {
+    name: 'Status',
+    cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'silent'} />,
+  },
+  { name: 'Platform', cell: ({ platform }) => platform },
+  { name: 'Organization', cell: ({ org_id }) => org_id ?? <Quiet>none</Quiet> },
+  { name: 'Trains', cell: ({ trains }) => (trains ? 'yes' : 'no') },
+  { name: 'Last heard', sort: 'last_seen', number: true, cell: ({ last_heartbeat }) => <Ago time={last_heartbeat} /> },
+  { name: 'Registered', sort: 'created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
+]
+
+const total = (found: number | null | undefined): string => {
+  if (found === null || found === undefined) return ''
+  return found === MOST_COUNTED ? `${count(found)} devices or more` : plural(found, 'device')
+}
+
+const NoDevices = ({ filtered }: { readonly filtered: boolean }) =>
+  filtered ? (
+    <Empty title="No device matches">Change the search or the filters.</Empty>
+  ) : (
+    <Empty title="No device is registered" command={`svc agent --join ${window.location.origin}`}>
+      On the machine that should take part:
+    </Empty>
+  )
+
+export const DevicesPage = () => {
+  const [state, change] = usePageState(DEFAULTS)
+  const { status, platform, sort, desc } = state
+  const q = useDeferredValue(state.q)
+  const query = {
+    q,
+    sort: sort as 'device_id',
+    order: desc ? ('desc' as const) : ('asc' as const),
+    limit: 100,
+    ...(status !== '' && { status: status as 'active' }),
+    ...(platform !== '' && { platform: platform as Device['platform'] }),
+  }
+  const pages = useApiPages('/api/v1/fleet/devices', { query })
+  const more = pages.hasNextPage && !pages.isFetchingNextPage ? pages.fetchNextPage : undefined
+  return (
+    <>
+      <PageHeader title="Devices">
+        <Aside>
+          <Quiet>{total(pages.data?.pages[0]?.total)}</Quiet>
+        </Aside>
+      </PageHeader>
+      <Filters>
+        <SearchField label="Search devices" value={state.q} onChange={(event) => change({ q: event.target.value })} />
+        <Choice label="Status" value={status} options={STATUSES} onChange={(value) => change({ status: value })} />
+        <Choice
+          label="Platform"
+          value={platform}
+          options={PLATFORMS}
+          onChange={(value) => change({ platform: value })}
+        />
+      </Filters>
+      <Loaded query={pages}>
+        {(data) => {
+          const rows = data.pages.flatMap(({ devices }) => devices)
+          if (rows.length === 0) return <NoDevices filtered={q !== '' || status !== '' || platform !== ''} />
+          return (
+            <Panel title="All devices" flush>
+              <Table
+                label="Devices"
+                columns={COLUMNS}
+                rows={rows}
+                rowKey={({ id }) => id}
+                sorting={{
+                  by: sort,
+                  descending: desc,
+                  onChange: (by, descending) => change({ sort: by, desc: descending }),
+                }}
+                onEnd={more}
+              />
+            </Panel>
+          )
+        }}
+      </Loaded>
+    </>
+  )
+}

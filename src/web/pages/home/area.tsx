@@ -1,0 +1,73 @@
+import { useApi } from '../../api/use-api.ts'
+import { Columns, Figures, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
+import { Sparkline } from '../../parts/meter.tsx'
+import { count, percent, plural } from '../../text/format.ts'
+import { Attention } from './attention.tsx'
+import { Recent } from './recent.tsx'
+import { Running } from './running.tsx'
+
+const Fleet = () => {
+  const summary = useApi('/api/v1/fleet/summary', {}, { everyMs: 30_000 })
+  const status = useApi('/api/v1/status', {})
+  return (
+    <Loaded query={summary}>
+      {({ total, active, last_heard, platforms }) => (
+        <>
+          <Figures
+            entries={[
+              ['Devices', count(total)],
+              [
+                'Active in the last 5 min',
+                <>
+                  {count(active)} {total > 0 && <small>{percent(active / total, 0)}</small>}
+                </>,
+              ],
+              ['Silent', count(total - active)],
+              ['Models', count(status.data?.total_models)],
+              [
+                'Latest round',
+                status.data?.current_round_number == null ? (
+                  '–'
+                ) : (
+                  <>
+                    {count(status.data.current_round_number)} <small>{status.data.current_round_status}</small>
+                  </>
+                ),
+              ],
+            ]}
+          />
+          {total > 0 && (
+            <Columns>
+              <Panel title="Last heard from" aside="devices by minute, the last 60">
+                <Sparkline
+                  label={`Devices by the minute of their last heartbeat: ${plural(last_heard[0] ?? 0, 'device')} within the last minute.`}
+                  values={[...last_heard].reverse()}
+                />
+              </Panel>
+              <Panel title="Platforms">
+                {platforms.map(({ platform, total: all, active: now }) => (
+                  <p key={platform}>
+                    {platform} <Quiet>{`${count(all)}, ${count(now)} active`}</Quiet>
+                  </p>
+                ))}
+              </Panel>
+            </Columns>
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+/** The fleet now, what runs, what needs a person, and what changed lately. */
+export const Area = () => (
+  <>
+    <PageHeader title="Home" />
+    <Fleet />
+    <Columns>
+      <Attention />
+      <Running />
+    </Columns>
+    <Recent />
+  </>
+)

@@ -1,0 +1,122 @@
+import { useQueries } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { read, useApi } from '../../api/use-api.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { measure } from '../../text/format.ts'
+import styles from './home.module.css'
+
+interface Item {
+  readonly key: string
+  /** Where there is a page about it. */
+  readonly href: string | null
+  readonly state: string
+  readonly name: string
+  readonly reason: string
+  readonly time: string | null
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const isRecent = (time: string | null): boolean => time !== null && Date.now() - Date.parse(time) < DAY_MS
+
+const MOST_FEDERATIONS = 20
+
+/** Federations whose privacy budget is spent: no private round of theirs can start. */
+const useSpentBudgets = (): readonly Item[] => {
+  const federations = useApi('/api/v1/federations', { query: { limit: MOST_FEDERATIONS } }).data?.federations ?? []
+  const budgets = useQueries({
+    queries: federations.map(({ id }) => {
+      const params = { path: { federation_id: id } }
+      return {
+        queryKey: ['/api/v1/federations/{federation_id}/privacy', params],
+        queryFn: ({ signal }: { signal: AbortSignal }) =>
+          read('/api/v1/federations/{federation_id}/privacy', params, signal),
+      }
+    }),
+  })
+  return federations.flatMap(({ id, name }, index) => {
+    const budget = budgets[index]?.data
+    if (budget === undefined || !budget.is_set || !budget.is_exhausted) return []
+    const reason = `Its privacy budget of ε ${measure(budget.total_epsilon_budget)} is spent: private rounds cannot start.`
+    return [{ key: id, href: null, state: 'paused', name: `Federation ${name}`, reason, time: null }]
+  })
+}
+
+/** What failed or waits for a person, each with its reason: jobs, rounds, paused rollouts and spent privacy budgets. */
+export const Attention = () => {
+  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } })
+  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } })
+  const paused = useApi('/api/v1/rollouts', { query: { status: 'paused', limit: 20 } })
+  const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
+  const budgets = useSpentBudgets()
+  const items: readonly Item[] = [
+    ...budgets,
+    ...(paused.data?.rollouts ?? []).map((rollout) => ({
+      key: rollout.rollout_id,
+      href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
+      state: 'paused',
+      name: `Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`,
+      reason: rollout.reason ?? `Paused at ${rollout.percentage} %; it waits to be resumed.`,
+      time: rollout.updated_at,
+    })),
+    ...waiting.map((job) => ({
+      key: job.id,
+      href: `/training/jobs/${job.id}`,
+      state: 'pending',
+      name: job.name ?? 'Training job',
+      reason: `Waits for devices: ${job.waiting_for}`,
+      time: job.started_at,
+    })),
+    ...(jobs.data?.jobs ?? [])
+      .filter((job) => job.status === 'failed' && isRecent(job.ended_at))
+      .map((job) => ({
+        key: job.id,
+        href: `/training/jobs/${job.id}`,
+        state: 'failed',
+        name: job.name ?? 'Training job',
+        reason: job.reason ?? '',
+        time: job.ended_at,
+      })),
+    ...(rounds.data?.rounds ?? [])
+      .filter((round) => round.status === 'failed' && isRecent(round.completed_at ?? round.created_at))
+      .slice(0, 8)
+      .map((round) => ({
+        key: round.id,
+        href: `/training/rounds/${round.id}`,
+        state: 'failed',
+        name: `Round ${round.round_number}`,
+        reason: round.failure_reason ?? '',
+        time: round.completed_at ?? round.created_at,
+      })),
+  ]
+  return (
+    <Panel title="Needs attention" aside="the last 24 h">
+      <Loaded query={jobs}>
+        {() =>
+          items.length === 0 ? (
+            <Empty title="Nothing needs you">
+              Failed jobs and rounds, paused rollouts and spent privacy budgets appear here, with the reason.
+            </Empty>
+          ) : (
+            <ul className={styles.items}>
+              {items.map(({ key, href, state, name, reason, time }) => (
+                <li key={key}>
+                  <span className={styles.line}>
+                    <Badge state={state} /> {href === null ? name : <Link href={href}>{name}</Link>}
+                    {time !== null && (
+                      <Quiet>
+                        <Ago time={time} />
+                      </Quiet>
+                    )}
+                  </span>
+                  <span>{reason}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}

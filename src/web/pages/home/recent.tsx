@@ -1,0 +1,63 @@
+import { Link } from 'wouter'
+import { useApi } from '../../api/use-api.ts'
+import { toneOf } from '../../parts/badge.tsx'
+import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
+import { type Moment, Timeline } from '../../parts/timeline.tsx'
+import { measure, words } from '../../text/format.ts'
+
+const MOST = 12
+
+/** What changed lately: jobs, rounds and models, newest first. */
+export const Recent = () => {
+  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 10 } })
+  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 10 } })
+  const models = useApi('/api/v1/models', { query: { limit: 10 } })
+  const moments: Moment[] = [
+    ...(rounds.data?.rounds ?? []).map((round) => ({
+      key: round.id,
+      tone: toneOf(round.status),
+      text: (
+        <>
+          <Link href={`/training/rounds/${round.id}`}>Round {round.round_number}</Link> {words(round.status)}
+          {round.loss != null && `, loss ${measure(round.loss)}`}
+        </>
+      ),
+      time: round.completed_at ?? round.started_at ?? round.created_at,
+    })),
+    ...(jobs.data?.jobs ?? []).map((job) => ({
+      key: job.id,
+      tone: toneOf(job.status),
+      text: (
+        <>
+          <Link href={`/training/jobs/${job.id}`}>{job.name ?? 'Training job'}</Link>{' '}
+          {job.ended_by === null ? words(job.status) : `${words(job.status)}: ${words(job.ended_by)}`}
+        </>
+      ),
+      time: job.ended_at ?? job.started_at ?? job.created_at,
+    })),
+    ...(models.data?.models ?? [])
+      .filter((model) => model.round_id === null)
+      .map((model) => ({
+        key: model.id,
+        tone: 'idle' as const,
+        text: <>Model {model.name ?? model.id} added</>,
+        time: model.created_at,
+      })),
+  ]
+  const latest = moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MOST)
+  return (
+    <Panel title="Lately">
+      <Loaded query={rounds}>
+        {() =>
+          latest.length === 0 ? (
+            <Empty title="Nothing has happened yet" command="npm run demo -- --keep">
+              See devices train in a minute:
+            </Empty>
+          ) : (
+            <Timeline moments={latest} />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}

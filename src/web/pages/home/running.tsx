@@ -1,0 +1,83 @@
+import { Link } from 'wouter'
+import { useApi } from '../../api/use-api.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
+import { Meter } from '../../parts/meter.tsx'
+import { plural } from '../../text/format.ts'
+import styles from './home.module.css'
+
+const Jobs = () => {
+  const running = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } })
+  return (running.data?.jobs ?? []).map((job) => (
+    <li key={job.id}>
+      <span className={styles.line}>
+        <Badge state={job.status} /> <Link href={`/training/jobs/${job.id}`}>{job.name ?? 'Training job'}</Link>
+        <Quiet>{job.strategy}</Quiet>
+      </span>
+      <Meter
+        label="Rounds completed"
+        value={job.rounds_completed}
+        max={job.rounds}
+        text={`${job.rounds_completed} of ${plural(job.rounds, 'round')}`}
+      />
+    </li>
+  ))
+}
+
+/** Training that goes on, and versions on their way to devices. */
+export const Running = () => {
+  const jobs = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } })
+  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } })
+  const rollouts = useApi('/api/v1/rollouts/active', {})
+  const alone = (rounds.data?.rounds ?? []).filter(
+    ({ status, job_id }) => job_id === undefined && (status === 'active' || status === 'aggregating'),
+  )
+  const active = rollouts.data?.rollouts ?? []
+  return (
+    <Panel title="Running now">
+      <Loaded query={jobs}>
+        {(data) =>
+          data.jobs.length + alone.length + active.length === 0 ? (
+            <Empty title="Nothing runs" command="svc train start my-model --rounds 10">
+              Start a training job:
+            </Empty>
+          ) : (
+            <ul className={styles.items}>
+              <Jobs />
+              {alone.map((round) => (
+                <li key={round.id}>
+                  <span className={styles.line}>
+                    <Badge state={round.status} tone="busy" />
+                    <Link href={`/training/rounds/${round.id}`}>Round {round.round_number}</Link>
+                  </span>
+                  <Meter
+                    label="Updates"
+                    value={round.completed_devices}
+                    max={round.target_devices}
+                    text={`${round.completed_devices} of ${plural(round.target_devices, 'update')}`}
+                  />
+                </li>
+              ))}
+              {active.map((rollout) => (
+                <li key={rollout.rollout_id}>
+                  <span className={styles.line}>
+                    <Badge state={rollout.status} tone="busy" />
+                    <Link href={`/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`}>
+                      Rollout of version {rollout.version}
+                    </Link>
+                  </span>
+                  <Meter
+                    label="Devices inside"
+                    value={rollout.percentage}
+                    max={rollout.target_percentage}
+                    text={`${rollout.percentage} % of devices`}
+                  />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,10 @@
+import { Route, Switch } from 'wouter'
+import { ModelPage } from './model-page.tsx'
+import { ModelsPage } from './models-page.tsx'
+
+export const Area = () => (
+  <Switch>
+    <Route path="/models" component={ModelsPage} />
+    <Route path="/models/:model_id">{({ model_id }) => <ModelPage modelId={decodeURIComponent(model_id)} />}</Route>
+  </Switch>
+)

@@ -1,0 +1,79 @@
+import { useMemo } from 'react'
+import { Choice, Panel, Quiet } from '../../parts/layout.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { measure } from '../../text/format.ts'
+import { usePageState } from '../../url/use-page-state.ts'
+import { type ModelDetail, newestFirst, type Version } from './types.ts'
+
+const DEFAULTS = { left: '', right: '' }
+
+interface Row {
+  readonly metric: string
+  readonly left: number | null
+  readonly right: number | null
+}
+
+const metricsOf = (version: Version | undefined): Readonly<Record<string, number>> => version?.trained_by?.metrics ?? {}
+
+const difference = ({ left, right }: Row): string => {
+  if (left === null || right === null) return ''
+  const by = right - left
+  return `${by > 0 ? '+' : by < 0 ? '−' : '±'}${measure(Math.abs(by))}`
+}
+
+const columns = (left: string, right: string): readonly Column<Row>[] => [
+  { name: 'Metric', cell: ({ metric }) => metric },
+  { name: left, number: true, cell: (row) => measure(row.left) },
+  { name: right, number: true, cell: (row) => measure(row.right) },
+  { name: 'Difference', number: true, cell: difference },
+]
+
+/** Two versions side by side, by what their training rounds measured. */
+export const CompareVersions = ({ model }: { readonly model: ModelDetail }) => {
+  const [state, change] = usePageState(DEFAULTS)
+  const measured = useMemo(
+    () => newestFirst(model).filter((version) => Object.keys(metricsOf(version)).length > 0),
+    [model],
+  )
+  if (measured.length < 2) return null
+  const options = measured.map(({ version_label }) => [version_label, `Version ${version_label}`] as const)
+  const right = measured.find(({ version_label }) => version_label === state.right) ?? measured[0]!
+  const left =
+    measured.find(({ version_label }) => version_label === state.left) ?? measured.find((each) => each !== right)!
+  const names = [...new Set([...Object.keys(metricsOf(left)), ...Object.keys(metricsOf(right))])]
+  const rows = names.map((metric) => ({
+    metric,
+    left: metricsOf(left)[metric] ?? null,
+    right: metricsOf(right)[metric] ?? null,
+  }))
+  return (
+    <Panel
+      title="Compare"
+      aside={
+        <>
+          <Choice
+            label="From"
+            value={left.version_label}
+            options={options}
+            onChange={(value) => change({ left: value })}
+          />{' '}
+          <Quiet>to</Quiet>{' '}
+          <Choice
+            label="To"
+            value={right.version_label}
+            options={options}
+            onChange={(value) => change({ right: value })}
+          />
+        </>
+      }
+      flush
+    >
+      <Table
+        label="Metrics of two versions"
+        columns={columns(left.version_label, right.version_label)}
+        rows={rows}
+        rowKey={({ metric }) => metric}
+      />
+    </Panel>
+  )
+}

@@ -1,0 +1,43 @@
+import { useState } from 'react'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Fields, SelectField } from '../../parts/form.tsx'
+import { DeploymentForm } from './deployment-form.tsx'
+import { RolloutForm } from './rollout-form.tsx'
+import { type ModelDetail, nameOf, newestFirst } from './types.ts'
+
+const KINDS = [
+  ['rollout', 'Rollout: a growing part of the fleet'],
+  ['deployment', 'Deployment: the devices there are now'],
+] as const
+
+const optionsOf = (model: ModelDetail): readonly (readonly [string, string])[] => [
+  ['latest', `latest (${model.versions.at(-1)?.version_label})`],
+  ...newestFirst(model).flatMap(({ aliases, version_label }) =>
+    aliases.map((alias) => [alias, `${alias} (${version_label})`] as const),
+  ),
+  ...newestFirst(model).map(({ version_label }) => [version_label, version_label] as const),
+]
+
+/** Brings a version to devices, and says how many before anything is started. */
+export const DeployDialog = ({
+  model,
+  version: first,
+  onClose,
+}: {
+  readonly model: ModelDetail
+  readonly version: string
+  readonly onClose: () => void
+}) => {
+  const [version, setVersion] = useState(first)
+  const [kind, setKind] = useState<(typeof KINDS)[number][0]>('rollout')
+  const Form = kind === 'rollout' ? RolloutForm : DeploymentForm
+  return (
+    <Dialog title={`Deploy ${nameOf(model)}`} open onClose={onClose}>
+      <Fields>
+        <SelectField label="Version" value={version} options={optionsOf(model)} onChange={setVersion} />
+        <SelectField label="How" value={kind} options={KINDS} onChange={setKind} />
+      </Fields>
+      <Form model={model} version={version} onClose={onClose} />
+    </Dialog>
+  )
+}

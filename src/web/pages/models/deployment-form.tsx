@@ -1,0 +1,84 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { unwrap } from '../../../client/client.ts'
+import { STRATEGIES, type Strategy } from '../../../domain/deployment.ts'
+import { api } from '../../api/client.ts'
+import { write } from '../../api/write.ts'
+import { SendForm } from '../../parts/dialog.tsx'
+import { FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
+import { Problem } from '../../parts/layout.tsx'
+import { plural } from '../../text/format.ts'
+import styles from './models.module.css'
+import type { ModelDetail } from './types.ts'
+import { useGroupOptions } from './use-groups.ts'
+
+const MEANING: Readonly<Record<Strategy, string>> = {
+  canary: 'withdrawn as soon as too many devices fail',
+  immediate: 'judged when every device has reported',
+  blue_green: 'all make ready, then all switch',
+}
+
+const OPTIONS = STRATEGIES.map((name) => [name, `${name.replace('_', '/')}: ${MEANING[name]}`] as const)
+
+const usePrepared = (body: { readonly model_name: string; readonly model_version: string; readonly group?: string }) =>
+  useQuery({
+    queryKey: ['/api/v1/deploy/prepare', body],
+    queryFn: ({ signal }) => unwrap(api.POST('/api/v1/deploy/prepare', { body, signal })),
+    placeholderData: keepPreviousData,
+  })
+
+export const DeploymentForm = ({
+  model,
+  version,
+  onClose,
+}: {
+  readonly model: ModelDetail
+  readonly version: string
+  readonly onClose: () => void
+}) => {
+  const [, navigate] = useLocation()
+  const [strategy, setStrategy] = useState<Strategy>('canary')
+  const [percentage, setPercentage] = useState(100)
+  const [group, setGroup] = useState('')
+  const groups = useGroupOptions()
+  const aim = { model_name: model.id, model_version: version, ...(group !== '' && { group }) }
+  const prepared = usePrepared(aim)
+  const targets = prepared.data?.target_count ?? 0
+  const execute = async (): Promise<void> => {
+    const body = { ...aim, strategy, rollout_percentage: percentage }
+    const { deployment_id } = await write(api.POST('/api/v1/deploy/execute', { body }))
+    navigate(`/delivery/deployments/${deployment_id}`)
+  }
+  return (
+    <SendForm
+      verb={targets === 0 ? 'Deploy' : `Deploy to ${plural(Math.ceil((targets * percentage) / 100) || 0, 'device')}`}
+      tone="primary"
+      disabled={targets === 0}
+      act={execute}
+      onClose={onClose}
+    >
+      <Fields>
+        <SelectField label="Strategy" value={strategy} options={OPTIONS} onChange={setStrategy} />
+        <FieldRow>
+          <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
+          <NumberField label="Of them" unit="%" min={1} max={100} value={percentage} onChange={setPercentage} />
+        </FieldRow>
+        {prepared.error && <Problem error={prepared.error} />}
+        {prepared.data && (
+          <Outcome>
+            <p>
+              <strong>{`Aims at ${plural(targets, 'device')}`}</strong>
+              {group === '' && ' that were heard from in the last 5 minutes'}
+            </p>
+            {prepared.data.warnings.map((warning) => (
+              <p key={warning} className={styles.warning}>
+                {warning}
+              </p>
+            ))}
+          </Outcome>
+        )}
+      </Fields>
+    </SendForm>
+  )
+}

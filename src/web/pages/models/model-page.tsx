@@ -1,0 +1,89 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useApi } from '../../api/use-api.ts'
+import { Id } from '../../parts/copy.tsx'
+import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { AliasHistory } from './alias-history.tsx'
+import { CompareVersions } from './compare-versions.tsx'
+import { DeployDialog } from './deploy-dialog.tsx'
+import { Lineage } from './lineage.tsx'
+import { type ModelDetail, nameOf } from './types.ts'
+import { Versions } from './versions.tsx'
+
+const About = ({ model }: { readonly model: ModelDetail }) => {
+  const policies = useApi('/api/v1/policies', {})
+  const policy = policies.data?.policies.find(({ model_id }) => model_id === model.id)
+  return (
+    <Panel title="Model">
+      <Facts
+        entries={[
+          ['Framework', [model.framework, model.framework_version].filter(Boolean).join(' ')],
+          ['Description', model.description === '' ? 'none' : model.description],
+          ['Added', <Ago key="added" time={model.created_at} />],
+          ...(model.round_id === null
+            ? []
+            : [
+                [
+                  'Made by',
+                  <Link key="round" href={`/training/rounds/${model.round_id}`}>
+                    a training round
+                  </Link>,
+                ] as const,
+              ]),
+          [
+            'Policy',
+            <Link key="policy" href={`/delivery/policies/${encodeURIComponent(model.name ?? model.id)}`}>
+              {policy === undefined ? 'none: set one' : policy.enabled ? 'delivers by itself' : 'switched off'}
+            </Link>,
+          ],
+          ['Model id', <Id key="id" id={model.id} />],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+/** One model: its versions and their names, where they came from, where they run, and how to bring one to devices. */
+export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
+  const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
+  const [deploying, setDeploying] = useState<string | null>(null)
+  const model = query.data
+  return (
+    <>
+      <PageHeader title={model ? nameOf(model) : modelId} up={{ href: '/models', label: 'Models' }}>
+        <Aside>
+          {model && model.versions.length > 0 && (
+            <Button tone="primary" onClick={() => setDeploying('latest')}>
+              Deploy
+            </Button>
+          )}
+        </Aside>
+      </PageHeader>
+      <Loaded query={query}>
+        {(loaded) => (
+          <>
+            {loaded.versions.length === 0 ? (
+              <Panel title="Versions">
+                <Empty title="No version yet" command={`svc push ${nameOf(loaded)} weights.onnx`}>
+                  Upload its weights:
+                </Empty>
+              </Panel>
+            ) : (
+              <>
+                <Versions model={loaded} onDeploy={setDeploying} />
+                <Lineage model={loaded} />
+                <CompareVersions model={loaded} />
+              </>
+            )}
+            <About model={loaded} />
+            <AliasHistory model={loaded} />
+            {deploying !== null && (
+              <DeployDialog model={loaded} version={deploying} onClose={() => setDeploying(null)} />
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

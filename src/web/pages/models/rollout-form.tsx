@@ -1,0 +1,137 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { unwrap } from '../../../client/client.ts'
+import { api } from '../../api/client.ts'
+import { write } from '../../api/write.ts'
+import { SendForm } from '../../parts/dialog.tsx'
+import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
+import { Problem } from '../../parts/layout.tsx'
+import { duration, plural } from '../../text/format.ts'
+import styles from './models.module.css'
+import type { ModelDetail } from './types.ts'
+import { useGroupOptions } from './use-groups.ts'
+
+interface Wanted {
+  readonly version: string
+  readonly rollout_percentage: number
+  readonly target_percentage: number
+  readonly increment_step: number
+  readonly step_interval_minutes: number
+  readonly group?: string
+  readonly auto_rollback: boolean
+}
+
+const SHOWN_STEPS = 6
+
+const isWhole = (value: number): boolean => Number.isInteger(value) && value >= 0 && value <= 100
+
+const isComplete = (wanted: Wanted): boolean =>
+  isWhole(wanted.rollout_percentage) &&
+  isWhole(wanted.target_percentage) &&
+  isWhole(wanted.increment_step) &&
+  wanted.increment_step > 0 &&
+  wanted.step_interval_minutes > 0
+
+const usePreview = (model: ModelDetail, wanted: Wanted) =>
+  useQuery({
+    queryKey: ['/api/v1/models/{model_id}/rollouts/dry-run', model.id, wanted],
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
+          params: { path: { model_id: model.id } },
+          body: wanted,
+          signal,
+        }),
+      ),
+    enabled: isComplete(wanted),
+    placeholderData: keepPreviousData,
+  })
+
+const Preview = ({ query }: { readonly query: ReturnType<typeof usePreview> }) => {
+  if (query.error !== null) return <Problem error={query.error} />
+  if (query.data === undefined) return null
+  const { steps, target_devices, minutes_to_target, warnings } = query.data
+  const shown = steps.length <= SHOWN_STEPS ? steps : [...steps.slice(0, SHOWN_STEPS - 1), steps.at(-1)!]
+  return (
+    <Outcome>
+      <p>
+        <strong>{`Reaches ${plural(target_devices, 'device')}`}</strong>
+        {steps.length > 1 && ` in ${duration(minutes_to_target * 60_000)}, if failures stay at 5 % or less`}
+      </p>
+      <ol className={styles.steps}>
+        {shown.map(({ after_minutes, percentage, devices }) => (
+          <li key={percentage}>
+            <span>{after_minutes === 0 ? 'At once' : `After ${duration(after_minutes * 60_000)}`}</span>
+            <span>{`${percentage} %, ${plural(devices, 'device')}`}</span>
+          </li>
+        ))}
+      </ol>
+      {warnings.map((warning) => (
+        <p key={warning} className={styles.warning}>
+          {warning}
+        </p>
+      ))}
+    </Outcome>
+  )
+}
+
+export const RolloutForm = ({
+  model,
+  version,
+  onClose,
+}: {
+  readonly model: ModelDetail
+  readonly version: string
+  readonly onClose: () => void
+}) => {
+  const [, navigate] = useLocation()
+  const [first, setFirst] = useState(10)
+  const [target, setTarget] = useState(100)
+  const [step, setStep] = useState(10)
+  const [minutes, setMinutes] = useState(60)
+  const [group, setGroup] = useState('')
+  const [automatic, setAutomatic] = useState(false)
+  const groups = useGroupOptions()
+  const wanted = {
+    version,
+    rollout_percentage: first,
+    target_percentage: target,
+    increment_step: step,
+    step_interval_minutes: minutes,
+    auto_rollback: automatic,
+    ...(group !== '' && { group }),
+  }
+  const preview = usePreview(model, wanted)
+  const start = async (): Promise<void> => {
+    const { rollout_id } = await write(
+      api.POST('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id: model.id } }, body: wanted }),
+    )
+    navigate(`/delivery/rollouts/${model.id}/${rollout_id}`)
+  }
+  const begin = preview.data?.steps[0]?.devices
+  return (
+    <SendForm
+      verb={begin === undefined ? 'Start rollout' : `Start with ${plural(begin, 'device')}`}
+      tone="primary"
+      act={start}
+      onClose={onClose}
+    >
+      <Fields>
+        <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
+        <FieldRow>
+          <NumberField label="First" unit="%" min={0} max={100} value={first} onChange={setFirst} />
+          <NumberField label="Step" unit="%" min={1} max={100} value={step} onChange={setStep} />
+          <NumberField label="Every" unit="min" min={0.01} step="any" value={minutes} onChange={setMinutes} />
+          <NumberField label="Up to" unit="%" min={0} max={100} value={target} onChange={setTarget} />
+        </FieldRow>
+        <CheckField
+          label="Roll back by itself when too many devices fail, instead of pausing"
+          checked={automatic}
+          onChange={setAutomatic}
+        />
+        <Preview query={preview} />
+      </Fields>
+    </SendForm>
+  )
+}

@@ -1,0 +1,22 @@
+import type { AnswerOf } from '../../api/paths.ts'
+
+export type Model = AnswerOf<'/api/v1/models'>['models'][number]
+export type ModelDetail = AnswerOf<'/api/v1/models/{model_id}'>
+interface Origin {
+  readonly job_id: string | null
+  readonly round_id: string
+  readonly round_number: number
+  readonly metrics: Readonly<Record<string, number>>
+}
+export type Version = ModelDetail['versions'][number] & { readonly trained_by?: Origin | null }
+export type Rollout = AnswerOf<'/api/v1/models/{model_id}/rollouts'>['rollouts'][number]
+export type Deployment = AnswerOf<'/api/v1/deployments'>['deployments'][number]
+export type Group = AnswerOf<'/api/v1/device-groups'>['groups'][number]
+
+export const nameOf = (model: Pick<Model, 'id' | 'name'>): string => model.name ?? model.id.slice(0, 8)
+
+export const pathOf = (model: Pick<Model, 'id' | 'name'>): string =>
+  `/models/${encodeURIComponent(model.name ?? model.id)}`
+
+/** The API has the oldest first; the last one is `latest`. */
+export const newestFirst = ({ versions }: ModelDetail): readonly Version[] => [...versions].reverse()

@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { Id } from '../../parts/copy.tsx'
+import { Button, Panel, Quiet } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { bytes, plural } from '../../text/format.ts'
+import styles from './models.module.css'
+import { MoveAlias } from './move-alias.tsx'
+import { type ModelDetail, newestFirst, type Version } from './types.ts'
+
+export const AliasNames = ({ aliases }: { readonly aliases: readonly string[] }) =>
+  aliases.length > 0 && (
+    <span className={styles.aliases}>
+      {aliases.map((alias) => (
+        <span key={alias} className={styles.alias}>
+          {alias}
+        </span>
+      ))}
+    </span>
+  )
+
+const downloadOf = (model: ModelDetail, { version }: Version): string =>
+  `/api/v1/models/${model.id}/versions/${version}/download`
+
+const columns = (
+  model: ModelDetail,
+  onAlias: (version: Version) => void,
+  onDeploy: (version: string) => void,
+): readonly Column<Version>[] => [
+  {
+    name: 'Version',
+    cell: ({ version, version_label, aliases }) => (
+      <span className={styles.version}>
+        <strong>{version_label}</strong>
+        {version === model.versions.at(-1)?.version && <Quiet>latest</Quiet>}
+        <AliasNames aliases={aliases} />
+      </span>
+    ),
+  },
+  { name: 'Format', cell: ({ format }) => format },
+  { name: 'Size', number: true, cell: ({ model_size_bytes }) => bytes(model_size_bytes) },
+  { name: 'SHA-256', cell: ({ model_hash }) => <Id id={model_hash.replace('sha256:', '')} /> },
+  { name: 'Added', number: true, cell: ({ uploaded_at }) => <Ago time={uploaded_at} /> },
+  {
+    name: 'Actions',
+    number: true,
+    cell: (version) => (
+      <span className={styles.actions}>
+        <a href={downloadOf(model, version)} download aria-label={`Download ${version.version_label}`}>
+          Download
+        </a>
+        <Button aria-label={`Alias of ${version.version_label}`} onClick={() => onAlias(version)}>
+          Alias
+        </Button>
+        <Button aria-label={`Deploy ${version.version_label}`} onClick={() => onDeploy(version.version_label)}>
+          Deploy
+        </Button>
+      </span>
+    ),
+  },
+]
+
+export const Versions = ({
+  model,
+  onDeploy,
+}: {
+  readonly model: ModelDetail
+  readonly onDeploy: (version: string) => void
+}) => {
+  const [naming, setNaming] = useState<Version | null>(null)
+  return (
+    <Panel title="Versions" aside={plural(model.versions.length, 'version')} flush>
+      <Table
+        label="Versions"
+        columns={columns(model, setNaming, onDeploy)}
+        rows={newestFirst(model)}
+        rowKey={({ version }) => String(version)}
+      />
+      {naming && <MoveAlias model={model} version={naming} onClose={() => setNaming(null)} />}
+    </Panel>
+  )
+}

@@ -1,0 +1,30 @@
+import type { PageEntry } from '../shell/page-entry.ts'
+
+/** The areas, in the order of the navigation. One row adds one: its folder has an `area.tsx` with the area's routes. */
+export const PAGES: readonly PageEntry[] = [
+  { name: 'Home', path: '/', key: 'h', load: () => import('./home/area.tsx').then((area) => ({ default: area.Area })) },
+  {
+    name: 'Devices',
+    path: '/devices',
+    key: 'd',
+    load: () => import('./devices/area.tsx').then((area) => ({ default: area.Area })),
+  },
+  {
+    name: 'Training',
+    path: '/training',
+    key: 't',
+    load: () => import('./training/area.tsx').then((area) => ({ default: area.Area })),
+  },
+  {
+    name: 'Models',
+    path: '/models',
+    key: 'm',
+    load: () => import('./models/area.tsx').then((area) => ({ default: area.Area })),
+  },
+  {
+    name: 'Delivery',
+    path: '/delivery',
+    key: 'l',
+    load: () => import('./delivery/area.tsx').then((area) => ({ default: area.Area })),
+  },
+]

@@ -1,0 +1,12 @@
+import { Route, Switch } from 'wouter'
+import { JobPage } from './job-page.tsx'
+import { JobsPage } from './jobs-page.tsx'
+import { RoundPage } from './round-page.tsx'
+
+export const Area = () => (
+  <Switch>
+    <Route path="/training" component={JobsPage} />
+    <Route path="/training/jobs/:job_id">{({ job_id }) => <JobPage jobId={job_id} />}</Route>
+    <Route path="/training/rounds/:round_id">{({ round_id }) => <RoundPage roundId={round_id} />}</Route>
+  </Switch>
+)

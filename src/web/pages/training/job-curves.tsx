@@ -1,0 +1,128 @@
+import { useQueries } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { read, useApi } from '../../api/use-api.ts'
+import { Curve } from '../../parts/curve.tsx'
+import type { Series } from '../../parts/curve-data.ts'
+import { Columns, Empty, Panel } from '../../parts/layout.tsx'
+import { measure, percent } from '../../text/format.ts'
+import { usePageState } from '../../url/use-page-state.ts'
+import styles from './training.module.css'
+import type { Job, JobDetail, Round } from './types.ts'
+
+const DEFAULTS = { with: [] as readonly string[], smooth: false }
+const SMOOTHING = 0.7
+const MOST_OTHERS = 5
+
+const nameOf = (job: Pick<Job, 'id' | 'name'>): string => job.name ?? job.id.slice(0, 8)
+
+/** By the number of the round within its job, so that jobs of different times lie over each other. */
+const seriesOf = (name: string, rounds: readonly Round[], field: 'loss' | 'accuracy'): Series => ({
+  name,
+  points: [...rounds]
+    .filter(({ status }) => status === 'completed')
+    .sort((a, b) => a.round_number - b.round_number)
+    .map((round, index) => [index + 1, round[field] ?? null] as const),
+})
+
+const useOthers = (ids: readonly string[]): readonly (readonly Round[])[] => {
+  const answers = useQueries({
+    queries: ids.map((job_id) => {
+      const params = { path: { job_id }, query: { limit: 1000 } }
+      return {
+        queryKey: ['/api/v1/training/jobs/{job_id}/rounds', params],
+        queryFn: ({ signal }: { signal: AbortSignal }) => read('/api/v1/training/jobs/{job_id}/rounds', params, signal),
+      }
+    }),
+  })
+  return answers.map(({ data }) => data?.rounds ?? [])
+}
+
+const Compare = ({
+  job,
+  chosen,
+  onChange,
+}: {
+  readonly job: JobDetail
+  readonly chosen: readonly string[]
+  readonly onChange: (ids: readonly string[]) => void
+}) => {
+  const query = useApi('/api/v1/training/jobs', {
+    query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
+  })
+  const others = (query.data?.jobs ?? []).filter(({ id }) => id !== job.id)
+  if (others.length === 0) return null
+  return (
+    <fieldset className={styles.compare}>
+      <legend>Compare with</legend>
+      {others.map((other) => (
+        <label key={other.id}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(other.id)}
+            disabled={chosen.length >= MOST_OTHERS && !chosen.includes(other.id)}
+            onChange={({ target }) =>
+              onChange(target.checked ? [...chosen, other.id] : chosen.filter((id) => id !== other.id))
+            }
+          />
+          {`${nameOf(other)}, ${other.strategy}`}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+/** Loss and accuracy by round, of this job and of others beside it. */
+export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
+  const [state, change] = usePageState(DEFAULTS)
+  const others = useOthers(state.with)
+  const list = useApi('/api/v1/training/jobs', {
+    query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
+  })
+  const names = state.with.map((id) => nameOf(list.data?.jobs.find((other) => other.id === id) ?? { id, name: null }))
+  const key = JSON.stringify([names, others, rounds])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when what is drawn is another, by its content
+  const [losses, accuracies] = useMemo(
+    () =>
+      (['loss', 'accuracy'] as const).map((field) => [
+        seriesOf(nameOf(job), rounds, field),
+        ...others.map((other, index) => seriesOf(names[index] ?? '', other, field)),
+      ]) as [Series[], Series[]],
+    [key],
+  )
+  const smoothing = state.smooth ? SMOOTHING : 0
+  const hasAny = (series: readonly Series[]) => series.some(({ points }) => points.some(([, y]) => y !== null))
+  return (
+    <>
+      <Columns>
+        <Panel title="Loss" aside="lower is better">
+          {hasAny(losses) ? (
+            <Curve title="Loss" x="round" series={losses} better="lowest" format={measure} smoothing={smoothing} />
+          ) : (
+            <Empty title="No round has reported a loss yet">
+              The curve begins with the first completed round whose devices report one.
+            </Empty>
+          )}
+        </Panel>
+        {hasAny(accuracies) && (
+          <Panel title="Accuracy" aside="higher is better">
+            <Curve
+              title="Accuracy"
+              x="round"
+              series={accuracies}
+              better="highest"
+              format={percent}
+              smoothing={smoothing}
+            />
+          </Panel>
+        )}
+      </Columns>
+      <div className={styles.options}>
+        <label>
+          <input type="checkbox" checked={state.smooth} onChange={({ target }) => change({ smooth: target.checked })} />
+          Smooth
+        </label>
+        <Compare job={job} chosen={state.with} onChange={(ids) => change({ with: ids })} />
+      </div>
+    </>
+  )
+}

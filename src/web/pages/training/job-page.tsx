@@ -1,0 +1,130 @@
+import { useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import { unwrap } from '../../../client/client.ts'
+import { api, queries } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { Badge, toneOf } from '../../parts/badge.tsx'
+import { Id } from '../../parts/copy.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Meter } from '../../parts/meter.tsx'
+import { Ago, useNow } from '../../parts/now.tsx'
+import { Table } from '../../parts/table.tsx'
+import { duration, elapsed, measure, plural, words } from '../../text/format.ts'
+import { JobCurves } from './job-curves.tsx'
+import { ROUND_COLUMNS } from './round-columns.tsx'
+import type { JobDetail, Round } from './types.ts'
+
+const MOST_ROUNDS = 1000
+
+const Stop = ({ job }: { readonly job: JobDetail }) => {
+  const [asking, setAsking] = useState(false)
+  if (job.status !== 'running' && job.status !== 'pending') return null
+  return (
+    <>
+      <Button tone="danger" onClick={() => setAsking(true)}>
+        Stop job
+      </Button>
+      {asking && (
+        <Confirm
+          title="Stop this job?"
+          verb="Stop job"
+          onClose={() => setAsking(false)}
+          act={async () => {
+            await unwrap(api.POST('/api/v1/training/jobs/{job_id}/stop', { params: { path: { job_id: job.id } } }))
+            await queries.invalidateQueries()
+          }}
+        >
+          {`${plural(job.rounds_completed, 'round')} of ${job.rounds} are done; their models stay in the catalog. A round that runs now is the last one.`}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const Overview = ({ job }: { readonly job: JobDetail }) => {
+  const now = useNow(1000)
+  const spent = job.privacy_spent
+  return (
+    <Panel title="Job">
+      <Facts
+        entries={[
+          [
+            'Rounds',
+            <Meter
+              key="rounds"
+              label="Rounds completed"
+              value={job.rounds_completed}
+              max={job.rounds}
+              text={`${job.rounds_completed} of ${job.rounds}`}
+              tone={toneOf(job.status)}
+            />,
+          ],
+          ['Strategy', job.strategy],
+          ['Devices a round', `${job.target_devices} wanted, ${job.min_devices} needed`],
+          ['Time', duration(elapsed(job.started_at, job.ended_at, now))],
+          ['Started', <Ago key="started" time={job.started_at} />],
+          ...(job.ended_by === null ? [] : [['Ended by', words(job.ended_by)] as const]),
+          ...(spent === undefined
+            ? []
+            : [['Privacy spent', `ε ${measure(spent.epsilon)} at δ ${spent.target_delta.toExponential(0)}`] as const]),
+          ...(job.model_id === null ? [] : [['Began from model', <Id key="model" id={job.model_id} />] as const]),
+          ...(job.latest_model_id === null
+            ? []
+            : [['Latest model', <Id key="latest" id={job.latest_model_id} />] as const]),
+          ['Job id', <Id key="id" id={job.id} />],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const Rounds = ({ rounds }: { readonly rounds: readonly Round[] }) => (
+  <Panel title="Rounds" aside={plural(rounds.length, 'round')} flush>
+    {rounds.length === 0 ? (
+      <Empty title="No round has started yet">The first one starts when enough devices are active.</Empty>
+    ) : (
+      <Table label="Rounds of this job" columns={ROUND_COLUMNS} rows={rounds} rowKey={({ id }) => id} />
+    )}
+  </Panel>
+)
+
+/** One job: how it learns, round by round, and what each round took. */
+export const JobPage = ({ jobId }: { readonly jobId: string }) => {
+  const query = useApi('/api/v1/training/jobs/{job_id}', { path: { job_id: jobId } })
+  const rounds = useApi('/api/v1/training/jobs/{job_id}/rounds', {
+    path: { job_id: jobId },
+    query: { limit: MOST_ROUNDS },
+  })
+  const found = rounds.data?.rounds
+  const newestFirst = useMemo(() => [...(found ?? [])].sort((a, b) => b.round_number - a.round_number), [found])
+  const job = query.data
+  return (
+    <>
+      <PageHeader title={job?.name ?? `Job ${jobId.slice(0, 8)}`} up={{ href: '/training', label: 'Training' }}>
+        {job && <Badge state={job.status} />}
+        <Aside>{job && <Stop job={job} />}</Aside>
+      </PageHeader>
+      <Loaded query={query}>
+        {(loaded) => (
+          <>
+            {(loaded.reason ?? loaded.waiting_for) !== null && (
+              <Panel title={loaded.reason === null ? 'Waits for devices' : 'Why it ended'}>
+                <p>{loaded.reason ?? loaded.waiting_for}</p>
+                {loaded.status === 'failed' && newestFirst[0] && (
+                  <p>
+                    The last round’s page says what each device reported:{' '}
+                    <Link href={`/training/rounds/${newestFirst[0].id}`}>{`round ${newestFirst[0].round_number}`}</Link>
+                  </p>
+                )}
+              </Panel>
+            )}
+            <JobCurves job={loaded} rounds={newestFirst} />
+            <Overview job={loaded} />
+            <Rounds rounds={newestFirst} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

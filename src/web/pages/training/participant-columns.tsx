@@ -1,0 +1,64 @@
+import { Link } from 'wouter'
+import { Badge, toneOf } from '../../parts/badge.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Span, type Stretch } from '../../parts/timeline.tsx'
+import { bytes, count, duration, measure, percent } from '../../text/format.ts'
+import { deviceHref } from '../../url/device-href.ts'
+import styles from './training.module.css'
+import type { Participant, Update } from './types.ts'
+
+export interface Row {
+  readonly participant: Participant
+  readonly update: Update | null
+  /** Its update's norm is far from the others'. */
+  readonly isOutlier: boolean
+}
+
+/** From selection to fetching the model, and from there to the report, within the round. */
+const stretchesOf = ({ participant }: Row, start: Date, end: Date): readonly Stretch[] => {
+  const whole = Math.max(1, end.getTime() - start.getTime())
+  const share = (time: string): number => Math.min(1, Math.max(0, (Date.parse(time) - start.getTime()) / whole))
+  const from = share(participant.selected_at)
+  const fetched = participant.model_fetched_at ?? participant.acknowledged_at
+  const reported = participant.reported_at
+  const until = reported === null ? 1 : share(reported)
+  if (fetched === null) return [{ from, to: until, tone: reported === null ? 'idle' : toneOf(participant.state) }]
+  return [
+    { from, to: share(fetched), tone: 'idle' },
+    { from: share(fetched), to: until, tone: reported === null ? 'busy' : toneOf(participant.state) },
+  ]
+}
+
+const timesOf = ({ participant }: Row): string => {
+  const since = (time: string | null): string =>
+    time === null ? 'not yet' : `after ${duration(Date.parse(time) - Date.parse(participant.selected_at))}`
+  return `Fetched the model ${since(participant.model_fetched_at)}, reported ${since(participant.reported_at)}`
+}
+
+const Norm = ({ row }: { readonly row: Row }) =>
+  row.isOutlier ? (
+    <span className={styles.outlier} title="Far from the other updates’ norms">
+      {measure(row.update?.norm)} (outlier)
+    </span>
+  ) : (
+    measure(row.update?.norm)
+  )
+
+/** A participant's line: what it did when, and what its update is like beside the others. */
+export const participantColumns = (start: Date, end: Date): readonly Column<Row>[] => [
+  {
+    name: 'Device',
+    cell: ({ participant }) => (
+      <Link href={deviceHref(participant.device_identifier, participant.org_id)}>{participant.device_identifier}</Link>
+    ),
+  },
+  { name: 'State', cell: ({ participant }) => <Badge state={participant.state} /> },
+  { name: 'Within the round', cell: (row) => <Span label={timesOf(row)} stretches={stretchesOf(row, start, end)} /> },
+  { name: 'Samples', number: true, cell: ({ update }) => count(update?.num_samples) },
+  { name: 'Loss', number: true, cell: ({ update }) => measure(update?.local_loss) },
+  { name: 'Accuracy', number: true, cell: ({ update }) => percent(update?.local_accuracy) },
+  { name: 'Norm', number: true, cell: (row) => <Norm row={row} /> },
+  { name: 'Cosine', number: true, cell: ({ update }) => (update?.cosine == null ? '–' : update.cosine.toFixed(3)) },
+  { name: 'Sent', number: true, cell: ({ update }) => bytes(update?.model_size_bytes) },
+  { name: 'Reason', cell: ({ participant }) => participant.reason ?? '' },
+]

@@ -1,0 +1,31 @@
+import { Link } from 'wouter'
+import { Badge } from '../../parts/badge.tsx'
+import { Ago } from '../../parts/now.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { duration, elapsed, measure, percent } from '../../text/format.ts'
+import type { Round } from './types.ts'
+
+/** An active round is at work, where an active device is well. */
+export const RoundBadge = ({ status }: { readonly status: Round['status'] }) => (
+  <Badge state={status} {...(status === 'active' && { tone: 'busy' as const })} />
+)
+
+export const ROUND_COLUMNS: readonly Column<Round>[] = [
+  {
+    name: 'Round',
+    cell: (round) => <Link href={`/training/rounds/${round.id}`}>{`Round ${round.round_number}`}</Link>,
+  },
+  { name: 'Status', cell: ({ status }) => <RoundBadge status={status} /> },
+  { name: 'Updates', number: true, cell: (round) => `${round.completed_devices} / ${round.target_devices}` },
+  { name: 'Failed', number: true, cell: ({ failed_devices }) => failed_devices },
+  { name: 'Loss', number: true, cell: ({ loss }) => measure(loss) },
+  { name: 'Accuracy', number: true, cell: ({ accuracy }) => percent(accuracy) },
+  {
+    name: 'Time',
+    number: true,
+    cell: ({ started_at, completed_at }) =>
+      completed_at === null ? '' : duration(elapsed(started_at, completed_at, new Date(completed_at))),
+  },
+  { name: 'Reason', cell: ({ failure_reason }) => failure_reason ?? '' },
+  { name: 'Started', number: true, cell: ({ started_at, created_at }) => <Ago time={started_at ?? created_at} /> },
+]

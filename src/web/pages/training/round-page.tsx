@@ -1,0 +1,161 @@
+import { useMemo, useState } from 'react'
+import { unwrap } from '../../../client/client.ts'
+import { api, queries } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { Id } from '../../parts/copy.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Aside, Button, Empty, Facts, Figures, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Ago, useNow } from '../../parts/now.tsx'
+import { Table } from '../../parts/table.tsx'
+import { count, duration, elapsed, measure, percent, plural } from '../../text/format.ts'
+import { outliers } from './outliers.ts'
+import { participantColumns, type Row } from './participant-columns.tsx'
+import { RoundBadge } from './round-columns.tsx'
+import type { Round } from './types.ts'
+
+const MOST = 1000
+
+const Cancel = ({ round }: { readonly round: Round }) => {
+  const [asking, setAsking] = useState(false)
+  if (round.status !== 'active' && round.status !== 'pending') return null
+  return (
+    <>
+      <Button tone="danger" onClick={() => setAsking(true)}>
+        Cancel round
+      </Button>
+      {asking && (
+        <Confirm
+          title={`Cancel round ${round.round_number}?`}
+          verb="Cancel round"
+          onClose={() => setAsking(false)}
+          act={async () => {
+            await unwrap(
+              api.POST('/api/v1/training/rounds/{round_id}/cancel', { params: { path: { round_id: round.id } } }),
+            )
+            await queries.invalidateQueries()
+          }}
+        >
+          {`${plural(round.completed_devices, 'update')} that ${round.completed_devices === 1 ? 'is' : 'are'} in will not be aggregated. ${
+            round.job_id === undefined ? '' : 'Its job goes on with another round.'
+          }`}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const Summary = ({ round }: { readonly round: Round }) => {
+  const now = useNow(1000)
+  return (
+    <>
+      <Figures
+        entries={[
+          [
+            'Updates',
+            <>
+              {count(round.completed_devices)} <small>of {count(round.target_devices)} wanted</small>
+            </>,
+          ],
+          ['Failed devices', count(round.failed_devices)],
+          ['Loss', measure(round.loss)],
+          ['Accuracy', percent(round.accuracy)],
+          ['Time', duration(elapsed(round.started_at, round.completed_at, now))],
+        ]}
+      />
+      <Panel title="Round">
+        <Facts
+          entries={[
+            ['Strategy', round.strategy ?? 'fedavg'],
+            ['Updates needed', count(round.min_devices)],
+            ['Started', <Ago key="started" time={round.started_at} />],
+            round.completed_at === null
+              ? ['Ends at the latest', <Ago key="timeout" time={round.timeout_at} />]
+              : ['Ended', <Ago key="ended" time={round.completed_at} />],
+            ...(round.privacy?.epsilon === undefined
+              ? []
+              : [['Privacy spent', `ε ${measure(round.privacy.epsilon)}`] as const]),
+            ...(round.global_model_id === null
+              ? []
+              : [['From model', <Id key="from" id={round.global_model_id} />] as const]),
+            ...(round.aggregated_model_id === null
+              ? []
+              : [['Aggregated model', <Id key="to" id={round.aggregated_model_id} />] as const]),
+            ['Round id', <Id key="id" id={round.id} />],
+          ]}
+        />
+      </Panel>
+    </>
+  )
+}
+
+const Participants = ({ round }: { readonly round: Round }) => {
+  const params = { path: { round_id: round.id }, query: { limit: MOST } }
+  const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
+  const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
+  const now = useNow()
+  const rows = useMemo((): readonly Row[] => {
+    const sent = new Map((updates.data?.updates ?? []).map((update) => [update.device_id, update]))
+    const list = (participants.data?.participants ?? []).map((participant) => ({
+      participant,
+      update: sent.get(participant.device_id) ?? null,
+    }))
+    const far = outliers(list.map(({ update }) => update?.norm ?? null))
+    return list.map((row, index) => ({ ...row, isOutlier: far[index] ?? false }))
+  }, [participants.data, updates.data])
+  const end = round.completed_at === null ? now : new Date(round.completed_at)
+  const columns = participantColumns(new Date(round.started_at ?? round.created_at), end)
+  const total = participants.data?.total ?? 0
+  return (
+    <Loaded query={participants}>
+      {() => (
+        <Panel
+          title="Participants"
+          aside={total > MOST ? `the first ${MOST} of ${count(total)}` : plural(total, 'device')}
+          flush
+        >
+          {rows.length === 0 ? (
+            <Empty title="No device takes part yet">Devices are drawn when they are active and may train.</Empty>
+          ) : (
+            <Table
+              label="Participants"
+              columns={columns}
+              rows={rows}
+              rowKey={({ participant }) => participant.device_id}
+            />
+          )}
+        </Panel>
+      )}
+    </Loaded>
+  )
+}
+
+/** One round: how it went, and what each device did in it. */
+export const RoundPage = ({ roundId }: { readonly roundId: string }) => {
+  const query = useApi('/api/v1/training/rounds/{round_id}/status', { path: { round_id: roundId } })
+  const round = query.data
+  const up =
+    round?.job_id === undefined
+      ? { href: '/training', label: 'Training' }
+      : { href: `/training/jobs/${round.job_id}`, label: 'Its job' }
+  return (
+    <>
+      <PageHeader title={round ? `Round ${round.round_number}` : 'Round'} up={up}>
+        {round && <RoundBadge status={round.status} />}
+        <Aside>{round && <Cancel round={round} />}</Aside>
+      </PageHeader>
+      <Loaded query={query}>
+        {(loaded) => (
+          <>
+            {loaded.failure_reason !== null && (
+              <Panel title="Why it failed">
+                <p>{loaded.failure_reason}</p>
+              </Panel>
+            )}
+            <Summary round={loaded} />
+            <Participants round={loaded} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

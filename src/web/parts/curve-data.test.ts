@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { align, best, smooth } from './curve-data.ts'
+
+describe('curves', () => {
+  it('of several jobs share their rounds', () => {
+    const series = [
+      { name: 'a', points: [[1, 0.5] as const, [3, Number.NaN] as const] },
+      { name: 'b', points: [[2, 0.4] as const, [3, 0.3] as const] },
+    ]
+    expect(align(series)).toEqual([
+      [1, 2, 3],
+      [0.5, null, null],
+      [null, 0.4, 0.3],
+    ])
+    expect(align([])).toEqual([[]])
+  })
+
+  it('are smoothed without a bias at their beginning, and not over gaps', () => {
+    expect(smooth([4, 4, null, 4], 0.5)).toEqual([4, 4, null, 4])
+    expect(smooth([0, 1], 0.5)).toEqual([0, 0.5 / 0.75])
+    expect(smooth([1, 5], 0)).toEqual([1, 5])
+  })
+
+  it('have a best point, the first of equals', () => {
+    const points = [
+      [1, 2],
+      [2, null],
+      [3, 1],
+      [4, 1],
+    ] as const
+    expect(best(points, 'lowest')).toEqual({ x: 3, y: 1 })
+    expect(best(points, 'highest')).toEqual({ x: 1, y: 2 })
+    expect(best([[1, null]], 'lowest')).toBeNull()
+  })
+})

@@ -1,0 +1,184 @@
+import { useEffect, useMemo, useRef, useState } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { measure } from '../text/format.ts'
+import styles from './curve.module.css'
+import { align, best, type Series, smooth } from './curve-data.ts'
+
+const COLORS = 6
+const HEIGHT = 240
+const SMOOTHED_FROM = 12
+
+interface CurveProps {
+  readonly title: string
+  /** What the axis at the bottom counts. */
+  readonly x: string
+  readonly series: readonly Series[]
+  readonly better: 'lowest' | 'highest'
+  readonly format?: (value: number | null) => string
+  /** Weight of what was before, 0 to 1; 0 draws only what was measured. */
+  readonly smoothing?: number
+}
+
+const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+const colorOf = (index: number): string => token(`--curve-${(index % COLORS) + 1}`)
+
+type Options = Pick<CurveProps, 'x' | 'series' | 'better'> & {
+  readonly format: (value: number | null) => string
+  readonly smoothed: boolean
+  readonly onHover: (index: number | null) => void
+}
+
+/** A ring around each series' best point, drawn with it. */
+const drawBest = (plot: uPlot, { series, better }: Pick<Options, 'series' | 'better'>): void => {
+  const { ctx } = plot
+  for (const [index, { points }] of series.entries()) {
+    const found = best(points, better)
+    if (found === null) continue
+    ctx.beginPath()
+    ctx.arc(plot.valToPos(found.x, 'x', true), plot.valToPos(found.y, 'y', true), 5 * devicePixelRatio, 0, 2 * Math.PI)
+    ctx.lineWidth = 1.5 * devicePixelRatio
+    ctx.strokeStyle = colorOf(index)
+    ctx.stroke()
+  }
+}
+
+const lineOf = (name: string, index: number, { faint, points }: { faint: boolean; points: boolean }): uPlot.Series => ({
+  label: name,
+  stroke: colorOf(index),
+  width: faint ? 1 : 2,
+  alpha: faint ? 0.35 : 1,
+  spanGaps: true,
+  points: { show: points, size: 5 },
+})
+
+const optionsFor = (width: number, options: Options): uPlot.Options => {
+  const { x, series, format, smoothed, onHover } = options
+  const axis: uPlot.Axis = {
+    stroke: token('--text-quiet'),
+    font: `11px ${token('--font')}`,
+    grid: { stroke: token('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  const few = series.every(({ points }) => points.length <= 60)
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 7 } },
+    scales: { x: { time: false } },
+    axes: [
+      {
+        ...axis,
+        label: x,
+        labelSize: 18,
+        labelFont: `11px ${token('--font')}`,
+        size: 34,
+        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+      },
+      { ...axis, size: 58, values: (_plot, values) => values.map((value) => format(value)) },
+    ],
+    series: [
+      {},
+      ...series.map(({ name }, index) => lineOf(name, index, { faint: smoothed, points: few && !smoothed })),
+      ...(smoothed ? series.map(({ name }, index) => lineOf(name, index, { faint: false, points: false })) : []),
+    ],
+    hooks: {
+      draw: [(plot) => drawBest(plot, options)],
+      setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
+    },
+  }
+}
+
+/** True while the system asks for dark. A canvas does not follow by itself. */
+const useDark = (): boolean => {
+  const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)')
+    const follow = (): void => setDark(query.matches)
+    query.addEventListener('change', follow)
+    return () => query.removeEventListener('change', follow)
+  }, [])
+  return dark
+}
+
+const Key = ({ index, name, value }: { readonly index: number; readonly name: string; readonly value: string }) => (
+  <span className={styles.key}>
+    <svg width="14" height="4" aria-hidden="true">
+      <rect width="14" height="4" rx="2" style={{ fill: `var(--curve-${(index % COLORS) + 1})` }} />
+    </svg>
+    {name}
+    <span className={styles.value}>{value}</span>
+  </span>
+)
+
+/** Lines over rounds: the best point of each is marked, hovering reads all. */
+export const Curve = ({ title, x, series, better, format = measure, smoothing = 0 }: CurveProps) => {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(null)
+  const [hovered, setHovered] = useState<number | null>(null)
+  const dark = useDark()
+  const smoothed = smoothing > 0 && series.some(({ points }) => points.length >= SMOOTHED_FROM)
+  const data = useMemo(() => {
+    const [xs = [], ...columns] = align(series)
+    return [
+      xs,
+      ...columns,
+      ...(smoothed ? columns.map((column) => smooth(column, smoothing)) : []),
+    ] as uPlot.AlignedData
+  }, [series, smoothed, smoothing])
+  const names = series.map(({ name }) => name).join('\n')
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when its lines or colors are others; new points are set below
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const options = { x, series, better, format, smoothed, onHover: setHovered }
+    const drawn = new uPlot(optionsFor(element.clientWidth, options), data, element)
+    plot.current = drawn
+    const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      drawn.destroy()
+    }
+  }, [names, dark, smoothed, x, better])
+
+  useEffect(() => plot.current?.setData(data), [data])
+
+  const at = hovered === null ? null : (data[0][hovered] ?? null)
+  return (
+    <figure className={styles.curve}>
+      <div ref={place} className={styles.plot} role="img" aria-label={describe(title, x, series, better, format)} />
+      <figcaption className={styles.caption}>
+        {series.map(({ name, points }, index) => {
+          const top = best(points, better)
+          const hover = hovered === null ? null : (data[index + 1]?.[hovered] ?? null)
+          const value = at === null ? (top === null ? '' : `best ${format(top.y)} at ${x} ${top.x}`) : format(hover)
+          return <Key key={name} index={index} name={name} value={value} />
+        })}
+        {at !== null && (
+          <span>
+            {x} {at}
+          </span>
+        )}
+      </figcaption>
+    </figure>
+  )
+}
+
+const describe = (
+  title: string,
+  x: string,
+  series: readonly Series[],
+  better: 'lowest' | 'highest',
+  format: (value: number | null) => string,
+): string => {
+  const told = series.map(({ name, points }) => {
+    const last = points.findLast(([, y]) => y !== null)
+    const top = best(points, better)
+    if (last === undefined || top === null) return `${name}: nothing yet`
+    return `${name}: ${format(last[1])} at ${x} ${last[0]}, ${better} ${format(top.y)} at ${x} ${top.x}`
+  })
+  return `${title} by ${x}. ${told.join('; ')}.`
+}

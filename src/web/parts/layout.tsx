@@ -1,0 +1,190 @@
+import { type ComponentProps, type ReactNode, useEffect } from 'react'
+import { Link } from 'wouter'
+import { ApiError } from '../../client/client.ts'
+import { Command } from './copy.tsx'
+import styles from './layout.module.css'
+
+/** The head of a page: its title, also of the window; a way up; state and actions beside it. */
+export const PageHeader = ({
+  title,
+  up,
+  children,
+}: {
+  readonly title: string
+  readonly up?: { readonly href: string; readonly label: string }
+  readonly children?: ReactNode
+}) => {
+  useEffect(() => {
+    document.title = `${title} · Tributary`
+  }, [title])
+  return (
+    <header className={styles.header}>
+      {up && (
+        <p className={styles.up}>
+          <Link href={up.href}>← {up.label}</Link>
+        </p>
+      )}
+      <h1>{title}</h1>
+      {children}
+    </header>
+  )
+}
+
+/** At the right end of a header or a panel's head. */
+export const Aside = ({ children }: { readonly children: ReactNode }) => <div className={styles.aside}>{children}</div>
+
+/** A section with a heading. `flush`: its content (a table) reaches the edges. */
+export const Panel = ({
+  title,
+  aside,
+  flush = false,
+  children,
+}: {
+  readonly title: string
+  readonly aside?: ReactNode
+  readonly flush?: boolean
+  readonly children: ReactNode
+}) => (
+  <section className={styles.panel} aria-label={title}>
+    <div className={styles.panelHead}>
+      <h2>{title}</h2>
+      {aside && <div className={styles.quiet}>{aside}</div>}
+    </div>
+    <div className={flush ? styles.flush : styles.panelBody}>{children}</div>
+  </section>
+)
+
+/** Panels beside each other where there is room. */
+export const Columns = ({ children }: { readonly children: ReactNode }) => (
+  <div className={styles.columns}>{children}</div>
+)
+
+type Entries = readonly (readonly [name: string, value: ReactNode])[]
+
+/** Names and values, in columns. */
+export const Facts = ({ entries }: { readonly entries: Entries }) => (
+  <dl className={styles.facts}>
+    {entries.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** A few large numbers in a row. */
+export const Figures = ({ entries }: { readonly entries: Entries }) => (
+  <dl className={styles.figures}>
+    {entries.map(([name, value]) => (
+      <div key={name} className={styles.figure}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+export const Quiet = ({ children }: { readonly children: ReactNode }) => (
+  <span className={styles.quiet}>{children}</span>
+)
+
+/** Nothing here yet: says what would be, and the command that makes the first one. */
+export const Empty = ({
+  title,
+  command,
+  children,
+}: {
+  readonly title: string
+  readonly command?: string
+  readonly children?: ReactNode
+}) => (
+  <div className={styles.empty}>
+    <strong>{title}</strong>
+    {children && <p>{children}</p>}
+    {command !== undefined && <Command>{command}</Command>}
+  </div>
+)
+
+const explain = (error: Error): string => {
+  if (error instanceof ApiError && error.status === 403) return `${error.message}`
+  return error.message
+}
+
+/** What went wrong, in the service's own words, and the way to try again. */
+export const Problem = ({ error, retry }: { readonly error: Error; readonly retry?: () => unknown }) => (
+  <div className={styles.problem} role="alert">
+    <span>{explain(error)}</span>
+    {retry && (
+      <Button tone="danger" onClick={() => void retry()}>
+        Try again
+      </Button>
+    )}
+  </div>
+)
+
+interface Loadable<Data> {
+  readonly data: Data | undefined
+  readonly error: Error | null
+  readonly refetch: () => unknown
+}
+
+/** The answer of a query, or what there is to say before it is there. What is in view stays when asking again fails. */
+export const Loaded = <Data,>({
+  query,
+  children,
+}: {
+  readonly query: Loadable<Data>
+  readonly children: (data: Data) => ReactNode
+}) => {
+  if (query.data !== undefined) return children(query.data)
+  if (query.error !== null) return <Problem error={query.error} retry={query.refetch} />
+  return <div className={styles.loading} role="status" aria-label="Loading" />
+}
+
+export const Button = ({
+  tone,
+  className,
+  ...rest
+}: ComponentProps<'button'> & { readonly tone?: 'primary' | 'danger' }) => (
+  <button
+    type="button"
+    {...rest}
+    className={[styles.button, tone && styles[tone], className].filter(Boolean).join(' ')}
+  />
+)
+
+/** The row above a list. */
+export const Filters = ({ children }: { readonly children: ReactNode }) => (
+  <search className={styles.filters}>{children}</search>
+)
+
+/** The shell's `/` goes to the field that says `data-search`. */
+export const SearchField = ({ label, ...rest }: ComponentProps<'input'> & { readonly label: string }) => (
+  <input {...rest} type="search" data-search="" aria-label={label} placeholder={label} className={styles.field} />
+)
+
+export const Choice = <Value extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string
+  readonly value: Value
+  readonly options: readonly (readonly [value: Value, label: string])[]
+  readonly onChange: (value: Value) => void
+}) => (
+  <select
+    aria-label={label}
+    className={styles.field}
+    value={value}
+    onChange={(event) => onChange(event.target.value as Value)}
+  >
+    {options.map(([option, name]) => (
+      <option key={option} value={option}>
+        {name}
+      </option>
+    ))}
+  </select>
+)

@@ -1,0 +1,165 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import styles from './table.module.css'
+
+export interface Column<Row> {
+  readonly name: string
+  readonly cell: (row: Row) => ReactNode
+  /** Numbers and times end at the right, so that they line up. */
+  readonly number?: boolean
+  /** What the server sorts by, where it can. */
+  readonly sort?: string
+}
+
+export interface Sorting {
+  readonly by: string
+  readonly descending: boolean
+  readonly onChange: (by: string, descending: boolean) => void
+}
+
+interface TableProps<Row> {
+  /** What the rows are, for screen readers. */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly sorting?: Sorting
+  /** Called when the end comes into view: brings the next page. */
+  readonly onEnd?: (() => unknown) | undefined
+}
+
+const ROW_HEIGHT = 36
+/** Fewer rows cost less than keeping track of them. */
+const VIRTUAL_FROM = 200
+
+const arrow = (sorting: Sorting | undefined, column: string): string => {
+  if (sorting?.by !== column) return ''
+  return sorting.descending ? ' ↓' : ' ↑'
+}
+
+const Head = <Row,>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 'sorting'>) => (
+  <thead>
+    <tr>
+      {columns.map(({ name, number, sort }) => {
+        const sorted = sort !== undefined && sorting?.by === sort
+        const order = sorting?.descending ? 'descending' : 'ascending'
+        return (
+          <th
+            key={name}
+            scope="col"
+            className={number ? styles.number : undefined}
+            aria-sort={sorted ? order : undefined}
+          >
+            {sort === undefined || sorting === undefined ? (
+              name
+            ) : (
+              <button
+                type="button"
+                className={styles.sort}
+                onClick={() => sorting.onChange(sort, sorted && !sorting.descending)}
+              >
+                {name}
+                {arrow(sorting, sort)}
+              </button>
+            )}
+          </th>
+        )
+      })}
+    </tr>
+  </thead>
+)
+
+const Line = <Row,>({
+  row,
+  index,
+  columns,
+  measure,
+}: {
+  row: Row
+  index: number
+  columns: readonly Column<Row>[]
+  measure?: (element: Element | null) => void
+}) => (
+  <tr ref={measure} data-index={index}>
+    {columns.map(({ name, cell, number }) => (
+      <td key={name} data-label={name} className={number ? styles.number : undefined}>
+        {cell(row)}
+      </td>
+    ))}
+  </tr>
+)
+
+const Spacer = ({ height, columns }: { readonly height: number; readonly columns: number }) =>
+  height > 0 && (
+    <tr className={styles.spacer}>
+      <td colSpan={columns} style={{ height }} />
+    </tr>
+  )
+
+/** Calls `onEnd` whenever the returned element comes near the window. */
+const useEnd = (onEnd: (() => unknown) | undefined, rows: number) => {
+  const end = useRef<HTMLDivElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an end that is still in view after a page came must bring another
+  useEffect(() => {
+    if (onEnd === undefined || end.current === null) return
+    const observer = new IntersectionObserver((seen) => seen.some((entry) => entry.isIntersecting) && onEnd(), {
+      rootMargin: '800px',
+    })
+    observer.observe(end.current)
+    return () => observer.disconnect()
+  }, [onEnd, rows])
+  return end
+}
+
+const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const [top, setTop] = useState(0)
+  useLayoutEffect(() => setTop((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY), [])
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 20,
+    scrollMargin: top,
+  })
+  const items = virtual.getVirtualItems()
+  const before = (items[0]?.start ?? top) - top
+  const after = virtual.getTotalSize() - ((items.at(-1)?.end ?? top) - top)
+  return (
+    <tbody ref={body}>
+      <Spacer height={before} columns={columns.length} />
+      {items.map(({ index }) => (
+        <Line
+          key={rowKey(rows[index]!)}
+          row={rows[index]!}
+          index={index}
+          columns={columns}
+          measure={virtual.measureElement}
+        />
+      ))}
+      <Spacer height={after} columns={columns.length} />
+    </tbody>
+  )
+}
+
+/** Rows with columns; cards on a phone. Of long lists only what is in view is in the page. */
+export const Table = <Row,>(props: TableProps<Row>) => {
+  const { label, columns, rows, rowKey, sorting, onEnd } = props
+  const end = useEnd(onEnd, rows.length)
+  return (
+    <>
+      <table className={styles.table} aria-label={label}>
+        <Head columns={columns} {...(sorting && { sorting })} />
+        {rows.length >= VIRTUAL_FROM ? (
+          <LongBody {...props} />
+        ) : (
+          <tbody>
+            {rows.map((row, index) => (
+              <Line key={rowKey(row)} row={row} index={index} columns={columns} />
+            ))}
+          </tbody>
+        )}
+      </table>
+      <div ref={end} />
+    </>
+  )
+}

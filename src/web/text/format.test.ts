@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { bytes, count, duration, elapsed, measure, percent, plural, relative, shortId } from './format.ts'
+
+const now = new Date('2026-01-31T12:00:00Z')
+const ago = (ms: number) => relative(new Date(now.getTime() - ms), now)
+
+describe('numbers', () => {
+  it('have thousands apart and four significant digits', () => {
+    expect([count(1234567), count(null), plural(1, 'device'), plural(2000, 'device')]).toEqual([
+      '1,234,567',
+      '–',
+      '1 device',
+      '2,000 devices',
+    ])
+    expect([0, 0.51239, 12.3456, 123.456, 4321.9, 3.2e9, 0.00001234, -0.5].map(measure)).toEqual([
+      '0.0000',
+      '0.5124',
+      '12.35',
+      '123.5',
+      '4,322',
+      '3.20e+9',
+      '1.23e-5',
+      '-0.5000',
+    ])
+    expect([measure(Number.NaN), measure(undefined), percent(0.9131), percent(Infinity)]).toEqual([
+      '–',
+      '–',
+      '91.3 %',
+      '–',
+    ])
+  })
+
+  it('of bytes and time have their unit', () => {
+    expect([0, 999, 1000, 123_456, 5_000_000_000, 9e21].map(bytes)).toEqual([
+      '0 B',
+      '999 B',
+      '1.00 kB',
+      '123 kB',
+      '5.00 GB',
+      '9000000 PB',
+    ])
+    expect([12, 3400, 59_000, 125_000, 300_000, 3_720_000, 90_000_000, -5].map(duration)).toEqual([
+      '12 ms',
+      '3.4 s',
+      '59 s',
+      '2 min 5 s',
+      '5 min',
+      '1 h 2 min',
+      '1 d 1 h',
+      '0 ms',
+    ])
+  })
+})
+
+describe('times', () => {
+  it('are relative to now, on both sides of it', () => {
+    expect([0, 42_000, 120_000, 7_200_000, 172_800_000, -720_000].map(ago)).toEqual([
+      'just now',
+      '42 s ago',
+      '2 min ago',
+      '2 h ago',
+      '2 d ago',
+      'in 12 min',
+    ])
+  })
+
+  it('run to now while something goes on', () => {
+    expect(elapsed('2026-01-31T11:59:00Z', null, now)).toBe(60_000)
+    expect(elapsed('2026-01-31T11:59:00Z', '2026-01-31T11:59:30Z', now)).toBe(30_000)
+    expect(elapsed(null, null, now)).toBeNull()
+  })
+})
+
+it('a UUID or SHA-256 is shortened, a name is not', () => {
+  const ids = ['0b6c4f0e-1111-4222-8333-444455556666', 'ab'.repeat(32), 'pixel-7']
+  expect(ids.map(shortId)).toEqual(['0b6c4f0e', 'abababab', 'pixel-7'])
+})

@@ -1,0 +1,82 @@
+/** Numbers, times and sizes as people read them. All are pure; the clock is an argument. */
+
+export const NONE = '–'
+
+const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+
+export const count = (value: number | null | undefined): string =>
+  value === null || value === undefined ? NONE : whole.format(value)
+
+/** `plural(1, 'device')` -> `1 device` */
+export const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+
+/** Four significant digits, so that a column of losses lines up; very large and very small ones in powers of ten. */
+export const measure = (value: number | null | undefined): string => {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE
+  const size = Math.abs(value)
+  if (size !== 0 && (size >= 1e6 || size < 1e-4)) return value.toExponential(2)
+  return size >= 1000 ? whole.format(value) : value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 4)
+}
+
+/** `0.913` -> `91.3 %` */
+export const percent = (share: number | null | undefined, digits = 1): string =>
+  share === null || share === undefined || !Number.isFinite(share) ? NONE : `${(share * 100).toFixed(digits)} %`
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+
+export const bytes = (value: number | null | undefined): string => {
+  if (value === null || value === undefined) return NONE
+  const power = value < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3))
+  const scaled = value / 1000 ** power
+  return `${power === 0 ? scaled : scaled.toFixed(scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2)} ${UNITS[power]}`
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** A large unit and what is left in the next one, where something is. */
+const twoUnits = (value: number, large: number, small: number, names: readonly [string, string]): string => {
+  const rest = Math.round((value % large) / small)
+  return `${Math.floor(value / large)} ${names[0]}${rest === 0 ? '' : ` ${rest} ${names[1]}`}`
+}
+
+/** `3,720,000 ms` -> `1 h 2 min`: the two largest units. */
+export const duration = (ms: number | null | undefined): string => {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE
+  const value = Math.max(0, ms)
+  if (value < SECOND) return `${Math.round(value)} ms`
+  if (value < MINUTE) return `${(value / SECOND).toFixed(value < 10 * SECOND ? 1 : 0)} s`
+  if (value < HOUR) return twoUnits(value, MINUTE, SECOND, ['min', 's'])
+  if (value < DAY) return twoUnits(value, HOUR, MINUTE, ['h', 'min'])
+  return twoUnits(value, DAY, HOUR, ['d', 'h'])
+}
+
+const span = (ms: number): string => {
+  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`
+  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
+  if (ms < DAY) return `${Math.round(ms / HOUR)} h`
+  return `${Math.round(ms / DAY)} d`
+}
+
+/** `2 min ago`, `in 12 min`, `just now`. */
+export const relative = (time: Date, now: Date): string => {
+  const ms = now.getTime() - time.getTime()
+  if (Math.abs(ms) < 5 * SECOND) return 'just now'
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`
+}
+
+/** In the reader's own time zone, to the second. */
+export const exact = (time: Date): string => time.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** `0b6c4f0e-…` -> `0b6c4f0e`, of UUIDs and SHA-256; what is short already stays. */
+export const shortId = (id: string): string =>
+  /^([0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64})$/.test(id) ? id.slice(0, 8) : id
+
+/** `rounds_done` -> `rounds done` */
+export const words = (code: string): string => code.replaceAll('_', ' ')
+
+/** From a start to an end, or to now while it goes on; null before it began. */
+export const elapsed = (start: string | null, end: string | null, now: Date): number | null =>
+  start === null ? null : (end === null ? now.getTime() : Date.parse(end)) - Date.parse(start)

@@ -1,0 +1,48 @@
+/**
+ * What a page keeps in its address (filters, order, selection), so that it can be sent to somebody and survives a reload.
+ * A page states its fields with their defaults; a field at its default is left out.
+ */
+export type PageState = Readonly<Record<string, string | number | boolean | readonly string[]>>
+
+const encodeValue = (value: PageState[string]): readonly string[] =>
+  typeof value === 'object' ? value : [String(value)]
+
+const same = (a: PageState[string], b: PageState[string]): boolean =>
+  JSON.stringify(encodeValue(a)) === JSON.stringify(encodeValue(b))
+
+const decodeValue = (found: readonly string[], standard: PageState[string]): PageState[string] => {
+  const first = found[0] ?? ''
+  switch (typeof standard) {
+    case 'number':
+      return first.trim() !== '' && Number.isFinite(Number(first)) ? Number(first) : standard
+    case 'boolean':
+      return first === 'true' || (first === 'false' ? false : standard)
+    case 'object':
+      return found.filter((item) => item !== '')
+    default:
+      return first
+  }
+}
+
+/** The query without `?`; names in the order of `defaults`, so that equal states have equal addresses. */
+export const encodeState = <State extends PageState>(state: State, defaults: State): string => {
+  const query = new URLSearchParams()
+  for (const [name, standard] of Object.entries(defaults)) {
+    const value = state[name] ?? standard
+    if (same(value, standard)) continue
+    const items = encodeValue(value)
+    // A list that was emptied is not the same as one left alone.
+    for (const item of items.length === 0 ? [''] : items) query.append(name, item)
+  }
+  return query.toString()
+}
+
+/** Unknown names are ignored, and so are values that do not fit: an old address still opens the page. */
+export const decodeState = <State extends PageState>(query: string, defaults: State): State => {
+  const found = new URLSearchParams(query)
+  const entries = Object.entries(defaults).map(([name, standard]) => [
+    name,
+    found.has(name) ? decodeValue(found.getAll(name), standard) : standard,
+  ])
+  return Object.fromEntries(entries) as State
+}

@@ -1,0 +1,203 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { createDevice } from '../../src/sdk/device-client.ts'
+import { createModel } from '../fleet-of-models.ts'
+import { startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+import { startDelivered } from './delivery-world.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+/** Four devices of the SDK, and a model with two versions. */
+const startFleet = async () => {
+  const world = await startWorld({ webFolder })
+  const devices = await Promise.all(
+    ['d0', 'd1', 'd2', 'd3'].map(async (deviceId) => {
+      const { key } = await world.register(deviceId)
+      return { key, device: createDevice({ baseUrl: world.baseUrl, deviceId, apiKey: key }) }
+    }),
+  )
+  const { key } = devices[0]!
+  await createModel(world, key, 'my-model', ['1.0.0', '2.0.0'])
+  const tab = await openDashboard(world.baseUrl, '/models')
+  await tab.page.clock.setFixedTime(world.now())
+  return { world, devices, key, tab, page: tab.page }
+}
+
+/** What a person does who has no mouse. */
+const keyboardOf = (page: Page) => {
+  const press = async (name: string, within: { getByRole: Page['getByRole'] } = page) => {
+    await within.getByRole('button', { name, exact: true }).focus()
+    await page.keyboard.press('Enter')
+  }
+  return {
+    press,
+    follow: async (name: string) => {
+      await page.getByRole('link', { name, exact: true }).first().focus()
+      await page.keyboard.press('Enter')
+    },
+    type: async (label: string, text: string) => {
+      await page.getByLabel(label, { exact: true }).focus()
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type(text)
+    },
+    /** Says yes to the dialog that asks; it names what it will do. */
+    confirm: async (verb: string, said: RegExp, name?: string) => {
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText(said).waitFor()
+      if (name !== undefined) {
+        await dialog.getByRole('textbox').focus()
+        await page.keyboard.type(name)
+      }
+      await press(verb, dialog)
+      await dialog.waitFor({ state: 'detached' })
+    },
+  }
+}
+
+describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('show what was trained and what devices run, to everybody: axe finds nothing in light and dark, and nothing scrolls sideways', async () => {
+    const { world, paths } = await startDelivered(webFolder)
+    const tab = await openDashboard(world.baseUrl)
+    const { page } = tab
+    await page.clock.setFixedTime(world.now())
+    const shows: readonly (readonly [path: string, texts: readonly (string | RegExp)[]])[] = [
+      [paths.models!, ['my-model', 'vision']],
+      [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 40 %']],
+      [paths.rollouts!, ['my-model 1.1.0', '40 % of 100 %', /^2 of 3 devices that reported failed/]],
+      [
+        paths.rollout!,
+        [
+          'Now 40 %,',
+          / next 60 % in 12 min if failures stay at 5 % or less \(0\.0 % now, \d+ reports?\)\./,
+          'downloading',
+        ],
+      ],
+      [paths.paused!, ['Paused at 100 %.', 'Why devices failed', 'out of memory']],
+      [paths.deployments!, ['vision 1.0.0', '3 of 3']],
+      [paths.deployment!, ['downloading']],
+      [paths.policies!, ['enabled', '25 %']],
+      [
+        paths.policy!,
+        [/^What a round learned goes to 25 % of the devices/, 'canary', /^Inconclusive after 30 minutes/],
+      ],
+      [paths.groups!, ['canaries', 'In the lab']],
+      [paths.group!, ['d0', 'd1', 'd2']],
+      [paths.pairing!, ['Make a code']],
+    ]
+    for (const [path, texts] of shows) {
+      await page.goto(`${world.baseUrl}${path}`)
+      const main = page.getByRole('main')
+      for (const text of texts) await main.getByText(text).first().waitFor()
+      await expectAccessible(page)
+      await expectNoSidewaysScroll(page)
+    }
+    expect(tab.wrong()).toEqual([])
+  })
+
+  it('bring a version to devices by the keyboard alone, say how many before, and follow what they report', async () => {
+    const { world, devices, tab, page, key } = await startFleet()
+    const { press, follow, type, confirm } = keyboardOf(page)
+    await follow('my-model')
+    await press('Alias of 1.0.0')
+    await type('Alias', 'production')
+    await confirm('Name it', /^my-model@production will be version 1\.0\.0\./)
+    await press('Alias of 2.0.0')
+    await type('Alias', 'production')
+    await expectAccessible(page)
+    await confirm('Move production', /^my-model@production is version 1\.0\.0 now and will be 2\.0\.0\./)
+    await page.getByText('moved from 1.0.0 to 2.0.0').waitFor()
+
+    await press('Deploy 2.0.0')
+    await type('First, %', '50')
+    await type('Step, %', '49')
+    await type('Every, min', '10')
+    await expectAccessible(page)
+    await confirm('Start with 2 devices', /^Reaches 4 devices/)
+    await page.getByRole('heading', { name: 'my-model 2.0.0', level: 1 }).waitFor()
+    await page.getByText(/^Now 50 %,/).waitFor()
+
+    await press('Advance')
+    await confirm('Advance', /goes to 99 % of the devices \(about 4 devices\)/)
+    await page.getByText(/^Now 99 %,/).waitFor()
+    await press('Pause')
+    await confirm('Pause', /keep version 2\.0\.0/)
+    await page.getByText('Paused at 99 %.').waitFor()
+    await press('Resume')
+    await confirm('Resume', /It goes on at 99 %/)
+    await page.getByText(/^Now 99 %,/).waitFor()
+
+    const { rollouts } = (await world.request('GET', '/api/v1/rollouts', { key })).body as {
+      rollouts: { rollout_id: string }[]
+    }
+    const { rollout_id: planId } = rollouts[0]!
+    const reached = []
+    for (const { device } of devices) {
+      if (!(await device.assignments()).some((given) => given.planId === planId)) continue
+      await device.reportAssignment(planId, { state: 'active', version: '2.0.0' })
+      reached.push(device)
+    }
+    await page.getByText(`${reached.length} report`, { exact: false }).first().waitFor()
+    const active = page.getByRole('table', { name: 'Devices' }).getByText('active')
+    await expect.poll(() => active.count()).toBe(reached.length)
+    await press('Roll back')
+    await confirm('Roll back', new RegExp(`^${reached.length} devices? `), 'my-model 2.0.0')
+    await page.getByText('Rolled back at 99 %.').waitFor()
+    expect(await reached[0]!.assignments()).toEqual([])
+    expect(tab.wrong()).toEqual([])
+  })
+
+  it('make groups, policies and pairing codes by the keyboard alone', async () => {
+    const { world, tab, page } = await startFleet()
+    const { press, follow, type, confirm } = keyboardOf(page)
+    await page.getByRole('link', { name: 'my-model' }).waitFor()
+    for (const typed of ['g', 'l']) await page.keyboard.press(typed)
+    await follow('Groups')
+    await press('Create group')
+    await type('Name', 'canaries')
+    await confirm('Create', /Description/)
+    await follow('canaries')
+    await press('Add devices')
+    await type('Search devices', 'd2')
+    const choices = page.getByRole('dialog').getByRole('checkbox')
+    await expect.poll(() => choices.count()).toBe(1)
+    await choices.focus()
+    await page.keyboard.press('Space')
+    await expectAccessible(page)
+    await confirm('Add 1 device', /^d2$/)
+    await page.getByRole('table', { name: 'Members' }).getByRole('link', { name: 'd2' }).waitFor()
+    await press('Remove d2')
+    await confirm('Remove', /stays registered/)
+    await page.getByText('No device is in this group').waitFor()
+
+    await page.goto(`${world.baseUrl}/delivery/policies/my-model`)
+    await press('Set a policy')
+    await type('Canary, % of devices', '50')
+    await expectAccessible(page)
+    await confirm('Save', /about 2 devices first/)
+    await page.getByText('enabled').first().waitFor()
+    await press('Delete')
+    await confirm('Delete', /no device changes its version/, 'my-model')
+    await page.getByText('This model has no policy').waitFor()
+
+    await follow('Pairing')
+    await press('Make a code')
+    const code = await page.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent()
+    await page.getByRole('img', { name: new RegExp(`/pair\\?code=${code}$`) }).waitFor()
+    await expectAccessible(page)
+    const claimed = await world.request('POST', '/api/v1/pairings/claim', { body: { code, device_id: 'phone' } })
+    expect(claimed.status).toBe(200)
+    await page.getByText('phone is paired.').waitFor()
+    // The browser itself reports the policy that the page asks about before there is one.
+    expect(tab.wrong().filter((problem) => !problem.includes('404'))).toEqual([])
+  })
+})

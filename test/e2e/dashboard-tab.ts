@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type axe from 'axe-core'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { openTab, type Tab } from './browser.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Said of whatever a page asked for and let go of when it was left. */
+const NO_ANSWER = / got no answer$/
+
+const watchPolicy = (context: BrowserContext): Promise<unknown> =>
+  context.addInitScript(() =>
+    document.addEventListener('securitypolicyviolation', (event) =>
+      console.error(`blocked: ${event.violatedDirective} ${event.blockedURI}`),
+    ),
+  )
+
+export interface DashboardTab extends Tab {
+  /** What the page or its policy complained of, and requests that failed but were not given up by the page. */
+  wrong(): readonly string[]
+  heading(): Promise<string | null>
+}
+
+/** A browser of its own with the dashboard at a path. What its policy blocks is a problem. */
+export const openDashboard = async (baseUrl: string, path = '/'): Promise<DashboardTab> => {
+  const tab = await openTab()
+  await watchPolicy(tab.context)
+  const failed: string[] = []
+  tab.page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText
+    if (why !== 'net::ERR_ABORTED') failed.push(`${request.method()} ${request.url()}: ${why}`)
+  })
+  await tab.page.goto(`${baseUrl}${path}`)
+  return {
+    ...tab,
+    wrong: () => [...tab.problems.filter((problem) => !NO_ANSWER.test(problem)), ...failed],
+    heading: () => tab.page.getByRole('heading', { level: 1 }).textContent(),
+  }
+}
+
+/** Fails with what axe finds on the page as it is, in light and in dark. */
+export const expectAccessible = async (page: Page): Promise<void> => {
+  const found: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.evaluate(AXE)
+    const violations = await page.evaluate(async () => {
+      const { axe: loaded } = window as unknown as { axe: typeof axe }
+      return (await loaded.run(document, { resultTypes: ['violations'] })).violations
+    })
+    for (const { id, nodes } of violations) {
+      found.push(`${colorScheme} ${new URL(page.url()).pathname} ${id}: ${nodes.map(({ html }) => html).join('\n')}`)
+    }
+  }
+  expect(found).toEqual([])
+}
+
+/** Fails with what reaches beyond the right edge of a phone. */
+export const expectNoSidewaysScroll = async (page: Page): Promise<void> => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  const overflowing = () =>
+    page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement
+      if (scrollWidth <= clientWidth) return []
+      return [...document.querySelectorAll('main *')]
+        .filter((element) => element.getBoundingClientRect().right > clientWidth + 1)
+        .map((element) => element.outerHTML.slice(0, 120))
+    })
+  await expect.poll(overflowing).toEqual([])
+  await page.setViewportSize({ width: 1440, height: 900 })
+}

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { readConfig } from '../src/config.ts'
-import { registerRoutes } from '../src/control/app.ts'
+import { registerRoutes, TAGS } from '../src/control/app.ts'
 import type { Settings } from '../src/control/context.ts'
 import { createMetrics } from '../src/platform/http/metrics.ts'
 import { buildServer } from '../src/platform/http/server.ts'
@@ -32,6 +32,7 @@ const describeApi = async (): Promise<OpenAPI3> => {
     rateLimit: { perMinute: 100 },
     corsOrigins: [],
     version: VERSION,
+    tags: TAGS,
     readiness: {},
     now: Date.now,
   })

@@ -307,13 +307,13 @@ export interface paths {
          * Get the least noise that fits an epsilon
          * @description The least noise with which so many steps still fit an epsilon.
          */
-        get: operations["noiseForEpsilon"];
+        get: operations["findNoise"];
     };
     "/api/v1/federations/{federation_id}/privacy/rounds-left": {
         parameters: {
         };
         /** Get the number of private rounds left */
-        get: operations["privateRoundsLeft"];
+        get: operations["countPrivateRounds"];
     };
     "/api/v1/devices/register": {
         parameters: {
@@ -7197,7 +7197,7 @@ export interface operations {
             500: components["responses"]["InternalError"];
         };
     };
-    noiseForEpsilon: {
+    findNoise: {
         parameters: {
             query: {
                 /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
@@ -7230,7 +7230,7 @@ export interface operations {
             500: components["responses"]["InternalError"];
         };
     };
-    privateRoundsLeft: {
+    countPrivateRounds: {
         parameters: {
             query: {
                 /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */

@@ -18,6 +18,9 @@ import { training } from './training/module.ts'
 /** The modules of the control plane, in the order in which they build on each other. Nothing else knows them all. */
 export const MODULES = { access, catalog, federations, fleet, delivery, training, analytics, operations }
 
+/** The groups of the API document. */
+export const TAGS = Object.entries(MODULES).map(([name, { description }]) => ({ name, description }))
+
 type Names = keyof typeof MODULES
 type Parts = { readonly [Name in Names]: ReturnType<(typeof MODULES)[Name]['create']> }
 
@@ -44,8 +47,14 @@ const createParts = (context: Context): Parts => {
 
 /** Registers every route. The API document is made with no parts: registering calls nothing of them. */
 export const registerRoutes = async (app: App, parts: Parts | null, settings: Settings): Promise<void> => {
-  for (const [name, module] of Object.entries(MODULES))
-    await module.routes(app, (parts?.[name as Names] ?? {}) as never, settings)
+  for (const [name, module] of Object.entries(MODULES)) {
+    await app.register(async (scope) => {
+      scope.addHook('onRoute', (route) => {
+        route.schema = { ...route.schema, tags: [name] }
+      })
+      await module.routes(scope, (parts?.[name as Names] ?? {}) as never, settings)
+    })
+  }
 }
 
 /** What the modules bring in order before the first request. */
@@ -77,6 +86,7 @@ const buildApp = async (context: Context, parts: Parts): Promise<App> => {
     trustProxy: config.trustProxy,
     hostGuard: config.enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
     version: VERSION,
+    tags: TAGS,
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
     readiness: { database: () => parts.training.rounds.tick(), disk: watchFreeSpace(config.dataDir) },

@@ -11,6 +11,8 @@ export interface Task {
 
 /** What `app.ts` needs of a module. `Earlier` are the modules it builds on: those before it in the list there. */
 export interface Module<Parts, Earlier> {
+  /** What its operations are about: they form a group in the API document. */
+  readonly description: string
   /** Only this module's stores write them; a later module may read them in a `*.report.ts`. */
   readonly tables: readonly (keyof Tables)[]
   create(context: Context, earlier: Earlier): Parts

@@ -31,6 +31,7 @@ const create = ({ database, config, events, now, newId }: Context) => {
 export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {
+  description: 'Organizations, API keys, sign-in and sessions',
   tables: ['orgs', 'keys', 'login_codes', 'sessions', 'rate_counts'],
   create,
   routes(app, { keys, login, orgs, sessions }, { config, now }) {

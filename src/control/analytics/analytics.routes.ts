@@ -36,7 +36,6 @@ export const analyticsRoutes = (
         operationId: 'describeVariable',
         summary: 'Describe a variable by group',
         description: 'Mean, spread and percentiles of a variable, group by group.',
-        tags: ['analytics'],
         params: AnalyticsParams,
         body: DescriptiveBody,
         response: { 200: DescriptiveResult },
@@ -63,7 +62,6 @@ export const analyticsRoutes = (
         operationId: 'listAnalyticsQueries',
         summary: 'List analytics queries',
         description: 'Queries that were made, newest first.',
-        tags: ['analytics'],
         params: AnalyticsParams,
         querystring: ListQueriesQuery,
         response: { 200: QueryList },
@@ -83,7 +81,6 @@ export const analyticsRoutes = (
       schema: {
         operationId: 'getAnalyticsQuery',
         summary: 'Get an analytics query',
-        tags: ['analytics'],
         params: QueryParams,
         response: { 200: Query },
       },

@@ -24,7 +24,6 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
       schema: {
         operationId: 'compareTwoGroups',
         summary: "Compare two groups by Welch's t-test",
-        tags: ['analytics'],
         params: AnalyticsParams,
         body: TTestBody,
         response: { 200: TTestResult },
@@ -52,7 +51,6 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
         operationId: 'compareGroups',
         summary: 'Compare groups by analysis of variance',
         description: "One-way analysis of variance, with Tukey's test of the pairs.",
-        tags: ['analytics'],
         params: AnalyticsParams,
         body: AnovaBody,
         response: { 200: AnovaResult },
@@ -80,7 +78,6 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
         operationId: 'testIndependence',
         summary: 'Test two variables for independence',
         description: "Pearson's chi-square test of whether two variables are independent.",
-        tags: ['analytics'],
         params: AnalyticsParams,
         body: ChiSquareBody,
         response: { 200: ChiSquareResult },

@@ -45,6 +45,7 @@ const create = ({ config, database, blobs, partials, events, now, newId }: Conte
 export type Catalog = ReturnType<typeof create>
 
 export const catalog: Module<Catalog, object> = {
+  description: 'Models, versions, aliases, uploads and shared benchmark results',
   tables: ['blobs', 'models', 'model_versions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
   create,
   async routes(app, { models, aliases, uploads, benchmarks }, { config, blobs }) {

@@ -130,6 +130,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
 export type Delivery = ReturnType<typeof create>
 
 export const delivery: Module<Delivery, Earlier> = {
+  description: 'Assignments, rollouts, deployments, experiments, policies and pairing',
   tables: [
     'delivery_revision',
     'plan_events',

@@ -15,7 +15,6 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       schema: {
         operationId: 'estimatePrivacyCost',
         summary: 'Estimate the privacy cost of a round',
-        tags: ['privacy'],
         params: FederationParams,
         querystring: EstimateQuery,
         response: { 200: Estimate },
@@ -49,11 +48,10 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
     '/api/v1/federations/:federation_id/privacy/noise-for-epsilon',
     {
       schema: {
-        operationId: 'noiseForEpsilon',
+        operationId: 'findNoise',
         summary: 'Get the least noise that fits an epsilon',
         description: 'The least noise with which so many steps still fit an epsilon.',
         'x-extension': true,
-        tags: ['privacy'],
         params: FederationParams,
         querystring: NoiseQuery,
         response: { 200: NoiseAnswer },
@@ -85,10 +83,9 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
     '/api/v1/federations/:federation_id/privacy/rounds-left',
     {
       schema: {
-        operationId: 'privateRoundsLeft',
+        operationId: 'countPrivateRounds',
         summary: 'Get the number of private rounds left',
         'x-extension': true,
-        tags: ['privacy'],
         params: FederationParams,
         querystring: RoundsLeftQuery,
         response: { 200: RoundsLeft },

@@ -37,6 +37,7 @@ const create = ({ database, events: bus, log, now }: Context, { access, catalog,
 export type Operations = ReturnType<typeof create>
 
 export const operations: Module<Operations, Earlier> = {
+  description: 'Health, status and the event stream',
   tables: ['events_outbox'],
   create,
   routes(app, { system, events }, { now }) {

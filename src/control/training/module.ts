@@ -105,6 +105,7 @@ const create = (context: Context, earlier: Earlier) => {
 export type Training = ReturnType<typeof create>
 
 export const training: Module<Training, Earlier> = {
+  description: 'Rounds, updates, receipts and training jobs',
   tables: ['rounds', 'round_participants', 'updates', 'training_jobs', 'secure_rounds', 'secure_messages'],
   create,
   async routes(app, parts, { blobs, config }) {

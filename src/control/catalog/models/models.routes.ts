@@ -14,7 +14,6 @@ export const modelsRoutes = (app: App, models: ModelsService, storage: VersionSt
         operationId: 'createModel',
         summary: 'Create a model',
         description: 'Add a model to the catalog; its weights are uploaded as versions.',
-        tags: ['models'],
         body: CreateModelBody,
         response: { 201: Model },
       },
@@ -40,7 +39,6 @@ export const modelsRoutes = (app: App, models: ModelsService, storage: VersionSt
         operationId: 'listModels',
         summary: 'List models',
         description: 'List the catalog, newest first.',
-        tags: ['models'],
         querystring: ListModelsQuery,
         response: { 200: ModelList },
       },
@@ -63,7 +61,6 @@ export const modelsRoutes = (app: App, models: ModelsService, storage: VersionSt
       schema: {
         operationId: 'getModel',
         summary: 'Get a model with its versions',
-        tags: ['models'],
         params: ModelParams,
         response: { 200: ModelDetail },
       },

@@ -30,7 +30,6 @@ export const experimentsRoutes = (
         operationId: 'createExperiment',
         summary: 'Create an experiment',
         'x-extension': true,
-        tags: ['experiments'],
         body: CreateExperimentBody,
         response: { 201: Experiment },
       },
@@ -64,7 +63,6 @@ export const experimentsRoutes = (
         summary: 'List experiments',
         description: 'List experiments, newest first.',
         'x-extension': true,
-        tags: ['experiments'],
         querystring: ListExperimentsQuery,
         response: { 200: ExperimentList },
       },
@@ -83,7 +81,6 @@ export const experimentsRoutes = (
       schema: {
         operationId: 'getExperiment',
         summary: 'Get an experiment',
-        tags: ['experiments'],
         params: ExperimentParams,
         response: { 200: Experiment },
       },

@@ -20,7 +20,6 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         summary: 'Send a heartbeat',
         description:
           'A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run.',
-        tags: ['devices'],
         params: DeviceParams,
         querystring: HeartbeatQuery,
         body: optionalBody(HeartbeatBody),

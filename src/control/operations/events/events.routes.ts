@@ -29,7 +29,6 @@ export const eventsRoutes = (app: App, events: Events): void => {
           "Server-sent events of the key's organization, until the client closes, or for at most 15 minutes. Open it again with " +
           'Last-Event-ID, at any process. 204: the key has too many streams open; ask from time to time instead.',
         'x-extension': true,
-        tags: ['system'],
         produces: ['text/event-stream'],
         querystring: EventsQuery,
         headers: EventsHeaders,

@@ -61,11 +61,17 @@ export interface Tab {
 /** A page in a profile of its own, closed when the test ends. */
 export const openTab = async (): Promise<Tab> => {
   const context = await (await launch()).newContext()
-  onTestFinished(() => context.close())
-  // Before the test's own limit, to say what was awaited in vain.
-  context.setDefaultTimeout(20_000)
   const page = await context.newPage()
   const problems: string[] = []
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail' && !page.isClosed()) {
+      const shown = await page.locator('body').ariaSnapshot({ timeout: 5000 }).catch(String)
+      console.error(`${page.url()} reported ${JSON.stringify(problems)} and shows:\n${shown}`)
+    }
+    await context.close()
+  })
+  // Before the test's own limit, to say what was awaited in vain.
+  context.setDefaultTimeout(60_000)
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
   })

@@ -17,18 +17,20 @@ import { build, type Plugin } from 'esbuild'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/tributary-test')
 const ASSETS = ['package.json', 'src/platform/db/embedded/template.bin', 'models/starter.gguf']
+const BUILDERS = ['test/e2e/built-program.ts', 'test/e2e/built-web.ts', 'scripts/web.mjs']
 const DAY_MS = 24 * 60 * 60 * 1000
 
 // Packages of hundreds of small files, which take a third of a start to find, read and link.
 const MANY_FILES = ['typebox', 'kysely']
 
-const isOfProgram = (name: string): boolean => name.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(name)
+const isBuilt = (name: string): boolean => /\.(tsx?|css|html|svg)$/.test(name) && !/\.(test|fixture)\.ts$/.test(name)
+const isOfProgram = (name: string): boolean => name.endsWith('.ts') && !name.startsWith('src/web/')
 
 /** Which sources and packages there are, and when each was last written. */
 const stampOf = (names: readonly string[]): string => {
   const hash = createHash('sha256')
   const packages = MANY_FILES.map((name) => `node_modules/${name}/package.json`)
-  for (const name of [...names, ...packages, ...ASSETS, 'test/e2e/built-program.ts']) {
+  for (const name of [...names, ...packages, ...ASSETS, ...BUILDERS]) {
     const { mtimeMs, size } = statSync(join(ROOT, name))
     hash.update(`${name} ${mtimeMs} ${size}\n`)
   }
@@ -86,20 +88,26 @@ const gather = async (name: string, folder: string): Promise<void> => {
   writeFileSync(join(to, 'package.json'), JSON.stringify({ name, type: 'module', exports }))
 }
 
-const prepare = async (names: readonly string[], folder: string): Promise<void> => {
+/** A folder that is there complete or not at all, whatever else builds it or reads from it at the same time. */
+export const buildOnce = async (folder: string, fill: (unfinished: string) => Promise<unknown>): Promise<void> => {
+  if (existsSync(folder)) return
   const unfinished = `${folder}-${process.pid}`
   mkdirSync(unfinished, { recursive: true })
-  await Promise.all([compile(names, unfinished), ...MANY_FILES.map((name) => gather(name, unfinished))])
-  for (const asset of ASSETS) {
-    mkdirSync(dirname(join(unfinished, asset)), { recursive: true })
-    copyFileSync(join(ROOT, asset), join(unfinished, asset))
-  }
+  await fill(unfinished)
   try {
     renameSync(unfinished, folder)
   } catch (error) {
     // Another process of the tests was faster; its build is as good.
     if (!existsSync(folder)) throw error
     rmSync(unfinished, { recursive: true })
+  }
+}
+
+const prepare = async (names: readonly string[], folder: string): Promise<void> => {
+  await Promise.all([compile(names, folder), ...MANY_FILES.map((name) => gather(name, folder))])
+  for (const asset of ASSETS) {
+    mkdirSync(dirname(join(folder, asset)), { recursive: true })
+    copyFileSync(join(ROOT, asset), join(folder, asset))
   }
   forgetOld()
 }
@@ -112,13 +120,14 @@ const builds = new Map<string, Promise<void>>()
  */
 export const builtFile = async (name: string): Promise<string> => {
   const names = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[])
-    .filter((source) => isOfProgram(source) && !source.startsWith('web/'))
+    .filter(isBuilt)
     .sort()
     .map((source) => `src/${source}`)
   const folder = join(CACHE, stampOf(names))
-  if (!existsSync(folder)) {
-    if (!builds.has(folder)) builds.set(folder, prepare(names, folder))
-    await builds.get(folder)
+  if (!builds.has(folder)) {
+    const fill = (unfinished: string) => prepare(names.filter(isOfProgram), unfinished)
+    builds.set(folder, buildOnce(folder, fill))
   }
+  await builds.get(folder)
   return join(folder, 'src', name)
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { builtFile } from './built-program.ts'
+import { buildOnce, builtFile } from './built-program.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/web.mjs', import.meta.url))
 const BUILD = 'const [script, folder] = process.argv.slice(1); await (await import(script)).buildWeb(folder)'
@@ -10,9 +10,11 @@ const BUILD = 'const [script, folder] = process.argv.slice(1); await (await impo
 /** The dashboard, built where the program from `builtFile` looks for it; the folder. */
 export const buildDashboard = async (): Promise<string> => {
   const folder = join(dirname(await builtFile('main.js')), 'web')
-  // In a process of its own: Vite builds what `NODE_ENV` says, and here that is `test`.
-  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', BUILD, SCRIPT, folder], {
-    env: { PATH: process.env.PATH },
-  })
+  await buildOnce(folder, (unfinished) =>
+    // In a process of its own: Vite builds what `NODE_ENV` says, and here that is `test`.
+    promisify(execFile)(process.execPath, ['--input-type=module', '-e', BUILD, SCRIPT, unfinished], {
+      env: { PATH: process.env.PATH },
+    }),
+  )
   return folder
 }

@@ -9,7 +9,7 @@ import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashb
 import { startDelivered } from './delivery-world.ts'
 
 // Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 let webFolder = ''
 
@@ -69,16 +69,17 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const { world, paths } = await startDelivered(webFolder)
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
+    const main = page.getByRole('main')
     await page.clock.setFixedTime(world.now())
     const shows: readonly (readonly [path: string, texts: readonly (string | RegExp)[]])[] = [
       [paths.models!, ['my-model', 'vision']],
-      [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 40 %']],
-      [paths.rollouts!, ['my-model 1.1.0', '40 % of 100 %', /^2 of 3 devices that reported failed/]],
+      [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 80 %']],
+      [paths.rollouts!, ['my-model 1.1.0', '80 % of 100 %', /^2 of 3 devices that reported failed/]],
       [
         paths.rollout!,
         [
-          'Now 40 %,',
-          / next 60 % in 12 min if failures stay at 5 % or less \(0\.0 % now, \d+ reports?\)\./,
+          'Now 80 %,',
+          / next 100 % in 12 min if failures stay at 5 % or less \(0\.0 % now, \d+ reports?\)\./,
           'downloading',
         ],
       ],
@@ -95,8 +96,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       [paths.pairing!, ['Make a code']],
     ]
     for (const [path, texts] of shows) {
-      await page.goto(`${world.baseUrl}${path}`)
-      const main = page.getByRole('main')
+      await tab.visit(path)
       for (const text of texts) await main.getByText(text).first().waitFor()
       await expectAccessible(page)
       await expectNoSidewaysScroll(page)

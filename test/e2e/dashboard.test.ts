@@ -12,7 +12,7 @@ import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashb
 import { runService } from './service-process.ts'
 
 // Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 let webFolder = ''
 
@@ -144,6 +144,10 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     expect(await page.content()).not.toContain('sk_live_')
     await page.reload()
     await page.getByRole('row').nth(1).waitFor()
+    await tab.context.setOffline(true)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('alert').getByText('Still signed in').waitFor()
+    await tab.context.setOffline(false)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await field.waitFor()
   })

@@ -48,14 +48,14 @@ test.each(['', 'a b', 'x'.repeat(129), 'a"b', 'ü'])('the X-Request-Id %j is rep
   expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('no answer is sniffed for its type, and pages cannot be framed, followed or cached', async () => {
+test('no answer is sniffed for its type, and none is cached by itself, and pages cannot be framed or followed', async () => {
   const { app } = await start()
   const names = ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cache-control']
   const headers = async (url: string) => {
     const answer = await app.inject(url)
     return names.map((name) => answer.headers[name])
   }
-  expect(await headers('/api/v1/nowhere')).toEqual(['nosniff', undefined, undefined, undefined])
+  expect(await headers('/api/v1/nowhere')).toEqual(['nosniff', undefined, undefined, 'no-store'])
   expect(await headers('/docs')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
   expect(await headers('/nowhere')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
 })

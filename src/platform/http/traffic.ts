@@ -16,12 +16,8 @@ export const requestId = (raw: IncomingMessage): string => {
   return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID()
 }
 
-/** Pages need more than answers that no browser shows. API answers are not cached anyway: they are to a key. */
-const PAGE_HEADERS = {
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-} as const
+/** Pages need more than answers that no browser shows. */
+const PAGE_HEADERS = { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' } as const
 
 /**
  * Follows every request from its arrival to the end of its answer: its id and the safe headers go out with it, and
@@ -35,6 +31,9 @@ export const watchTraffic = (app: App, metrics: Metrics, lingerMs: number): InFl
     inFlight.add(reply)
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    // A browser sends its session with a request, not a key: it would keep answers after its user has signed out. And a request
+    // for what it keeps waits up to 20 s for one before it. What may be kept says so itself.
+    reply.header('cache-control', 'no-store')
     if (!request.url.startsWith('/api/')) reply.headers(PAGE_HEADERS)
     reply.raw.on('close', () => {
       inFlight.delete(reply)

@@ -1,11 +1,12 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
-import { unwrap } from '../../client/client.ts'
+import { ApiError, unwrap } from '../../client/client.ts'
 import { api, queries, Unreachable } from './client.ts'
 import type { AnswerOf } from './paths.ts'
 
 export type Session = AnswerOf<'/api/v1/session'>
 
 const KEY = ['/api/v1/session', {}]
+const SIGN_OUT_MS = 15_000
 
 const unreachable = (error: unknown): never => {
   throw new Unreachable(error)
@@ -31,8 +32,14 @@ export const signIn = async (apiKey: string): Promise<void> => {
   queries.setQueryData(KEY, await open(apiKey))
 }
 
+/**
+ * Ends the session, and shows the page that asks for a key.
+ * @throws ApiError or Unreachable when the session may not have ended
+ */
 export const signOut = async (): Promise<void> => {
-  await api.DELETE('/api/v1/session').catch(unreachable)
+  const signal = AbortSignal.timeout(SIGN_OUT_MS)
+  const { response, error } = await api.DELETE('/api/v1/session', { signal }).catch(unreachable)
+  if (!response.ok) throw new ApiError(response.status, error)
   queries.clear()
   window.location.assign('/')
 }

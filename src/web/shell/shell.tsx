@@ -27,6 +27,22 @@ const Mark = () => (
 const isWithin = (location: string, path: string): boolean =>
   path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
 
+const SignOut = () => {
+  const [failure, setFailure] = useState<Error | null>(null)
+  const onClick = (): void => {
+    setFailure(null)
+    signOut().catch(setFailure)
+  }
+  return (
+    <>
+      <button type="button" onClick={onClick}>
+        Sign out
+      </button>
+      {failure && <span role="alert">Still signed in: {failure.message}</span>}
+    </>
+  )
+}
+
 const Foot = ({ session, onHelp }: { readonly session: Session; readonly onHelp: () => void }) => {
   const mode = useLiveMode()
   return (
@@ -44,11 +60,7 @@ const Foot = ({ session, onHelp }: { readonly session: Session; readonly onHelp:
       <button type="button" onClick={onHelp}>
         Keyboard
       </button>
-      {session.enrollment === 'token' && (
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
-      )}
+      {session.enrollment === 'token' && <SignOut />}
     </div>
   )
 }

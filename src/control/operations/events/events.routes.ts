@@ -11,7 +11,7 @@ import type { Events, Frame } from './events.service.ts'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
+  'cache-control': 'no-store, no-transform',
   // Proxies such as nginx would collect the events otherwise.
   'x-accel-buffering': 'no',
 } as const

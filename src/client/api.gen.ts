@@ -696,6 +696,15 @@ export interface paths {
          */
         get: operations["getExperimentAnalytics"];
     };
+    "/api/v1/experiments/{experiment_id}/estimates": {
+        parameters: {
+        };
+        /**
+         * Get what an experiment estimated over time
+         * @description The primary metric of each variant, and the differences from the first, as they were over time, oldest first. The last point is of now.
+         */
+        get: operations["getExperimentEstimates"];
+    };
     "/api/v1/pairings": {
         parameters: {
         };
@@ -2291,6 +2300,28 @@ export interface components {
             /** @description The HTTP status */
             status_code: number;
         };
+        /** @description What an experiment estimated at one time */
+        EstimatesPoint: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            variants: {
+                name: string;
+                /** @description That reported the primary metric */
+                devices: number;
+                mean: number | null;
+                lower: number | null;
+                upper: number | null;
+            }[];
+            comparisons: {
+                variant: string;
+                difference: number | null;
+                lower: number | null;
+                upper: number | null;
+            }[];
+        };
         /**
          * @description An experiment
          * @example {
@@ -2435,6 +2466,50 @@ export interface components {
                 mismatch: boolean;
             } | null;
             warnings: string[];
+        };
+        /**
+         * @description What an experiment estimated over time
+         * @example {
+         *       "experiment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
+         *       "primary_metric": "accuracy",
+         *       "confidence_level": 0.95,
+         *       "points": [
+         *         {
+         *           "at": "2026-03-02T09:05:00.000Z",
+         *           "variants": [
+         *             {
+         *               "name": "current",
+         *               "devices": 120,
+         *               "mean": 0.31,
+         *               "lower": 0.299,
+         *               "upper": 0.321
+         *             },
+         *             {
+         *               "name": "candidate",
+         *               "devices": 120,
+         *               "mean": 0.33,
+         *               "lower": 0.319,
+         *               "upper": 0.341
+         *             }
+         *           ],
+         *           "comparisons": [
+         *             {
+         *               "variant": "candidate",
+         *               "difference": 0.02,
+         *               "lower": -0.006,
+         *               "upper": 0.046
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        ExperimentEstimates: {
+            /** Format: uuid */
+            experiment_id: string;
+            primary_metric: string;
+            confidence_level: number;
+            points: components["schemas"]["EstimatesPoint"][];
         };
         /**
          * @description A page of experiments
@@ -8693,6 +8768,33 @@ export interface operations {
                 headers: { [name: string]: unknown; };
                 content: {
                     "application/json": components["schemas"]["ExperimentAnalytics"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getExperimentEstimates: {
+        parameters: {
+            query?: {
+                /** @description At most so many points; 200 when absent */
+                limit?: number;
+            };
+            path: {
+                /** @description Id of an experiment */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+        };
+        responses: {
+            /** @description What an experiment estimated over time */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["ExperimentEstimates"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -119,7 +119,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     app,
     firstAdminKey,
     async runDueTasks() {
-      for (const name of ['aggregation', 'jobs', 'delivery', 'policies', 'announcements', 'event-hints'])
+      for (const name of ['aggregation', 'jobs', 'delivery', 'policies', 'estimates', 'announcements', 'event-hints'])
         await schedule.wake(name)
     },
     async runRetention() {

@@ -85,3 +85,15 @@ export const variantOf = (
     bucketOf(deviceId, experiment.id),
     experiment.variants.map(({ allocation }) => allocation),
   )
+
+const ESTIMATE_EVERY_MS = 10_000
+const ESTIMATES_PER_AGE = 100
+
+/**
+ * Whether the experiment's curve gets its next point: at most every 10 s, and no more often than by one percent of its age, so that
+ * an experiment of a year has about a thousand points.
+ */
+export const isEstimateDue = (startedAt: Date, addedAt: Date | null, now: Date): boolean =>
+  addedAt === null ||
+  now.getTime() - addedAt.getTime() >=
+    Math.max(ESTIMATE_EVERY_MS, (addedAt.getTime() - startedAt.getTime()) / ESTIMATES_PER_AGE)

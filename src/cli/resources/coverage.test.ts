@@ -50,7 +50,8 @@ const OF_DEVICES =
   'revealSecureShares submitUpdate reportFailure'
 
 /** What the dashboard calls. */
-const OF_DASHBOARD = 'getSession openSession closeSession listSessions revokeSession streamEvents getStatus'
+const OF_DASHBOARD =
+  'getSession openSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates'
 
 /** Operations for which another does the same and more. */
 const SAME_AS: Readonly<Record<string, string>> = {

@@ -203,6 +203,21 @@ export const examples = {
   },
   newObservations: { observations: [{ device_id: 'pixel-8-0042', metrics: { accuracy: 0.34 } }] },
   acceptedObservations: { experiment_id: ids.experiment, accepted: 1, skipped: [] },
+  experimentEstimates: {
+    experiment_id: ids.experiment,
+    primary_metric: 'accuracy',
+    confidence_level: 0.95,
+    points: [
+      {
+        at: times.started,
+        variants: [
+          { name: 'current', devices: 120, mean: 0.31, lower: 0.299, upper: 0.321 },
+          { name: 'candidate', devices: 120, mean: 0.33, lower: 0.319, upper: 0.341 },
+        ],
+        comparisons: [{ variant: 'candidate', difference: 0.02, lower: -0.006, upper: 0.046 }],
+      },
+    ],
+  },
   experimentAnalytics: {
     experiment_id: ids.experiment,
     status: 'running',

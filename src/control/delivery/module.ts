@@ -15,6 +15,8 @@ import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { createDeploymentsStore } from './deployments/deployments.store.ts'
 import { createTargetsReport } from './deployments/targets.report.ts'
 import { createTargetsStore } from './deployments/targets.store.ts'
+import { createEstimatesService } from './experiments/estimates.service.ts'
+import { createEstimatesStore } from './experiments/estimates.store.ts'
 import { experimentsRoutes } from './experiments/experiments.routes.ts'
 import { createExperimentsService } from './experiments/experiments.service.ts'
 import { createExperimentsStore } from './experiments/experiments.store.ts'
@@ -75,6 +77,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     devices,
     now,
   })
+  const estimates = createEstimatesService({ database, store: createEstimatesStore(), experiments, observations, now })
   const assignments = createAssignmentsService({
     database,
     store: createReportsStore(),
@@ -123,7 +126,19 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     now,
     newId,
   })
-  return { plans, experiments, observations, assignments, rollouts, deployments, pairings, policies, models, devices }
+  return {
+    plans,
+    experiments,
+    observations,
+    estimates,
+    assignments,
+    rollouts,
+    deployments,
+    pairings,
+    policies,
+    models,
+    devices,
+  }
 }
 
 /** How versions reach devices: rollouts, deployments, experiments, policies, pairing, and what devices report of them. */
@@ -141,6 +156,7 @@ export const delivery: Module<Delivery, Earlier> = {
     'experiments',
     'experiment_variants',
     'experiment_observations',
+    'experiment_estimates',
     'delivery_policies',
     'delivery_decisions',
     'pairings',
@@ -148,23 +164,24 @@ export const delivery: Module<Delivery, Earlier> = {
   create,
   routes(
     app,
-    { experiments, observations, assignments, rollouts, deployments, pairings, policies, models, devices },
+    { experiments, observations, estimates, assignments, rollouts, deployments, pairings, policies, models, devices },
     { now },
   ) {
     assignmentsRoutes(app, assignments, devices)
     rolloutsRoutes(app, rollouts, assignments, models)
     deploymentsRoutes(app, deployments)
-    experimentsRoutes(app, experiments, observations)
+    experimentsRoutes(app, experiments, observations, estimates)
     pairingsRoutes(app, pairings, now)
     policiesRoutes(app, policies, models)
   },
-  tasks: (_context, { rollouts, deployments, policies, plans }) => [
+  tasks: (_context, { rollouts, deployments, policies, plans, estimates }) => [
     {
       name: 'delivery',
       everyMs: 1000,
       run: () => Promise.all([rollouts.tick(), deployments.tick()]),
     },
     { name: 'policies', everyMs: 5000, run: policies.tick },
+    { name: 'estimates', everyMs: 5000, run: estimates.tick },
     { name: 'plans', everyMs: 500, run: plans.refresh },
   ],
 }

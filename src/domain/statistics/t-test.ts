@@ -13,6 +13,17 @@ export interface TTest {
   readonly effectSize: number
 }
 
+/** The two-sided interval of a mean by Student's t with n - 1 degrees of freedom (Student 1908); null under two values. */
+export const meanInterval = (
+  sample: Moments,
+  confidenceLevel: number,
+): { readonly lower: number; readonly upper: number } | null => {
+  const variance = varianceOf(sample)
+  if (variance === null) return null
+  const reach = tCritical(1 - confidenceLevel, sample.count - 1) * Math.sqrt(variance / sample.count)
+  return { lower: sample.mean - reach, upper: sample.mean + reach }
+}
+
 /**
  * Welch's t-test of two samples with variances of their own (Welch 1947). Null where there is nothing to test: fewer than
  * two values in a sample, or none of them vary.

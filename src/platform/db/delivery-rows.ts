@@ -134,6 +134,16 @@ export interface ExperimentObservationRow {
   updated_at: Date
 }
 
+export interface ExperimentEstimateRow {
+  experiment_id: string
+  point: number
+  variant: number
+  at: Date
+  devices: number
+  mean: number
+  m2: number
+}
+
 export interface DeliveryPolicyRow {
   id: string
   org_id: string | null
@@ -183,6 +193,7 @@ export interface DeliveryTables {
   experiments: ExperimentRow
   experiment_variants: ExperimentVariantRow
   experiment_observations: ExperimentObservationRow
+  experiment_estimates: ExperimentEstimateRow
   delivery_policies: DeliveryPolicyRow
   delivery_decisions: DeliveryDecisionRow
   pairings: PairingRow

@@ -1,6 +1,7 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { EstimatesService } from './estimates.service.ts'
 import { experimentActionsRoutes } from './experiment-actions.routes.ts'
 import { present } from './experiments.present.ts'
 import {
@@ -18,6 +19,7 @@ export const experimentsRoutes = (
   app: App,
   experiments: ExperimentsService,
   observations: ObservationsService,
+  estimates: EstimatesService,
 ): void => {
   const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await experiments.get(callerOf(request), (request.params as { experiment_id: string }).experiment_id)
@@ -94,5 +96,5 @@ export const experimentsRoutes = (
   )
 
   experimentActionsRoutes(app, experiments, beforeInvalid)
-  observationsRoutes(app, observations, beforeInvalid)
+  observationsRoutes(app, observations, estimates, beforeInvalid)
 }

@@ -169,6 +169,47 @@ const Interval = Part('ConfidenceInterval', 'A confidence interval of a differen
   level: Type.Number(),
 })
 
+const Bound = Nullable(Type.Number())
+
+export const EstimatesQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 2, maximum: 1000, description: 'At most so many points; 200 when absent' }),
+  ),
+})
+
+export const Estimates = Body(
+  'ExperimentEstimates',
+  'What an experiment estimated over time',
+  examples.experimentEstimates,
+  {
+    experiment_id: Uuid,
+    primary_metric: Type.String(),
+    confidence_level: ConfidenceLevel,
+    points: Type.Array(
+      Part('EstimatesPoint', 'What an experiment estimated at one time', {
+        at: Timestamp,
+        variants: Type.Array(
+          Type.Object({
+            name: Type.String(),
+            devices: Type.Integer({ minimum: 0, description: 'That reported the primary metric' }),
+            mean: Nullable(Type.Number({ description: "Of the devices' means" })),
+            lower: Nullable(Type.Number({ description: "Of the mean's confidence interval, by Student's t" })),
+            upper: Bound,
+          }),
+        ),
+        comparisons: Type.Array(
+          Type.Object({
+            variant: Type.String(),
+            difference: Nullable(Type.Number({ description: "The variant's mean minus the first one's" })),
+            lower: Nullable(Type.Number({ description: 'Of the always-valid interval' })),
+            upper: Bound,
+          }),
+        ),
+      }),
+    ),
+  },
+)
+
 export const Analytics = Body(
   'ExperimentAnalytics',
   'How the variants of an experiment compare',

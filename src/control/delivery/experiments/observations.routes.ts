@@ -4,8 +4,12 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
+import { presentEstimates } from './estimates.present.ts'
+import type { EstimatesService } from './estimates.service.ts'
 import {
   Analytics,
+  Estimates,
+  EstimatesQuery,
   ExperimentParams,
   ObservationsBody,
   Observed,
@@ -19,6 +23,7 @@ import type { ObservationsService } from './observations.service.ts'
 export const observationsRoutes = (
   app: App,
   observations: ObservationsService,
+  estimates: EstimatesService,
   beforeInvalid: NonNullable<RouteConfig['beforeInvalid']>,
 ): void => {
   app.get(
@@ -103,5 +108,27 @@ export const observationsRoutes = (
       config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => presentAnalysis(await observations.analytics(callerOf(request), request.params.experiment_id)),
+  )
+
+  app.get(
+    '/api/v1/experiments/:experiment_id/estimates',
+    {
+      schema: {
+        operationId: 'getExperimentEstimates',
+        summary: 'Get what an experiment estimated over time',
+        description:
+          'The primary metric of each variant, and the differences from the first, as they were over time, oldest first. The last point is of now.',
+        'x-extension': true,
+        tags: ['experiments'],
+        params: ExperimentParams,
+        querystring: EstimatesQuery,
+        response: { 200: Estimates },
+      },
+      config: { access: 'models:read', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) =>
+      presentEstimates(
+        await estimates.overTime(callerOf(request), request.params.experiment_id, request.query.limit ?? 200),
+      ),
   )
 }

@@ -175,6 +175,12 @@ export const createObservationsService = (parts: {
       }
     },
 
+    /** What the devices of each variant, by its index, measured of one metric. */
+    async samples(id: string, metric: string): Promise<Map<number, Moments>> {
+      const samples = await store.samples(database.sql, id)
+      return new Map(samples.filter((one) => one.metric === metric).map(({ variant, devices }) => [variant, devices]))
+    },
+
     async analytics(
       caller: Caller,
       id: string,

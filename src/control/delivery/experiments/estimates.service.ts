@@ -1,0 +1,71 @@
+import type { Caller } from '../../../domain/access.ts'
+import { isEstimateDue } from '../../../domain/experiment.ts'
+import { analyseExperiment, type Comparison } from '../../../domain/experiment-analysis.ts'
+import { type Moments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
+import { meanInterval } from '../../../domain/statistics/t-test.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { EstimatesPoint, EstimatesStore } from './estimates.store.ts'
+import type { ExperimentsService, StoredExperiment } from './experiments.service.ts'
+import type { ObservationsService } from './observations.service.ts'
+
+export interface Estimates {
+  readonly at: Date
+  readonly variants: readonly {
+    readonly name: string
+    readonly sample: Moments
+    readonly interval: { readonly lower: number; readonly upper: number } | null
+  }[]
+  readonly comparisons: readonly Comparison[]
+}
+
+/** What an experiment estimated as it went on. */
+export const createEstimatesService = (parts: {
+  readonly database: Database
+  readonly store: EstimatesStore
+  readonly experiments: Pick<ExperimentsService, 'get'>
+  readonly observations: Pick<ObservationsService, 'samples'>
+  readonly now: () => Date
+}) => {
+  const { database, store, experiments, observations, now } = parts
+
+  const estimate = (experiment: StoredExperiment, { at, samples }: EstimatesPoint): Estimates => {
+    const { variants, primaryMetric, confidenceLevel } = experiment
+    const measured = variants.map(({ name, allocation }, index) => {
+      const sample = samples.get(index) ?? NO_MOMENTS
+      return { name, allocation, sample, interval: meanInterval(sample, confidenceLevel) }
+    })
+    const { comparisons } = analyseExperiment({
+      primaryMetric,
+      confidenceLevel,
+      variants: measured.map(({ name, allocation, sample }) => ({
+        name,
+        allocation,
+        devices: sample.count,
+        metrics: new Map([[primaryMetric, sample]]),
+      })),
+    })
+    return { at, variants: measured, comparisons }
+  }
+
+  return {
+    /** Adds a point to the curve of every running experiment whose devices measured something since its last one. */
+    async tick(): Promise<void> {
+      const at = now()
+      for (const curve of await store.open(database.sql)) {
+        if (isEstimateDue(curve.startedAt, curve.addedAt, at)) await store.add(database.sql, curve, at)
+      }
+    },
+
+    /** The kept points, at most `limit` with that of now, oldest first; none before the first observation. */
+    async overTime(caller: Caller, id: string, limit: number) {
+      const experiment = await experiments.get(caller, id)
+      const kept = await store.list(database.sql, id, limit - 1)
+      const samples = await observations.samples(id, experiment.primaryMetric)
+      const latest = { at: experiment.endedAt ?? now(), samples }
+      const points = samples.size === 0 ? kept : [...kept, latest]
+      return { experiment, points: points.map((point) => estimate(experiment, point)) }
+    },
+  }
+}
+
+export type EstimatesService = ReturnType<typeof createEstimatesService>

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import type { Moments } from '../../../domain/statistics/moments.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+/** A running experiment, and the point that was added last; point 0 before the first. */
+export interface OpenCurve {
+  readonly experimentId: string
+  readonly primaryMetric: string
+  readonly startedAt: Date
+  readonly point: number
+  readonly addedAt: Date | null
+}
+
+/** What each variant had measured of the primary metric at one time, by the variant's index. */
+export interface EstimatesPoint {
+  readonly at: Date
+  readonly samples: ReadonlyMap<number, Moments>
+}
+
+export const createEstimatesStore = () => ({
+  async open(db: Executor): Promise<OpenCurve[]> {
+    const { rows } = await sql<{ id: string; metric: string; started_at: Date; point: number; at: Date | null }>`
+      select e.id, e.primary_metric as metric, e.started_at, coalesce(l.point, 0) as point, l.at
+      from experiments e left join lateral (
+        select point, at from experiment_estimates where experiment_id = e.id order by point desc limit 1
+      ) l on true
+      where e.status = 'running' and e.started_at is not null`.execute(db)
+    return rows.map(({ id, metric, started_at, point, at }) => ({
+      experimentId: id,
+      primaryMetric: metric,
+      startedAt: started_at,
+      point,
+      addedAt: at,
+    }))
+  },
+
+  /** Adds the point after `curve`'s last one, unless nothing was measured since, or another process has. */
+  async add(db: Executor, { experimentId, primaryMetric, point, addedAt }: OpenCurve, at: Date): Promise<void> {
+    await sql`
+      insert into experiment_estimates (experiment_id, point, variant, at, devices, mean, m2)
+      select experiment_id, ${point + 1}::int, variant, ${at}::timestamptz, count(*), avg(mean), var_pop(mean) * count(*)
+      from experiment_observations
+      where experiment_id = ${experimentId} and metric = ${primaryMetric} and exists (
+        select from experiment_observations where experiment_id = ${experimentId} and metric = ${primaryMetric}
+          and updated_at > coalesce(${addedAt}::timestamptz, '-infinity'))
+      group by experiment_id, variant
+      on conflict do nothing`.execute(db)
+  },
+
+  /** At most `limit` points, evenly chosen, oldest first. */
+  async list(db: Executor, experimentId: string, limit: number): Promise<EstimatesPoint[]> {
+    const { rows } = await sql<{ point: number; variant: number; at: Date } & Moments>`
+      select point, variant, at, devices as count, mean, m2 from experiment_estimates
+      where experiment_id = ${experimentId} and point % (
+        select 1 + coalesce(max(point), 0) / ${limit}::int from experiment_estimates where experiment_id = ${experimentId}
+      ) = 0
+      order by point, variant`.execute(db)
+    const points = new Map<number, { at: Date; samples: Map<number, Moments> }>()
+    for (const { point, variant, at, count, mean, m2 } of rows) {
+      const found = points.get(point) ?? { at, samples: new Map() }
+      points.set(point, found)
+      found.samples.set(variant, { count, mean, m2 })
+    }
+    return [...points.values()]
+  },
+})
+
+export type EstimatesStore = ReturnType<typeof createEstimatesStore>

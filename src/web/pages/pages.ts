@@ -27,4 +27,10 @@ export const PAGES: readonly PageEntry[] = [
     key: 'l',
     load: () => import('./delivery/area.tsx').then((area) => ({ default: area.Area })),
   },
+  {
+    name: 'Experiments',
+    path: '/experiments',
+    key: 'x',
+    load: () => import('./experiments/area.tsx').then((area) => ({ default: area.Area })),
+  },
 ]

@@ -2,7 +2,20 @@
 export interface Series {
   readonly name: string
   readonly points: readonly (readonly [x: number, y: number | null])[]
+  /** An interval around each point, where there is one, in the order of the points. */
+  readonly band?: readonly (readonly [lower: number | null, upper: number | null])[]
 }
+
+/** The two edges of the bands as series of their own: lower and upper of the first series with a band, then of the next. */
+export const bandEdges = (series: readonly Series[]): Series[] =>
+  series.flatMap(({ name, points, band }) =>
+    band === undefined
+      ? []
+      : ([0, 1] as const).map((edge) => ({
+          name,
+          points: points.map(([x], n) => [x, band[n]?.[edge] ?? null] as const),
+        })),
+  )
 
 /** What uPlot draws: one common column of x, and a column of y for each series. */
 export const align = (series: readonly Series[]): (number | null)[][] => {

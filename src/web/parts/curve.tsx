@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { measure } from '../text/format.ts'
+import { clock, exact, measure } from '../text/format.ts'
 import styles from './curve.module.css'
-import { align, best, type Series, smooth } from './curve-data.ts'
+import { align, bandEdges, best, type Series, smooth } from './curve-data.ts'
 
 const COLORS = 6
 const HEIGHT = 240
@@ -11,10 +11,11 @@ const SMOOTHED_FROM = 12
 
 interface CurveProps {
   readonly title: string
-  /** What the axis at the bottom counts. */
+  /** What the axis at the bottom counts; `time` is that of day, and points are at seconds since 1970. */
   readonly x: string
   readonly series: readonly Series[]
-  readonly better: 'lowest' | 'highest'
+  /** Which point is marked; none when absent. */
+  readonly better?: 'lowest' | 'highest' | undefined
   readonly format?: (value: number | null) => string
   /** Weight of what was before, 0 to 1; 0 draws only what was measured. */
   readonly smoothing?: number
@@ -22,6 +23,9 @@ interface CurveProps {
 
 const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 const colorOf = (index: number): string => token(`--curve-${(index % COLORS) + 1}`)
+
+/** A place on the axis at the bottom, in words. */
+const place = (x: string, value: number): string => (x === 'time' ? exact(new Date(value * 1000)) : `${x} ${value}`)
 
 type Options = Pick<CurveProps, 'x' | 'series' | 'better'> & {
   readonly format: (value: number | null) => string
@@ -32,6 +36,7 @@ type Options = Pick<CurveProps, 'x' | 'series' | 'better'> & {
 /** A ring around each series' best point, drawn with it. */
 const drawBest = (plot: uPlot, { series, better }: Pick<Options, 'series' | 'better'>): void => {
   const { ctx } = plot
+  if (better === undefined) return
   for (const [index, { points }] of series.entries()) {
     const found = best(points, better)
     if (found === null) continue
@@ -60,13 +65,16 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
     grid: { stroke: token('--line'), width: 1 },
     ticks: { show: false },
   }
+  const edges = bandEdges(series)
+  const before = 1 + series.length * (smoothed ? 2 : 1)
+  const banded = series.flatMap(({ band }, index) => (band === undefined ? [] : [index]))
   const few = series.every(({ points }) => points.length <= 60)
   return {
     width,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: false } },
+    scales: { x: { time: x === 'time' } },
     axes: [
       {
         ...axis,
@@ -74,7 +82,9 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
         labelSize: 18,
         labelFont: `11px ${token('--font')}`,
         size: 34,
-        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+        ...(x === 'time'
+          ? { values: (_plot, times) => clock(times) }
+          : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }),
       },
       { ...axis, size: 58, values: (_plot, values) => values.map((value) => format(value)) },
     ],
@@ -82,7 +92,12 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
       {},
       ...series.map(({ name }, index) => lineOf(name, index, { faint: smoothed, points: few && !smoothed })),
       ...(smoothed ? series.map(({ name }, index) => lineOf(name, index, { faint: false, points: false })) : []),
+      ...edges.map(({ name }) => ({ label: name, width: 0, spanGaps: true, points: { show: false } })),
     ],
+    bands: banded.map((index, n) => ({
+      series: [before + 2 * n + 1, before + 2 * n] as [number, number],
+      fill: `${colorOf(index)}2e`,
+    })),
     hooks: {
       draw: [(plot) => drawBest(plot, options)],
       setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
@@ -114,24 +129,26 @@ const Key = ({ index, name, value }: { readonly index: number; readonly name: st
 
 /** Lines over rounds: the best point of each is marked, hovering reads all. */
 export const Curve = ({ title, x, series, better, format = measure, smoothing = 0 }: CurveProps) => {
-  const place = useRef<HTMLDivElement>(null)
+  const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const [hovered, setHovered] = useState<number | null>(null)
   const dark = useDark()
   const smoothed = smoothing > 0 && series.some(({ points }) => points.length >= SMOOTHED_FROM)
   const data = useMemo(() => {
-    const [xs = [], ...columns] = align(series)
+    const [xs = [], ...aligned] = align([...series, ...bandEdges(series)])
+    const columns = aligned.slice(0, series.length)
     return [
       xs,
       ...columns,
       ...(smoothed ? columns.map((column) => smooth(column, smoothing)) : []),
+      ...aligned.slice(series.length),
     ] as uPlot.AlignedData
   }, [series, smoothed, smoothing])
-  const names = series.map(({ name }) => name).join('\n')
+  const names = series.map(({ name, band }) => `${name} ${band !== undefined}`).join('\n')
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when its lines or colors are others; new points are set below
   useEffect(() => {
-    const element = place.current
+    const element = box.current
     if (element === null) return
     const options = { x, series, better, format, smoothed, onHover: setHovered }
     const drawn = new uPlot(optionsFor(element.clientWidth, options), data, element)
@@ -149,36 +166,40 @@ export const Curve = ({ title, x, series, better, format = measure, smoothing = 
   const at = hovered === null ? null : (data[0][hovered] ?? null)
   return (
     <figure className={styles.curve}>
-      <div ref={place} className={styles.plot} role="img" aria-label={describe(title, x, series, better, format)} />
+      <div ref={box} className={styles.plot} role="img" aria-label={describe(title, x, series, better, format)} />
       <figcaption className={styles.caption}>
         {series.map(({ name, points }, index) => {
-          const top = best(points, better)
+          const told = better === undefined ? latest(points) : best(points, better)
           const hover = hovered === null ? null : (data[index + 1]?.[hovered] ?? null)
-          const value = at === null ? (top === null ? '' : `best ${format(top.y)} at ${x} ${top.x}`) : format(hover)
+          const word = better === undefined ? 'now' : 'best'
+          const resting = told === null ? '' : `${word} ${format(told.y)}${better ? ` at ${place(x, told.x)}` : ''}`
+          const value = at === null ? resting : format(hover)
           return <Key key={name} index={index} name={name} value={value} />
         })}
-        {at !== null && (
-          <span>
-            {x} {at}
-          </span>
-        )}
+        {at !== null && <span>{place(x, at)}</span>}
       </figcaption>
     </figure>
   )
+}
+
+const latest = (points: Series['points']): { readonly x: number; readonly y: number } | null => {
+  const last = points.findLast(([, y]) => y !== null && Number.isFinite(y))
+  return last === undefined ? null : { x: last[0], y: last[1]! }
 }
 
 const describe = (
   title: string,
   x: string,
   series: readonly Series[],
-  better: 'lowest' | 'highest',
+  better: CurveProps['better'],
   format: (value: number | null) => string,
 ): string => {
   const told = series.map(({ name, points }) => {
-    const last = points.findLast(([, y]) => y !== null)
-    const top = best(points, better)
-    if (last === undefined || top === null) return `${name}: nothing yet`
-    return `${name}: ${format(last[1])} at ${x} ${last[0]}, ${better} ${format(top.y)} at ${x} ${top.x}`
+    const last = latest(points)
+    if (last === null) return `${name}: nothing yet`
+    const top = better === undefined ? null : best(points, better)
+    const marked = top === null ? '' : `, ${better} ${format(top.y)} at ${place(x, top.x)}`
+    return `${name}: ${format(last.y)} at ${place(x, last.x)}${marked}`
   })
   return `${title} by ${x}. ${told.join('; ')}.`
 }

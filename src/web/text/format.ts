@@ -70,6 +70,16 @@ export const relative = (time: Date, now: Date): string => {
 /** In the reader's own time zone, to the second. */
 export const exact = (time: Date): string => time.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
+const DAY_S = DAY / SECOND
+
+/** Labels of an axis of times, in seconds since 1970, as fine as they lie apart: `14:05:30`, `14:05`, or `3 Mar`. */
+export const clock = (times: readonly number[]): string[] => {
+  const apart = (times[1] ?? Number.POSITIVE_INFINITY) - (times[0] ?? 0)
+  const parts: Intl.DateTimeFormatOptions =
+    apart >= DAY_S ? { day: 'numeric', month: 'short' } : { timeStyle: apart >= 60 ? 'short' : 'medium' }
+  return times.map((time) => new Date(time * SECOND).toLocaleString('en-GB', parts))
+}
+
 /** `0b6c4f0e-…` -> `0b6c4f0e`, of UUIDs and SHA-256; what is short already stays. */
 export const shortId = (id: string): string =>
   /^([0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64})$/.test(id) ? id.slice(0, 8) : id

@@ -4,10 +4,10 @@ import { useApi } from '../../api/use-api.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Aside, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
+import { PAGE, Pager } from '../../parts/pager.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, plural, words } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { PAGE, Pager } from './pager.tsx'
 
 type Listed = AnswerOf<'/api/v1/deployments'>['deployments'][number]
 

@@ -9,12 +9,12 @@ import { Id } from '../../parts/copy.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Aside, Button, Empty, Facts, Filters, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
+import { PAGE, Pager } from '../../parts/pager.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { plural } from '../../text/format.ts'
 import { deviceHref } from '../../url/device-href.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { AddDevices } from './add-devices.tsx'
-import { PAGE, Pager } from './pager.tsx'
 import type { Group } from './types.ts'
 
 type Member = AnswerOf<'/api/v1/device-groups/{group_id}/devices'>['devices'][number]

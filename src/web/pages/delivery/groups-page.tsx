@@ -8,10 +8,10 @@ import { Dialog, SendForm } from '../../parts/dialog.tsx'
 import { Fields, TextField } from '../../parts/form.tsx'
 import { Aside, Button, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
+import { PAGE, Pager } from '../../parts/pager.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, plural } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { PAGE, Pager } from './pager.tsx'
 import type { Group } from './types.ts'
 
 /** Where a key of no organization makes groups: the one that every device without another belongs to. */

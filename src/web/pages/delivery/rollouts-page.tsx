@@ -4,10 +4,10 @@ import { Badge, type Tone, toneOf } from '../../parts/badge.tsx'
 import { Aside, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { Ago } from '../../parts/now.tsx'
+import { PAGE, Pager } from '../../parts/pager.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { plural, words } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { PAGE, Pager } from './pager.tsx'
 import type { ListedRollout } from './types.ts'
 
 const DEFAULTS = { status: '', page: 1 }

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { unwrap } from '../../../client/client.ts'
 import { STRATEGIES, type Strategy } from '../../../domain/deployment.ts'
 import { api } from '../../api/client.ts'
+import { useGroupOptions } from '../../api/use-groups.ts'
 import { write } from '../../api/write.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
@@ -11,7 +12,6 @@ import { Problem } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './models.module.css'
 import type { ModelDetail } from './types.ts'
-import { useGroupOptions } from './use-groups.ts'
 
 const MEANING: Readonly<Record<Strategy, string>> = {
   canary: 'withdrawn as soon as too many devices fail',

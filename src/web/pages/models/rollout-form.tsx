@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { unwrap } from '../../../client/client.ts'
 import { api } from '../../api/client.ts'
+import { useGroupOptions } from '../../api/use-groups.ts'
 import { write } from '../../api/write.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
@@ -10,7 +11,6 @@ import { Problem } from '../../parts/layout.tsx'
 import { duration, plural } from '../../text/format.ts'
 import styles from './models.module.css'
 import type { ModelDetail } from './types.ts'
-import { useGroupOptions } from './use-groups.ts'
 
 interface Wanted {
   readonly version: string

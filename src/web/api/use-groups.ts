@@ -1,5 +1,5 @@
-import { useSession } from '../../api/session.ts'
-import { useApi } from '../../api/use-api.ts'
+import { useSession } from './session.ts'
+import { useApi } from './use-api.ts'
 
 const EVERY = ['', 'Every device'] as const
 

@@ -1,4 +1,4 @@
-import { Aside, Button, Quiet } from '../../parts/layout.tsx'
+import { Aside, Button, Quiet } from './layout.tsx'
 
 export const PAGE = 100
 

@@ -1,0 +1,10 @@
+import { Route, Switch } from 'wouter'
+import { ExperimentPage } from './experiment-page.tsx'
+import { ExperimentsPage } from './experiments-page.tsx'
+
+export const Area = () => (
+  <Switch>
+    <Route path="/experiments" component={ExperimentsPage} />
+    <Route path="/experiments/:id">{({ id }) => <ExperimentPage experimentId={id} />}</Route>
+  </Switch>
+)

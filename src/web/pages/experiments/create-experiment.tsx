@@ -1,0 +1,176 @@
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { api } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
+import { useGroupOptions } from '../../api/use-groups.ts'
+import { write } from '../../api/write.ts'
+import { Dialog, SendForm } from '../../parts/dialog.tsx'
+import { FieldRow, Fields, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
+import { Button } from '../../parts/layout.tsx'
+import { count, plural } from '../../text/format.ts'
+import { useReach } from './reach.ts'
+
+interface Variant {
+  readonly name: string
+  readonly model: string
+  readonly version: string
+  /** In percent. */
+  readonly share: number
+}
+
+const MOST_VARIANTS = 20
+const FIRST = [
+  { name: 'control', model: '', version: '', share: 50 },
+  { name: 'treatment', model: '', version: '', share: 50 },
+] as const
+
+const VariantFields = ({
+  variant,
+  models,
+  number,
+  onChange,
+}: {
+  readonly variant: Variant
+  readonly models: readonly (readonly [id: string, name: string])[]
+  readonly number: number
+  readonly onChange: (changed: Partial<Variant>) => void
+}) => (
+  <FieldRow>
+    <TextField
+      label={`Variant ${number}`}
+      required
+      maxLength={128}
+      value={variant.name}
+      onChange={(event) => onChange({ name: event.target.value })}
+    />
+    <SelectField
+      label={`Model ${number}`}
+      value={variant.model}
+      options={models}
+      onChange={(model) => onChange({ model })}
+    />
+    <TextField
+      label={`Version ${number}`}
+      maxLength={200}
+      placeholder="highest"
+      value={variant.version}
+      onChange={(event) => onChange({ version: event.target.value })}
+    />
+    <NumberField
+      label={`Share ${number}`}
+      unit="%"
+      min={0}
+      max={100}
+      step="any"
+      value={variant.share}
+      onChange={(share) => onChange({ share })}
+    />
+  </FieldRow>
+)
+
+const split = (reach: number, variants: readonly Variant[]): string =>
+  variants.map(({ name, share }) => `${name} about ${count(Math.round((reach * share) / 100))}`).join(', ')
+
+/** Percentages as shares, without the digits that binary fractions bring. */
+const toShare = (percentage: number): number => Number((percentage / 100).toPrecision(12))
+
+export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) => {
+  const [, navigate] = useLocation()
+  const [name, setName] = useState('')
+  const [metric, setMetric] = useState('accuracy')
+  const [confidence, setConfidence] = useState(95)
+  const [group, setGroup] = useState('')
+  const [variants, setVariants] = useState<readonly Variant[]>(FIRST)
+  const groups = useGroupOptions()
+  const found = useApi('/api/v1/models', { query: { limit: 100, round_models: false } })
+  const models = (found.data?.models ?? []).map((model) => [model.id, model.name ?? model.id] as const)
+  const first = models[0]?.[0] ?? ''
+  const groupIds = group === '' ? [] : [group]
+  const reach = useReach(groupIds)
+  const sum = variants.reduce((total, { share }) => total + share, 0)
+  const create = async (): Promise<void> => {
+    const { id } = await write(
+      api.POST('/api/v1/experiments', {
+        body: {
+          name,
+          primary_metric: metric,
+          confidence_level: toShare(confidence),
+          target_groups: groupIds,
+          variants: variants.map((variant) => ({
+            name: variant.name,
+            model_id: variant.model || first,
+            allocation: toShare(variant.share),
+            ...(variant.version !== '' && { version: variant.version }),
+          })),
+        },
+      }),
+    )
+    navigate(`/experiments/${id}`)
+  }
+  return (
+    <Dialog title="Create an experiment" open onClose={onClose}>
+      <SendForm verb="Create draft" tone="primary" act={create} onClose={onClose} disabled={models.length === 0}>
+        <Fields>
+          <TextField
+            label="Name"
+            required
+            maxLength={128}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <FieldRow>
+            <TextField
+              label="Metric"
+              required
+              maxLength={100}
+              value={metric}
+              onChange={(event) => setMetric(event.target.value)}
+            />
+            <NumberField
+              label="Confidence"
+              unit="%"
+              min={50}
+              max={99.9}
+              step="any"
+              value={confidence}
+              onChange={setConfidence}
+            />
+            <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
+          </FieldRow>
+          {variants.map((variant, index) => (
+            <VariantFields
+              // biome-ignore lint/suspicious/noArrayIndexKey: a variant is its place while it has no name
+              key={index}
+              variant={variant}
+              models={models}
+              number={index + 1}
+              onChange={(changed) =>
+                setVariants(variants.map((other, place) => (place === index ? { ...other, ...changed } : other)))
+              }
+            />
+          ))}
+          <div>
+            <Button
+              disabled={variants.length >= MOST_VARIANTS}
+              onClick={() => setVariants([...variants, { name: '', model: '', version: '', share: 0 }])}
+            >
+              Add variant
+            </Button>{' '}
+            {variants.length > 2 && (
+              <Button onClick={() => setVariants(variants.slice(0, -1))}>{`Remove variant ${variants.length}`}</Button>
+            )}
+          </div>
+          <Outcome>
+            {models.length === 0
+              ? 'There is no model to compare yet. Push one first.'
+              : Math.abs(sum - 100) > 1e-6
+                ? `The shares sum to ${Number(sum.toPrecision(6))} %; they must sum to 100 %.`
+                : reach === null
+                  ? 'No device gets a variant before the experiment is started.'
+                  : `Of ${plural(reach, 'device')}: ${split(reach, variants)}. None gets a variant before the experiment is started.`}
+          </Outcome>
+        </Fields>
+      </SendForm>
+    </Dialog>
+  )
+}

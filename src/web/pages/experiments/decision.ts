@@ -1,0 +1,53 @@
+import { measure } from '../../text/format.ts'
+import type { Analytics, Comparison } from './types.ts'
+
+export interface Decision {
+  readonly tone: 'good' | 'bad' | 'warn' | 'busy' | 'idle'
+  readonly title: string
+  readonly reasons: readonly string[]
+}
+
+const LOWER_IS_BETTER = /loss|error|perplexity|latency|duration|seconds|bytes|battery|_ms$/i
+
+/** Of most metrics more is better; of those that measure faults or costs, less. */
+export const betterOf = (metric: string): 'lowest' | 'highest' => (LOWER_IS_BETTER.test(metric) ? 'lowest' : 'highest')
+
+const between = ({ always_valid_interval: interval }: Comparison): string =>
+  interval === null ? '' : ` (${measure(interval.lower)} to ${measure(interval.upper)})`
+
+const isBetter = (metric: string, difference: number): boolean => difference > 0 === (betterOf(metric) === 'highest')
+
+/** What can be said now, and why: by the always-valid intervals, so that looking often does no harm. */
+export const decide = ({ comparisons, sample_ratio, primary_metric, variants }: Analytics): Decision => {
+  if (sample_ratio?.mismatch) {
+    const text = `Devices do not report in the shares they were allocated (p = ${measure(sample_ratio.p_value)}). Find out what keeps those of one variant from reporting before trusting any comparison.`
+    return { tone: 'bad', title: 'Not to be trusted', reasons: [text] }
+  }
+  const compared = comparisons.filter(({ always_valid_interval: interval }) => interval !== null)
+  if (compared.length === 0) {
+    const missing = variants
+      .filter(({ metrics }) => (metrics[primary_metric]?.devices ?? 0) < 2)
+      .map(({ name }) => name)
+    const text =
+      missing.length > 0
+        ? `At least two devices of each variant have to report ${primary_metric}; ${missing.join(', ')} ${missing.length === 1 ? 'has' : 'have'} fewer.`
+        : `All devices measured the same ${primary_metric}: there is no variation to test against.`
+    return { tone: 'idle', title: 'Nothing to compare yet', reasons: [text] }
+  }
+  const decided = compared.filter((one) => one.decided)
+  if (decided.length === 0) {
+    const reasons = compared.map(
+      (one) =>
+        `${one.variant}: ${primary_metric} differs from ${one.baseline} by ${measure(one.difference)}${between(one)}; the interval still contains zero.`,
+    )
+    return { tone: 'busy', title: 'Undecided', reasons }
+  }
+  const reasons = decided.map(
+    (one) =>
+      `${one.variant} has ${one.difference! > 0 ? 'a higher' : 'a lower'} ${primary_metric} than ${one.baseline}, by ${measure(Math.abs(one.difference!))}${between(one)}; the interval leaves zero out.`,
+  )
+  const better = decided.filter((one) => isBetter(primary_metric, one.difference!))
+  if (better.length > 0)
+    return { tone: 'good', title: `${better.map((one) => one.variant).join(', ')} is better`, reasons }
+  return { tone: 'warn', title: `${decided.map((one) => one.variant).join(', ')} is worse`, reasons }
+}

@@ -1,0 +1,152 @@
+import { Link } from 'wouter'
+import { useApi } from '../../api/use-api.ts'
+import { useGroupOptions } from '../../api/use-groups.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Id } from '../../parts/copy.tsx'
+import { Aside, Empty, Facts, Figures, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { count, measure, percent } from '../../text/format.ts'
+import { ComparisonsTable } from './comparisons-table.tsx'
+import { decide } from './decision.ts'
+import { EstimateCurves } from './estimate-curves.tsx'
+import { ExperimentActions } from './experiment-actions.tsx'
+import styles from './experiments.module.css'
+import { useReach } from './reach.ts'
+import type { Analytics, Experiment } from './types.ts'
+import { VariantsTable } from './variants-table.tsx'
+
+/** What devices measure comes on no stream: there may be thousands in a second. */
+const REPORTS = { everyMs: 3000 } as const
+
+const DecisionPanel = ({ analytics }: { readonly analytics: Analytics }) => {
+  const { tone, title, reasons } = decide(analytics)
+  const told = analytics.warnings.filter((warning) => !reasons.some((reason) => reason === warning))
+  return (
+    <Panel title="Decision" aside={<Badge state={title} tone={tone} />}>
+      <ul className={styles.reasons}>
+        {reasons.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+        {told.map((warning) => (
+          <li key={warning} className={styles.warning}>
+            {warning}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+const ratio = ({ sample_ratio }: Analytics): string => {
+  if (sample_ratio === null) return 'not yet'
+  return sample_ratio.mismatch ? 'mismatch' : 'matches'
+}
+
+const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analytics: Analytics }) => {
+  const reach = useReach(experiment.target_groups)
+  const reported = analytics.variants.reduce((sum, { sample_size }) => sum + sample_size, 0)
+  return (
+    <Figures
+      entries={[
+        [experiment.ended_at === null ? 'Devices it is for' : 'Devices it was for', reach === null ? '' : count(reach)],
+        ['Devices that reported', count(reported)],
+        [
+          'Sample ratio',
+          <span key="ratio" className={analytics.sample_ratio?.mismatch ? styles.mismatch : undefined}>
+            {ratio(analytics)}{' '}
+            <small>{analytics.sample_ratio && `p = ${measure(analytics.sample_ratio.p_value)}`}</small>
+          </span>,
+        ],
+        ['Confidence', percent(experiment.confidence_level, 0)],
+      ]}
+    />
+  )
+}
+
+const About = ({ experiment }: { readonly experiment: Experiment }) => {
+  const groups = useGroupOptions()
+  return (
+    <Panel title="Experiment">
+      <Facts
+        entries={[
+          ['Metric', experiment.primary_metric],
+          ['Organization', experiment.org_id ?? 'none'],
+          [
+            'Devices',
+            experiment.target_groups.length === 0
+              ? 'every device'
+              : experiment.target_groups.map((id) => (
+                  <div key={id}>
+                    <Link href={`/delivery/groups/${id}`}>{groups.find(([group]) => group === id)?.[1] ?? id}</Link>
+                  </div>
+                )),
+          ],
+          ['Created', <Ago key="created" time={experiment.created_at} />],
+          ['Started', <Ago key="started" time={experiment.started_at} />],
+          ['Ended', <Ago key="ended" time={experiment.ended_at} />],
+          ['Experiment id', <Id key="id" id={experiment.id} />],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const Body = ({ experiment }: { readonly experiment: Experiment }) => {
+  const params = { path: { experiment_id: experiment.id } }
+  const often = experiment.status === 'running' ? REPORTS : {}
+  const analytics = useApi('/api/v1/experiments/{experiment_id}/analytics', params, often)
+  const estimates = useApi('/api/v1/experiments/{experiment_id}/estimates', params, often)
+  return (
+    <>
+      {experiment.reason !== null && (
+        <Panel title={experiment.status === 'completed' ? 'How it ended' : 'Why'}>
+          <p>{experiment.reason}</p>
+        </Panel>
+      )}
+      {experiment.warnings.map((warning) => (
+        <p key={warning} className={styles.warning}>
+          {warning}
+        </p>
+      ))}
+      {experiment.status === 'draft' ? (
+        <Panel title="Not started">
+          <Empty title="No device has a variant yet" command={`svc experiments start ${experiment.name}`}>
+            Start it here, or with:
+          </Empty>
+        </Panel>
+      ) : (
+        <Loaded query={analytics}>
+          {(data) => (
+            <>
+              <DecisionPanel analytics={data} />
+              <div className={styles.below}>
+                <KeyFigures experiment={experiment} analytics={data} />
+                <Loaded query={estimates}>{(points) => <EstimateCurves estimates={points} />}</Loaded>
+                <VariantsTable experiment={experiment} analytics={data} estimates={estimates.data} />
+                <ComparisonsTable analytics={data} />
+              </div>
+            </>
+          )}
+        </Loaded>
+      )}
+      <div className={styles.below}>
+        <About experiment={experiment} />
+      </div>
+    </>
+  )
+}
+
+/** One experiment: what its variants measured, whether they differ, and what can be done. */
+export const ExperimentPage = ({ experimentId }: { readonly experimentId: string }) => {
+  const query = useApi('/api/v1/experiments/{experiment_id}', { path: { experiment_id: experimentId } })
+  const experiment = query.data
+  return (
+    <>
+      <PageHeader title={experiment?.name ?? 'Experiment'} up={{ href: '/experiments', label: 'Experiments' }}>
+        {experiment && <Badge state={experiment.status} />}
+        <Aside>{experiment && <ExperimentActions experiment={experiment} />}</Aside>
+      </PageHeader>
+      <Loaded query={query}>{(loaded) => <Body experiment={loaded} />}</Loaded>
+    </>
+  )
+}

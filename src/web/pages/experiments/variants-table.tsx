@@ -1,0 +1,87 @@
+import { Link } from 'wouter'
+import { useApi } from '../../api/use-api.ts'
+import { Panel } from '../../parts/layout.tsx'
+import { Meter } from '../../parts/meter.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { count, measure, percent, shortId } from '../../text/format.ts'
+import type { Analytics, Estimates, Experiment } from './types.ts'
+
+interface Row {
+  readonly variant: Experiment['variants'][number]
+  readonly measured: Analytics['variants'][number]
+  readonly estimate: Estimates['points'][number]['variants'][number] | undefined
+  /** Devices of all variants that reported. */
+  readonly all: number
+  readonly isMismatch: boolean
+}
+
+const Version = ({ modelId, version }: { readonly modelId: string; readonly version: string }) => {
+  const model = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
+  const name = model.data?.name ?? shortId(modelId)
+  return <Link href={`/models/${encodeURIComponent(model.data?.name ?? modelId)}`}>{`${name} ${version}`}</Link>
+}
+
+const interval = (estimate: Row['estimate']): string =>
+  estimate?.lower == null ? '' : `${measure(estimate.lower)} to ${measure(estimate.upper)}`
+
+const columnsFor = (metric: string, others: readonly string[], level: number): readonly Column<Row>[] => [
+  { name: 'Variant', cell: ({ variant }) => <strong>{variant.name}</strong> },
+  {
+    name: 'Version',
+    cell: ({ variant }) => <Version modelId={variant.model_id} version={variant.version} />,
+  },
+  {
+    name: 'Devices that report',
+    cell: ({ variant, measured, all, isMismatch }) => (
+      <Meter
+        label={`Devices of ${variant.name}`}
+        value={measured.sample_size}
+        max={Math.max(1, all)}
+        text={`${count(measured.sample_size)}, ${all === 0 ? 'none of them yet' : `${percent(measured.sample_size / all)}`} (allocated ${percent(variant.allocation)})`}
+        tone={isMismatch ? 'bad' : 'busy'}
+      />
+    ),
+  },
+  { name: metric, number: true, cell: ({ estimate }) => measure(estimate?.mean) },
+  { name: `${percent(level, 0)} interval`, number: true, cell: ({ estimate }) => interval(estimate) },
+  ...others.map((name) => ({
+    name,
+    number: true,
+    cell: ({ measured }: Row) => measure(measured.metrics[name]?.mean),
+  })),
+]
+
+const MOST_OTHERS = 4
+
+/** Each variant: its version, its devices, and what they measured. */
+export const VariantsTable = ({
+  experiment,
+  analytics,
+  estimates,
+}: {
+  readonly experiment: Experiment
+  readonly analytics: Analytics
+  readonly estimates: Estimates | undefined
+}) => {
+  const { primary_metric: metric, confidence_level } = experiment
+  const all = analytics.variants.reduce((sum, { sample_size }) => sum + sample_size, 0)
+  const last = estimates?.points.at(-1)
+  const rows = experiment.variants.flatMap((variant, index) => {
+    const measured = analytics.variants[index]
+    const isMismatch = analytics.sample_ratio?.mismatch ?? false
+    return measured ? [{ variant, measured, estimate: last?.variants[index], all, isMismatch }] : []
+  })
+  const others = [...new Set(analytics.variants.flatMap(({ metrics }) => Object.keys(metrics)))]
+    .filter((name) => name !== metric)
+    .slice(0, MOST_OTHERS)
+  return (
+    <Panel title="Variants" aside="means of devices" flush>
+      <Table
+        label="Variants"
+        columns={columnsFor(metric, others, confidence_level)}
+        rows={rows}
+        rowKey={({ variant }) => variant.name}
+      />
+    </Panel>
+  )
+}

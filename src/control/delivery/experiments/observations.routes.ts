@@ -119,7 +119,6 @@ export const observationsRoutes = (
         description:
           'The primary metric of each variant, and the differences from the first, as they were over time, oldest first. The last point is of now.',
         'x-extension': true,
-        tags: ['experiments'],
         params: ExperimentParams,
         querystring: EstimatesQuery,
         response: { 200: Estimates },

@@ -26,9 +26,10 @@ export default defineConfig({
     execArgv: ['--import', 'tsx', '--liftoff-only'],
     globalSetup: ['test/postgres.setup.ts'],
     setupFiles: ['test/after-each-file.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // Vitest gives up after a second, which a busy machine may need for nothing.
-    expect: { poll: { timeout: 30_000, interval: 20 } },
+    // Only for what hangs: on a busy machine, starting a service or a browser alone may take a minute.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    // Ends before the test's own limit, to say what was awaited.
+    expect: { poll: { timeout: 120_000, interval: 20 } },
   },
 })

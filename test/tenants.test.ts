@@ -1,8 +1,6 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { readPaths } from './api-document.ts'
 import { formOf, startWorld } from './world.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 interface Schema {
   readonly type?: string | readonly string[]

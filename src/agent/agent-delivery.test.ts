@@ -1,6 +1,6 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { World } from '../../test/world.ts'
 import { encodeModel } from '../sdk/trainers/weights-codec.ts'
 import { type AgentOptions, runAgent } from './agent.ts'
@@ -8,9 +8,6 @@ import { type AgentTrainer, noTrainer } from './agent-trainer.ts'
 import { builtInTrainer } from './built-in-trainer.ts'
 import { readCsv } from './csv.ts'
 import { emptyFolder, eventually, post, startFleet } from './delivery/delivery.fixture.ts'
-
-// Each test starts a service; on a busy machine that alone takes many seconds.
-vi.setConfig({ testTimeout: 120_000 })
 
 /** An agent of the device; it is stopped when the test ends. */
 const startAgent = async (world: World, device: { deviceId: string; key: string }, options: Partial<AgentOptions>) => {

@@ -4,11 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startWorld, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
 

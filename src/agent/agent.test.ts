@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startWorld, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
 import { type AgentOptions, runAgent } from './agent.ts'
@@ -11,9 +11,6 @@ import { builtInTrainer } from './built-in-trainer.ts'
 import { commandTrainer } from './command-trainer.ts'
 import { readCsv } from './csv.ts'
 import type { RoundResult } from './round-work.ts'
-
-// Each test starts a service with its workers; on a busy machine that alone takes many seconds.
-vi.setConfig({ testTimeout: 120_000 })
 
 const emptyFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-'))

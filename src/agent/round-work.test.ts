@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { formOf, startWorld, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
 import { createDevice } from '../sdk/device-client.ts'
@@ -9,8 +9,6 @@ import { initialModel } from '../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../sdk/trainers/weights-codec.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { workOnRound } from './round-work.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const model = encodeModel(initialModel({ features: 500, hidden: [200], classes: 10, seed: 1 }), new Map())
 

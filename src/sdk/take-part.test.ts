@@ -6,9 +6,6 @@ import { takePart } from './take-part.ts'
 import { trainLocally } from './trainers/built-in.ts'
 import { syntheticDevices } from './trainers/synthetic.ts'
 
-// The service with its workers takes many seconds to start on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
-
 const data = syntheticDevices({ alpha: 1, beta: 1, devices: 3, seed: 1, features: 5, classes: 3, maxRows: 60 })
 
 test('devices learn of a round by their heartbeats, train, and make the global model better than its beginning', async () => {

@@ -9,7 +9,7 @@ import { createClient, unwrap } from '../../src/client/client.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { runService, until } from './service-process.ts'
 
-it('an agent ends its round although the service is killed while it trains', { timeout: 120_000 }, async () => {
+it('an agent ends its round although the service is killed while it trains', async () => {
   const [dataDir, folder] = await Promise.all([freshDataDir(), emptyFolder()])
   const first = await runService(dataDir)
   const settings = { SERVICE_PORT: new URL(first.baseUrl).port }

@@ -10,7 +10,7 @@ import { commandHook } from '../../src/agent/delivery/model-hook.ts'
 import { emptyFolder } from '../databases.ts'
 import { builtFile } from './built-program.ts'
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 
 /** A device that has no rounds to take part in. */
 export interface Agent {

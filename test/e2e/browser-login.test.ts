@@ -1,14 +1,11 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Ran, runInProcess } from '../../src/cli/in-process.fixture.ts'
 import { emptyFolder } from '../databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { hasBrowser, openTab, type Tab } from './browser.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Login extends Tab {
   readonly home: string

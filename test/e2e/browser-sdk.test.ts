@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import type { Page, Request } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { unwrap } from '../../src/client/client.ts'
 import type { Device } from '../../src/sdk/device.ts'
 import { createDevice } from '../../src/sdk/device-client.ts'
@@ -14,9 +14,6 @@ import { hasBrowser, openTab, type Tab } from './browser.ts'
 import { bundleForBrowsers, servePage } from './browser-bundle.ts'
 import { DATA } from './browser-device.ts'
 import { until } from './service-process.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 declare global {
   var tributary: typeof import('./browser-device.ts')

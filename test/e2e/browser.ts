@@ -48,7 +48,7 @@ let running: Promise<Browser> | null = null
 const launch = async (): Promise<Browser> => {
   if (program === null) throw new Error('There is no browser.')
   if (running !== null && !(await running).isConnected()) running = null
-  return (running ??= chromium.launch({ executablePath: program, args: ARGS, timeout: 60_000 }))
+  return (running ??= chromium.launch({ executablePath: program, args: ARGS, timeout: 120_000 }))
 }
 
 export interface Tab {
@@ -71,7 +71,7 @@ export const openTab = async (): Promise<Tab> => {
     await context.close()
   })
   // Before the test's own limit, to say what was awaited in vain.
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(120_000)
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
   })

@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { runInProcess } from '../../src/cli/in-process.fixture.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 it('push, deploy at 10 %, watch it climb; a failing version comes back by itself; rollback takes the good one back too', async () => {
   const service = await runService(await freshDataDir())

@@ -6,7 +6,6 @@ import { until } from './service-process.ts'
 
 it.skipIf(!hasPostgres())(
   'three processes on one PostgreSQL server start one round, hear of it everywhere, and aggregate it once',
-  { timeout: 60_000 },
   async () => {
     const members = await startCluster(3)
     const url = (n: number) => members[n % 3]!.url

@@ -136,7 +136,7 @@ describe('the code assistant in the terminal', () => {
     child.stderr.on('data', (chunk) => {
       said += chunk
     })
-    await expect.poll(() => said, { timeout: 50_000 }).toMatch(/ uses starter at http:\S+\d\./)
+    await expect.poll(() => said).toMatch(/ uses starter at http:\S+\d\./)
     const address = /at (http:\S+\d)\./.exec(said)![1]!
     expect((await fetch(`${address}/v1/models`)).status).toBe(200)
     child.kill('SIGKILL')

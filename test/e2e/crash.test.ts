@@ -60,7 +60,7 @@ const playRound = async (
 }
 
 describe('a service that is killed', () => {
-  it('at any step of a round ends it with the bytes it would have had', { timeout: 300_000 }, async () => {
+  it('at any step of a round ends it with the bytes it would have had', async () => {
     const restart = async (dataDir: string, service: RunningService): Promise<RunningService> => {
       await service.kill()
       return runService(dataDir)
@@ -77,7 +77,7 @@ describe('a service that is killed', () => {
     expect(disturbed).toEqual([undisturbed, undisturbed])
   })
 
-  it('in the middle of an upload keeps nothing of it, and takes it again', { timeout: 120_000 }, async () => {
+  it('in the middle of an upload keeps nothing of it, and takes it again', async () => {
     const dataDir = await freshDataDir()
     let service = await runService(dataDir)
     const key = await register(service, 'device-a')
@@ -105,7 +105,7 @@ describe('a service that is killed', () => {
 })
 
 describe('a service that is asked to stop', () => {
-  it('finishes what is in flight, refuses nothing it has taken, and exits with 0', { timeout: 120_000 }, async () => {
+  it('finishes what is in flight, refuses nothing it has taken, and exits with 0', async () => {
     const service = await runService(await freshDataDir())
     const beats = Array.from({ length: 20 }, (_, n) => register(service, `device-${n}`))
     await Promise.race(beats)
@@ -117,7 +117,7 @@ describe('a service that is asked to stop', () => {
 })
 
 describe('a start that cannot succeed', () => {
-  it('says what is wrong, shows no password, and ends with 1', { timeout: 120_000 }, async () => {
+  it('says what is wrong, shows no password, and ends with 1', async () => {
     const settings = { SERVICE_DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }
     const failure = await runService(await freshDataDir(), settings).then(
       () => 'it started',

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createDevice } from '../../src/sdk/device-client.ts'
 import { createModel } from '../fleet-of-models.ts'
 import { startWorld } from '../world.ts'
@@ -7,9 +7,6 @@ import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
 import { startDelivered } from './delivery-world.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 let webFolder = ''
 

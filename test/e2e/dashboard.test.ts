@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, unwrap } from '../../src/client/client.ts'
 import { openLeague } from '../../src/control/federations/federation.fixture.ts'
 import { createDevice } from '../../src/sdk/device-client.ts'
@@ -10,9 +10,6 @@ import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
 import { runService } from './service-process.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 let webFolder = ''
 

@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import type { AgentTrainer } from '../../src/agent/agent-trainer.ts'
 import { freshDataDir } from '../databases.ts'
 import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 interface Decision {
   readonly status: string
@@ -55,13 +53,13 @@ it.each([
 
   const decisions = async () =>
     (await operator.ask<{ decisions: Decision[] }>('GET', '/models/m/policy/decisions')).decisions
-  const [decision] = await until(decisions, ([first]) => first !== undefined && first.status !== 'observing', 100_000)
+  const [decision] = await until(decisions, ([first]) => first !== undefined && first.status !== 'observing')
   expect(decision).toMatchObject({ status })
   expect(decision!.reason).toMatch(
     status === 'promoted' ? /^No worse than the current version/ : /^Worse than the current/,
   )
   const whatRuns = async () => Promise.all(agents.map(async (agent) => (await agent.notes()).at(-1)))
-  await until(whatRuns, (versions) => versions.every((version) => version === runs), 100_000)
+  await until(whatRuns, (versions) => versions.every((version) => version === runs))
   if (decision!.promotion_rollout_id === null) return
   const rollout = () => operator.ask<Rollout>('GET', `/models/m/rollouts/${decision!.promotion_rollout_id}`)
   expect(await until(rollout, (seen) => seen.status === 'completed' && seen.reports.active === 6)).toMatchObject({

@@ -1,12 +1,9 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
-
-// Programs start slowly on a busy machine.
-vi.setConfig({ testTimeout: 240_000 })
 
 it('an agent that is killed while it downloads, and while its hook runs, goes on where it was', async () => {
   const service = await runService(await freshDataDir())

@@ -1,11 +1,9 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 interface Affected {
   readonly devices: readonly { readonly device_id: string; readonly state: string; readonly reason: string | null }[]

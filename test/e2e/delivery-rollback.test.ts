@@ -1,11 +1,9 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { freshDataDir } from '../databases.ts'
 import { type Agent, hookProgram, startAgents } from './agents.ts'
 import { type Operator, operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 interface Fleet {
   readonly operator: Operator

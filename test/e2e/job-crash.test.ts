@@ -88,9 +88,7 @@ const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> 
   return rounds.rounds.map((one) => one.aggregated_model_path)
 }
 
-it('a service that is killed during a job goes on with it, and every round has the bytes it would have had', {
-  timeout: 400_000,
-}, async () => {
+it('a service that is killed during a job goes on with it, and every round has the bytes it would have had', async () => {
   const undisturbed = await playJob([])
   expect(new Set(undisturbed).size).toBe(ROUNDS)
   expect(await playJob(['before round 0', 'in round 1 before device 1', 'after round 1', 'after round 2'])).toEqual(

@@ -13,7 +13,6 @@ const floats = (...values: number[]) => formOf(new Uint8Array(new Float32Array(v
 
 it.skipIf(!hasPostgres())(
   'two processes on one PostgreSQL server take up a round once, and decide on it once',
-  { timeout: 120_000 },
   async () => {
     const members = await startCluster(2)
     const [one, other] = members.map(({ url }) => url) as [string, string]

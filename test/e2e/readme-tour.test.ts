@@ -3,12 +3,10 @@ import { once } from 'node:events'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../databases.ts'
 import { builtFile } from './built-program.ts'
 import { until } from './service-process.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 /** The shell blocks of the README's tour, in order. */
 const blocksOfTour = async (): Promise<string[]> => {

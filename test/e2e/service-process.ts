@@ -61,7 +61,7 @@ export const runService = async (
 export const until = async <Seen>(
   look: () => Promise<Seen>,
   wanted: (seen: Seen) => boolean,
-  ms = 50_000,
+  ms = 120_000,
 ): Promise<Seen> => {
   const deadline = Date.now() + ms
   for (;;) {

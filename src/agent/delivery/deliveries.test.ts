@@ -1,13 +1,10 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { formOf } from '../../../test/world.ts'
 import { keepWithoutPlans } from './deliveries.ts'
 import { emptyFolder, eventually, post, startFleet, startUnit } from './delivery.fixture.ts'
 import { commandHook } from './model-hook.ts'
-
-// Each test starts a service; on a busy machine that alone takes many seconds.
-vi.setConfig({ testTimeout: 120_000 })
 
 test('a version that a rollout gives is fetched, checked, made to run and reported', async () => {
   const { world, device, model, rollOut } = await startFleet('first')

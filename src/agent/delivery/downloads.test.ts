@@ -1,12 +1,9 @@
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { formOf } from '../../../test/world.ts'
 import { emptyFolder, post, startFleet, startUnit } from './delivery.fixture.ts'
 import { startProxy } from './proxy.fixture.ts'
-
-// Each test starts a service; on a busy machine that alone takes many seconds.
-vi.setConfig({ testTimeout: 120_000 })
 
 test('bytes that keep arriving wrong are reported as such; nothing of them is kept, and what runs stays', async () => {
   const { world, device, model, rollOut } = await startFleet('first', 'second')

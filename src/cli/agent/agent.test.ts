@@ -7,9 +7,6 @@ import { composeKey } from '../../domain/api-key.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 
-// The agent waits for rounds, and on a busy machine rounds take their time.
-vi.setConfig({ testTimeout: 60_000 })
-
 const CSV = `x,y2,label\n${Array.from({ length: 40 }, (_, row) => `${row % 2 ? 1 + row / 40 : -1 - row / 40},${row % 5},${row % 2 ? 'right' : 'left'}`).join('\n')}\n`
 
 /** An agent in its own home, in a service that asks for a key at registration; `ready` once it waits for rounds. */
@@ -92,7 +89,7 @@ it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', as
   const { body: round } = await world.request('POST', '/api/v1/training/rounds/start', { key, body })
   const selection = `/api/v1/training/rounds/${(round as { id: string }).id}/selection?device_id=edge-1`
   const failure = async () => (await world.request('GET', selection, { key })).body as { state: string; reason: string }
-  await vi.waitUntil(async () => (await failure()).state === 'failed', { timeout: 50_000, interval: 100 })
+  await vi.waitUntil(async () => (await failure()).state === 'failed', { timeout: 120_000, interval: 100 })
   expect((await failure()).reason).toBe('The trainer ended with exit code 3. It said:\nno data here')
   stop.abort(new Interrupted('SIGINT'))
   const { exitCode, stderr } = await ran
@@ -121,7 +118,7 @@ it('runs what is delivered with a hook, keeps it where it is told to, and takes 
     const { body } = await world.request('GET', `${path}/${rollouts[0]!.rollout_id}`, { key })
     return (body as { reports: { active: number } }).reports.active
   }
-  await vi.waitUntil(async () => (await reports()) === 1, { timeout: 50_000, interval: 100 })
+  await vi.waitUntil(async () => (await reports()) === 1, { timeout: 120_000, interval: 100 })
   stop.abort(new Interrupted('SIGINT'))
   const { stdout, stderr } = await ran
   expect(stdout.split('\n')).toEqual(

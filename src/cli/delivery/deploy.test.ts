@@ -1,12 +1,9 @@
 import { Readable } from 'node:stream'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createModel } from '../../../test/fleet-of-models.ts'
 import { bucketOf } from '../../domain/bucket.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const uuid = '[0-9a-f-]{36}'
 

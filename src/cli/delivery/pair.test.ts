@@ -1,10 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const start = async (versions?: readonly string[]) => {
   const fleet = await startFleet(0, versions)

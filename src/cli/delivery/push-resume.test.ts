@@ -2,13 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const MIB = 1024 * 1024
 const SIZE = 20 * MIB

@@ -3,14 +3,11 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { someBytes, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const hashOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 

@@ -1,8 +1,5 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startFleet } from './fleet.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 it('takes back the newest of rollouts and deployments, one after the other, down to nothing', async () => {
   const { svc, world, given, report } = await startFleet(2)

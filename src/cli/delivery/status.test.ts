@@ -1,9 +1,6 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const rows = (text: string) => text.split('\n').map((line) => line.split(/ {2,}/))
 

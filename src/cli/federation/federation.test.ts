@@ -1,9 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const SCOPES = ['models:read', 'models:write', 'training:read', 'training:write'].flatMap((scope) => ['--scope', scope])
 

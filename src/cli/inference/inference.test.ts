@@ -8,9 +8,6 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 
-// Each loads a model in a process of its own.
-vi.setConfig({ testTimeout: 60_000 })
-
 const FRANCE = 'What is the capital of France?'
 const PARIS = 'The capital of France is Paris.'
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -109,7 +106,7 @@ test('serve shows what it serves, routes between models, and told to stop ends w
   let output = ''
   child.stdout.on('data', (piece) => (output += piece))
   child.stderr.on('data', (piece) => (output += piece))
-  await vi.waitUntil(() => output.includes('Queue:'), { timeout: 30_000 })
+  await vi.waitUntil(() => output.includes('Queue:'), { timeout: 120_000 })
   const address = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output)![0]
   expect(output.split('\n').slice(0, 7)).toEqual([
     `Address:  ${address}`,
@@ -121,7 +118,7 @@ test('serve shows what it serves, routes between models, and told to stop ends w
     'Queue:    8 parallel, 32 more queued',
   ])
 
-  await vi.waitUntil(() => output.includes('whole answer, ms'), { timeout: 30_000 })
+  await vi.waitUntil(() => output.includes('whole answer, ms'), { timeout: 120_000 })
   expect(output).toMatch(/\nllama\.cpp {2}tokens per second {2}[\d.]+ +[\d.]+ +[\d.]+\n/)
 
   const routed = await chat(address, { model: 'auto' })

@@ -1,10 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const start = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })

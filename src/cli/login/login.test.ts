@@ -4,15 +4,12 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { composeKey } from '../../domain/api-key.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const credentialsIn = async (home: string) => JSON.parse(await readFile(join(home, 'credentials.json'), 'utf8'))
 const exists = (path: string): Promise<boolean> =>

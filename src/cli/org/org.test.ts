@@ -1,12 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 it('creates an organization on the service and shows it from then on', async () => {
   const world = await startWorld()

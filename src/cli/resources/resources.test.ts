@@ -1,10 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import openapi from '../../../openapi.json' with { type: 'json' }
 import { runInProcess } from '../in-process.fixture.ts'
 import { ACTIONS } from './resources.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Schema {
   readonly $ref?: string

@@ -1,8 +1,5 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startFleet } from '../delivery/fleet.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const ID = '[0-9a-f-]{36}'
 

@@ -1,12 +1,9 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { startFleet } from '../delivery/fleet.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
-
-// Starting the service's own program takes its time on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
   const home = await emptyFolder()

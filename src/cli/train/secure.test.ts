@@ -1,12 +1,9 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { type Member, plainResult, secureFleet, tensorsOf } from '../../../test/secure-fleet.ts'
 import { takePart } from '../../sdk/take-part.ts'
 import { secureSettings } from '../../secure-aggregation/settings.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-// Devices ask once a second whether the others are as far.
-vi.setConfig({ testTimeout: 120_000 })
 
 const SETTINGS = { devices: 4, threshold: 4 }
 

@@ -5,9 +5,6 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
-
 const update = (value: number) => new Uint8Array(Float32Array.of(value, 1, 2).buffer)
 
 const opened = async () => {

@@ -1,12 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 it('replays a completed round: 0 while the bytes are equal, 1 once an update was changed behind its back', async () => {
   const world = await startWorld()

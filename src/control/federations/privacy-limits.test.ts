@@ -1,10 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startFleet, startJob, uploadModel } from '../../../test/training-fleet.ts'
 import { startWorld } from '../../../test/world.ts'
 import { openLeague } from './federation.fixture.ts'
-
-// Extreme questions take a second each on a busy machine.
-vi.setConfig({ testTimeout: 180_000 })
 
 type Body = Record<string, unknown>
 

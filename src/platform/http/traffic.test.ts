@@ -7,6 +7,7 @@ import type { RouteConfig } from './route-config.ts'
 import { bearer, buildTestServer, eventually, KEYS, listen, openRaw, type TestServer } from './test-server.fixture.ts'
 
 let server: TestServer
+let neverAsked = false
 
 const OPEN: RouteConfig = { access: 'public' }
 const GUARDED: RouteConfig = { access: 'any-key' }
@@ -14,7 +15,10 @@ const GUARDED: RouteConfig = { access: 'any-key' }
 const start = async (options = {}): Promise<TestServer> => {
   server = await buildTestServer((app) => {
     app.get('/devices/:id', { config: GUARDED }, async () => ({}))
-    app.get('/never', { config: OPEN }, () => new Promise(() => undefined))
+    app.get('/never', { config: OPEN }, () => {
+      neverAsked = true
+      return new Promise(() => undefined)
+    })
     app.post(
       '/register',
       { config: OPEN, schema: { body: Type.Object({ token: Type.String() }) } },
@@ -131,7 +135,7 @@ test('a client that does not wait for its answer is logged and counted as 499', 
   const { app, requestLines, metrics } = await start()
   const client = await openRaw((await listen(app)).port)
   client.socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n')
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await eventually(() => neverAsked)
   client.socket.destroy()
   await eventually(() => requestLines().length === 1)
   expect(requestLines()).toMatchObject([{ route: '/never', status: 499, msg: 'request broken off' }])

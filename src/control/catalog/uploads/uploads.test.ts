@@ -2,12 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { formOf, startWorld, type World, type WorldOptions } from '../../../../test/world.ts'
 import { openLeague } from '../../federations/federation.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const MIB = 1024 * 1024

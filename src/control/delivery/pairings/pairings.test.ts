@@ -1,8 +1,5 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Paired {
   readonly pairing_id: string

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import {
   comeOnce,
@@ -12,9 +12,6 @@ import {
 import { startWorld, type World } from '../../../../test/world.ts'
 import { takePart } from '../../../sdk/take-part.ts'
 import { openLeague } from '../../federations/federation.fixture.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 const get = async (world: World, key: string, path: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   comeOnce,
   type JobBody,
@@ -11,9 +11,6 @@ import {
 } from '../../../../test/training-fleet.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'

@@ -1,10 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { type JobBody, play, startFleet, startJob, uploadModel } from '../../../../test/training-fleet.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { gaussianEpsilon } from '../../../domain/privacy/gaussian.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 const near = (epsilon: number) => expect.closeTo(epsilon, 9)
 

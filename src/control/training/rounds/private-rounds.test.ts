@@ -1,9 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { distance, openPrivate } from '../../../../test/private-rounds.ts'
 import { coinBound, leastTarget } from '../../../domain/poisson-sampling.ts'
-
-// The first service of a file starts slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 describe('the start of a private round', () => {
   it('is refused where the draw would often be too small, with a target that works or the word that none does', async () => {

@@ -1,8 +1,6 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { jobOf, judge, play, startFleet, startJob, uploadModel } from '../../../../test/training-fleet.ts'
 import { startWorld } from '../../../../test/world.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 /** All rows in one batch: their order, which is another in every round, then has no say. */
 const hyperparameters = { local_epochs: 3, learning_rate: 0.05, batch_size: 1000 }

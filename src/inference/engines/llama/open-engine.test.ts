@@ -48,7 +48,7 @@ const resultOf = (events: readonly ChatEvent[]) =>
 const cachedOf = (events: readonly ChatEvent[]) =>
   events.flatMap((event) => (event.type === 'started' ? event.cachedTokens : []))[0]
 /** Once nothing runs any more. */
-const idle = (engine: Engine) => expect.poll(() => engine.figures().slots_busy, { timeout: 10_000 }).toBe(0)
+const idle = (engine: Engine) => expect.poll(() => engine.figures().slots_busy).toBe(0)
 
 let engine: Engine
 beforeAll(async () => {

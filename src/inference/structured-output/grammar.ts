@@ -36,7 +36,7 @@ export const repeat = (part: GrammarNode, min: number, max: number | null): Gram
   min,
   max,
 })
-export const rule = (name: string): GrammarNode => ({ kind: 'rule', name })
+export const rule = (name: string) => ({ kind: 'rule', name }) as const satisfies GrammarNode
 export const reluctant = (part: GrammarNode, by: number): GrammarNode => ({ kind: 'reluctant', part, by })
 
 /** `ranges` as pairs of characters: '09' 'af'. */
@@ -48,49 +48,11 @@ export const characters = (...ranges: readonly string[]): GrammarNode => ({
   }),
 })
 
-/** A node as JSON in few characters: grammars travel between threads and processes, and are read while others wait. */
-type Packed = string | PackedNode
-/** A kind, then what it is made of. */
-interface PackedNode extends ReadonlyArray<Packed | number | null> {}
-const [RULE, SEQUENCE, CHOICE, REPEAT, RELUCTANT, CHARACTERS] = [0, 1, 2, 3, 4, 5]
-
-const packed = (node: GrammarNode): Packed => {
-  switch (node.kind) {
-    case 'text':
-      return node.text
-    case 'rule':
-      return [RULE, node.name]
-    case 'sequence':
-      return [SEQUENCE, ...node.parts.map(packed)]
-    case 'choice':
-      return [CHOICE, ...node.options.map(packed)]
-    case 'repeat':
-      return [REPEAT, packed(node.part), node.min, node.max]
-    case 'reluctant':
-      return [RELUCTANT, packed(node.part), node.by]
-    case 'characters':
-      return [CHARACTERS, ...node.ranges.flat()]
-  }
-}
-
-const unpacked = (node: Packed): GrammarNode => {
-  if (typeof node === 'string') return text(node)
-  const [kind, ...rest] = node
-  const nodes = () => rest.map((one) => unpacked(one as Packed))
-  if (kind === RULE) return rule(rest[0] as string)
-  if (kind === SEQUENCE) return sequence(...nodes())
-  if (kind === CHOICE) return { kind: 'choice', options: nodes() }
-  if (kind === REPEAT) return repeat(unpacked(rest[0] as Packed), rest[1] as number, rest[2] as number | null)
-  if (kind === RELUCTANT) return reluctant(unpacked(rest[0] as Packed), rest[1] as number)
-  const ranges = Array.from({ length: rest.length / 2 }, (_, i) => [rest[2 * i], rest[2 * i + 1]] as [number, number])
-  return { kind: 'characters', ranges }
-}
-
 /** A line for the root, then one for each rule: its name, what its shortest text costs, and its node. */
 export const writeGrammar = ({ root, rules }: Grammar, costs: ReadonlyMap<string, number>): string =>
   [
-    JSON.stringify(packed(root)),
-    ...[...rules].map(([name, node]) => `${name}\t${costs.get(name) ?? ''}\t${JSON.stringify(packed(node))}`),
+    JSON.stringify(root),
+    ...[...rules].map(([name, node]) => `${name}\t${costs.get(name) ?? ''}\t${JSON.stringify(node)}`),
   ].join('\n')
 
 /** Reads a rule when it is first asked for: an answer meets few of them. */
@@ -109,9 +71,9 @@ export const readGrammar = (
   const get = (name: string): GrammarNode | undefined => {
     const json = waiting.get(name)
     if (known.has(name) || json === undefined) return known.get(name)
-    const node = unpacked(JSON.parse(json))
+    const node: GrammarNode = JSON.parse(json)
     known.set(name, node)
     return node
   }
-  return { grammar: { root: unpacked(JSON.parse(first!)), rules: { get } }, costs }
+  return { grammar: { root: JSON.parse(first!), rules: { get } }, costs }
 }

@@ -78,35 +78,3 @@ export const JSON_RULES: ReadonlyMap<string, GrammarNode> = new Map([
     ),
   ],
 ])
-
-/** JSON as anyone may write it: every space, number and escape of RFC 8259. */
-export const LENIENT_RULES: ReadonlyMap<string, GrammarNode> = new Map([
-  ...JSON_RULES,
-  ['space', repeat(characters('  ', '\t\t', '\n\n', '\r\r'), 0, null)],
-  [
-    'character',
-    choice(
-      characters('--', ' !', '#,', '.[', ']\u{10ffff}'),
-      sequence(text('\\'), choice(ESCAPED, sequence(text('u'), repeat(HEX, 4, 4)))),
-    ),
-  ],
-  ['integer', sequence(optional(text('-')), choice(text('0'), sequence(DIGIT_1_TO_9, repeat(DIGIT, 0, null))))],
-  [
-    'number',
-    sequence(
-      anyInteger,
-      optional(sequence(text('.'), repeat(DIGIT, 1, null))),
-      optional(sequence(characters('ee', 'EE'), optional(characters('++', '--')), repeat(DIGIT, 1, null))),
-    ),
-  ],
-  ['object', sequence(text('{'), space, optional(lenientList(lenientMember())), text('}'))],
-  ['array', sequence(text('['), space, optional(lenientList(sequence(anyValue, space))), text(']'))],
-])
-
-function lenientMember(): GrammarNode {
-  return sequence(anyString, space, text(':'), space, anyValue, space)
-}
-
-function lenientList(part: GrammarNode): GrammarNode {
-  return sequence(part, repeat(sequence(text(','), space, part), 0, null))
-}

@@ -1,4 +1,4 @@
-import { characters, choice, type GrammarNode, optional, repeat, sequence, text } from './grammar.ts'
+import { characters, choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
 
 const DIGIT = characters('09')
 /** Digits beyond these 15 are not kept by JSON readers (2^53), so a model is not let write them. */
@@ -7,50 +7,123 @@ const MAX_MAGNITUDE = 999_999_999_999_999
 const DIGITS_APART = 15
 const MAX_ZEROS = 6
 
-/** Whole numbers from `min` to `max`, both included; null is without end (15 digits). There is at least one. */
-export const wholeNumbers = (min: number | null, max: number | null): GrammarNode => {
-  const from = min ?? -Math.max(MAX_MAGNITUDE, Math.abs(max ?? 0))
-  const to = max ?? Math.max(MAX_MAGNITUDE, Math.abs(min ?? 0))
-  const options: GrammarNode[] = []
-  if (to >= 0) options.push(naturals(Math.max(from, 0), to))
-  if (from < 0) options.push(sequence(text('-'), naturals(Math.max(-to, 1), -from)))
-  return choice(...options)
+/**
+ * Whole multiples of `factor` from `min` to `max`, both included (infinite: 15 digits); null where there is none. A factor
+ * adds to `rules` as many for each digit as it has remainders, without its zeros.
+ */
+export const wholeNumbers = (
+  min: number,
+  max: number,
+  factor = 1,
+  rules = new Map<string, GrammarNode>(),
+): GrammarNode | null => {
+  const from = Math.max(min, -Math.max(MAX_MAGNITUDE, -max))
+  const to = Math.min(max, Math.max(MAX_MAGNITUDE, min))
+  const [, base, zeros] = /^(.*?)(0*)$/.exec(String(factor)) as unknown as [string, string, string]
+  const unit = Number(`1${zeros}`)
+  const naturals = digitRules(Number(base), rules)
+  const multiples = (least: number, most: number): GrammarNode[] =>
+    naturals(Math.ceil(least / unit), Math.floor(most / unit)).map((node) =>
+      zeros === '' ? node : sequence(node, text(zeros)),
+    )
+  const negative = multiples(Math.max(-to, 1), -from)
+  const options = [
+    ...(from <= 0 && to >= 0 ? [text('0')] : []),
+    ...multiples(Math.max(from, 1), to),
+    ...(negative.length > 0 ? [sequence(text('-'), choice(...negative))] : []),
+  ]
+  return options.length === 0 ? null : choice(...options)
 }
 
-/** Whole numbers; an open one is not itself included. */
+/** Multiples of `base` between two natural numbers of at least 1, digit by digit: one alternative for each count of digits. */
+const digitRules = (base: number, rules: Map<string, GrammarNode>) => {
+  const prefix = `multiple-${rules.size}`
+  const known = new Map<string, GrammarNode | null>()
+  /** `left` digits that make a multiple of what leaves `remainder` before them; null where none do. */
+  const free = (left: number, remainder: number): GrammarNode | null => {
+    const name = `${prefix}-${left}-${remainder}`
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const node = freeNode(left, remainder)
+    const named = node === null || left === 0 || base === 1 ? node : rule(name)
+    if (named !== node) rules.set(name, node!)
+    known.set(name, named)
+    return named
+  }
+  const freeNode = (left: number, remainder: number): GrammarNode | null => {
+    if (left === 0) return remainder === 0 ? text('') : null
+    if (base === 1) return repeat(DIGIT, left, left)
+    return step(remainder, '0', '9', (next) => free(left - 1, next))
+  }
+  const step = (
+    remainder: number,
+    first: string,
+    last: string,
+    rest: (remainder: number, digit: number) => GrammarNode | null,
+  ): GrammarNode | null => {
+    const digitsBefore = new Map<GrammarNode, string[]>()
+    for (let digit = Number(first); digit <= Number(last); digit++) {
+      const node = rest((remainder * 10 + digit) % base, digit)
+      if (node !== null) digitsBefore.set(node, [...(digitsBefore.get(node) ?? []), String(digit)])
+    }
+    if (digitsBefore.size === 0) return null
+    return choice(...[...digitsBefore].map(([node, digits]) => sequence(characters(...digits), node)))
+  }
+  /** Both ends have as many digits. */
+  const between = (least: string, most: string, remainder: number): GrammarNode | null => {
+    if (/^0*$/.test(least) && /^9*$/.test(most)) return free(least.length, remainder)
+    const [low, high] = [least[0]!, most[0]!]
+    return step(remainder, low, high, (next, digit) =>
+      between(
+        digit > Number(low) ? '0'.repeat(least.length - 1) : least.slice(1),
+        digit < Number(high) ? '9'.repeat(most.length - 1) : most.slice(1),
+        next,
+      ),
+    )
+  }
+  return (min: number, max: number): GrammarNode[] => {
+    if (min > max) return []
+    const [shortest, longest] = [String(min), String(max)]
+    return Array.from({ length: longest.length - shortest.length + 1 }, (_, i) => {
+      const digits = shortest.length + i
+      const least = i === 0 ? shortest : `1${'0'.repeat(digits - 1)}`
+      return between(least, digits === longest.length ? longest : '9'.repeat(digits), 0)
+    }).filter((node) => node !== null)
+  }
+}
+
+/** Whole numbers or infinite; an open one is not itself included. */
 export interface Bounds {
-  readonly min: number | null
+  readonly min: number
   readonly minOpen: boolean
-  readonly max: number | null
+  readonly max: number
   readonly maxOpen: boolean
 }
 
 /** Decimal numbers within bounds that are written without an exponent; null where nothing lies between them. */
 export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNode | null => {
-  const options: GrammarNode[] = []
-  if (max === null || max > 0 || (max === 0 && !maxOpen)) {
-    const fromZero = min === null || min < 0
-    options.push(...decimals(fromZero ? 0 : min, !fromZero && minOpen, max, maxOpen))
-  }
-  if (min === null || min < 0) {
-    const toZero = max === null || max > 0
-    const mirrored = decimals(toZero ? 0 : -max, toZero || maxOpen || max === 0, min === null ? null : -min, minOpen)
-    if (mirrored.length > 0) options.push(sequence(text('-'), choice(...mirrored)))
-  }
+  const positive =
+    max > 0 || (max === 0 && !maxOpen) ? decimals(Math.max(min, 0), min >= 0 && minOpen, max, maxOpen) : []
+  const negative = min < 0 ? decimals(Math.max(-max, 0), max >= 0 || maxOpen, -min, minOpen) : []
+  const options = [...positive, ...(negative.length > 0 ? [sequence(text('-'), choice(...negative))] : [])]
   return options.length === 0 ? null : choice(...options)
 }
 
 /** Decimal numbers from `min` >= 0 on, in so many alternatives; none where an open bound leaves nothing. */
-const decimals = (min: number, minOpen: boolean, max: number | null, maxOpen: boolean): GrammarNode[] => {
-  const high = max ?? Math.max(MAX_MAGNITUDE, min + 1)
+const decimals = (min: number, minOpen: boolean, max: number, maxOpen: boolean): GrammarNode[] => {
+  const high = Math.min(max, Math.max(MAX_MAGNITUDE, min + 1))
   const atMax = maxOpen ? [] : [text(String(high))]
   if (min === high) return minOpen ? [] : atMax
   // Longer ones may be read as the next whole number, which an open bound excludes.
   const digits = maxOpen ? DIGITS_APART - String(high).length : DIGITS_APART
   const fraction = digits > 0 ? optional(sequence(text('.'), repeat(DIGIT, 1, digits))) : text('')
   const aboveMin = minOpen ? aboveZero(DIGITS_APART - String(min).length) : fraction
-  const between = min + 1 < high ? [sequence(naturals(min + 1, high - 1), fraction)] : []
-  return [...(aboveMin === null ? [] : [sequence(text(String(min)), aboveMin)]), ...between, ...atMax]
+  const between = wholeNumbers(min + 1, high - 1)
+  return [
+    ...(aboveMin === null ? [] : [sequence(text(String(min)), aboveMin)]),
+    ...(between === null ? [] : [sequence(between, fraction)]),
+    ...atMax,
+  ]
 }
 
 /** A fraction whose digits are not all zero; null where there is no room for one. */
@@ -60,38 +133,4 @@ const aboveZero = (digits: number): GrammarNode | null => {
   const rest = digits - 1 - zeros
   const more = rest > 0 ? [repeat(DIGIT, 0, rest)] : []
   return sequence(text('.'), ...(zeros > 0 ? [repeat(text('0'), 0, zeros)] : []), characters('19'), ...more)
-}
-
-/** Whole numbers from `min` >= 0 to `max`, without leading zeros: one alternative for each number of digits. */
-const naturals = (min: number, max: number): GrammarNode => {
-  const options: GrammarNode[] = []
-  for (let digits = String(min).length; digits <= String(max).length; digits++) {
-    const least = digits === String(min).length ? String(min) : `1${'0'.repeat(digits - 1)}`
-    const most = digits === String(max).length ? String(max) : '9'.repeat(digits)
-    options.push(sameLength(least, most))
-  }
-  return choice(...options)
-}
-
-/** Numbers with the same count of digits: their first digits apart, the rest bounded only below the outer two. */
-const sameLength = (least: string, most: string): GrammarNode => {
-  if (least === most) return text(least)
-  if (/^0*$/.test(least) && /^9*$/.test(most)) return repeat(DIGIT, least.length, least.length)
-  const [low, high] = [least[0]!, most[0]!]
-  const rest = least.length - 1
-  if (low === high) return sequence(text(low), sameLength(least.slice(1), most.slice(1)))
-  if (rest === 0) return characters(low + high)
-  const options: GrammarNode[] = []
-  let from = Number(low)
-  let to = Number(high)
-  if (!/^0*$/.test(least.slice(1))) {
-    options.push(sequence(text(low), sameLength(least.slice(1), '9'.repeat(rest))))
-    from++
-  }
-  if (!/^9*$/.test(most.slice(1))) {
-    options.push(sequence(text(high), sameLength('0'.repeat(rest), most.slice(1))))
-    to--
-  }
-  if (from <= to) options.push(sequence(characters(`${from}${to}`), repeat(DIGIT, rest, rest)))
-  return choice(...options)
 }

@@ -1,7 +1,7 @@
 import { type CompiledSchema, MAX_ENDING } from './compile-schema.ts'
 import { toGbnf } from './gbnf.ts'
-import { type Grammar, type ReadGrammar, readGrammar, sequence } from './grammar.ts'
-import { anyObject, JSON_RULES, LENIENT_RULES, space } from './json-nodes.ts'
+import { type Grammar, type ReadGrammar, readGrammar } from './grammar.ts'
+import { anyObject, JSON_RULES } from './json-nodes.ts'
 import { type Costs, shortestCosts } from './shortest.ts'
 import { endingCost, Walk } from './walk.ts'
 
@@ -39,13 +39,13 @@ const closing = (grammar: ReadGrammar, costs: Costs): Closing => {
   }
 }
 
-const LENIENT_OBJECT: Grammar = { root: sequence(space, anyObject, space), rules: LENIENT_RULES }
-const LENIENT_COSTS = shortestCosts(LENIENT_RULES)
+const OBJECT: Grammar = { root: anyObject, rules: JSON_RULES }
+const OBJECT_COSTS = shortestCosts(JSON_RULES)
 
 /** Any JSON object. An ending says null where any value will do. */
 export const jsonObject: ResponseGrammar = {
-  gbnf: toGbnf({ root: anyObject, rules: JSON_RULES }),
-  follow: () => closing(LENIENT_OBJECT, LENIENT_COSTS),
+  gbnf: toGbnf(OBJECT),
+  follow: () => closing(OBJECT, OBJECT_COSTS),
 }
 
 export const schemaResponse = ({ gbnf, grammar }: CompiledSchema): ResponseGrammar => {

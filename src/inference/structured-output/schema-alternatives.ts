@@ -68,71 +68,54 @@ export const createAlternatives = (references: References): Alternatives => {
 
 /**
  * Refuses a 'oneOf' of which two alternatives may hold at once, as far as a cheap rule can tell: apart are different types,
- * different constants, and objects with different constants in a property that all of them require.
+ * different constants, and objects with different constants in a property that both require.
  */
 export const checkApart = (schema: Schema, place: string, { at }: Alternatives): void => {
   const oneOf = below(place, 'oneOf')
-  const byKind = new Map<string, Branch[]>()
-  const branches = listOf(schema, 'oneOf', place).map((part, i) => at(part, below(oneOf, i)))
-  for (const [branch, alternatives] of branches.entries())
-    for (const alternative of alternatives)
-      for (const kind of kindsOf(alternative)) {
-        const group = byKind.get(kind)
-        if (group === undefined) byKind.set(kind, [{ branch, alternative }])
-        else group.push({ branch, alternative })
-      }
-  const apart = byKind.has('any') ? branches.length === 1 : [...byKind.values()].every(areApart)
+  const branches = listOf(schema, 'oneOf', place).map((part, i) => at(part, below(oneOf, i)).map(traitsOf))
+  const apart = branches.every((branch, i) =>
+    branch.every((one) => branches.slice(i + 1).every((others) => others.every((other) => areApart(one, other)))),
+  )
   if (apart && branches.every(({ length }) => length > 0)) return
   throw schemaFault(
     oneOf,
-    `two alternatives may hold at once, which 'oneOf' forbids: tell them apart by 'type' or by a 'const' in a property that all of them require, or say 'anyOf'.`,
+    `two alternatives may hold at once, which 'oneOf' forbids: tell them apart by 'type' or by a 'const' in a property that both require, or say 'anyOf'.`,
   )
 }
 
-interface Branch {
-  readonly branch: number
-  readonly alternative: Alternative
+interface Traits {
+  readonly kinds: readonly string[]
+  /** The constants that a value must be, under '', or must have in a property, under its name behind a slash. */
+  readonly constants: ReadonlyMap<string, readonly string[]>
 }
 
-const kindsOf = ({ schema, place, type }: Alternative): ReadonlySet<string> => {
+const traitsOf = ({ schema, place, type }: Alternative): Traits => {
   const types = type === 'constant' ? constantsOf(schema, place).map((value) => typeOf(JSON.parse(value))) : [type]
-  return new Set(types.map((one) => (one === 'integer' ? 'number' : (one ?? 'any'))))
+  const kinds = [...new Set(types.map((one) => (one === 'integer' ? 'number' : (one ?? 'any'))))]
+  const properties = requiredProperties(schema).map(([name, inner]) => [`/${name}`, constantsIn(inner)] as const)
+  return { kinds, constants: new Map([['', constantsIn(schema)], ...properties]) }
 }
 
-const areApart = (group: readonly Branch[]): boolean => {
-  if (new Set(group.map(({ branch }) => branch)).size === 1) return true
-  const constants = group.map(({ alternative }) => requiredConstants(alternative.schema))
-  return [...constants[0]!.keys()].some((key) => {
-    const owners = new Map<string, number>()
-    return group.every(({ branch }, i) =>
-      constants[i]!.get(key)?.every((value) => {
-        const owner = owners.get(value) ?? branch
-        owners.set(value, owner)
-        return owner === branch
-      }),
-    )
-  })
-}
+const areApart = (one: Traits, other: Traits): boolean =>
+  [...one.constants].some(([key, values]) => areDisjoint(values, other.constants.get(key) ?? [])) ||
+  !(one.kinds.some((kind) => kind === 'any' || other.kinds.includes(kind)) || other.kinds.includes('any'))
 
-/** The constants that a value must be, under '', or must have in a property, under its name behind a slash. */
-const requiredConstants = (schema: Schema): ReadonlyMap<string, readonly string[]> => {
-  const found = new Map<string, readonly string[]>()
-  const add = (key: string, one: unknown): void => {
-    if (!isSchema(one)) return
-    const values = one.const !== undefined ? [one.const] : Array.isArray(one.enum) ? one.enum : []
-    // Equal objects may be written in different ways.
-    const plain = values.length > 0 && values.every((value) => value === null || typeof value !== 'object')
-    if (plain)
-      found.set(
-        key,
-        values.map((value) => JSON.stringify(value)),
-      )
-  }
-  add('', schema)
-  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
-  if (isSchema(schema.properties))
-    for (const [name, inner] of Object.entries(schema.properties)) if (required.has(name)) add(`/${name}`, inner)
-  return found
+const areDisjoint = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length > 0 && others.length > 0 && !some.some((value) => others.includes(value))
+
+const requiredProperties = ({ properties, required }: Schema): readonly (readonly [string, unknown])[] =>
+  Array.isArray(required) && isSchema(properties)
+    ? Object.entries(properties).filter(([name]) => required.includes(name))
+    : []
+
+/** The constants that a schema leaves, as JSON; none where it leaves other values, or an object, of which JSON has many forms. */
+const constantsIn = (schema: unknown): readonly string[] => {
+  if (!isSchema(schema)) return []
+  const values: readonly unknown[] =
+    schema.const !== undefined ? [schema.const] : Array.isArray(schema.enum) ? schema.enum : []
+  return values.some((value) => value !== null && typeof value === 'object')
+    ? []
+    : values.map((value) => JSON.stringify(value))
 }
 
 /**
@@ -142,15 +125,19 @@ const requiredConstants = (schema: Schema): ReadonlyMap<string, readonly string[
 export const alike = (alternatives: readonly Alternative[]): readonly (readonly Alternative[])[] => {
   const arrays = alternatives.filter(({ type }) => type === 'array')
   const objects = alternatives.filter(({ type }) => type === 'object')
-  const openings = new Map<string, Set<string>>()
-  const differs = ({ schema }: Alternative): boolean => {
-    const [first] = Object.keys(isSchema(schema.properties) ? schema.properties : {})
-    if (first === undefined || !Array.isArray(schema.required) || !schema.required.includes(first)) return false
-    const values = requiredConstants(schema).get(`/${first}`) ?? []
-    const others = openings.get(first)
-    openings.set(first, new Set([...values, ...(others ?? [])]))
-    if (others === undefined) return true
-    return values.length > 0 && others.size > 0 && values.every((value) => !others.has(value))
-  }
-  return [arrays, ...(objects.every(differs) ? objects.map((one) => [one]) : [objects])]
+  const openings = objects.map(({ schema }) => {
+    const [first] = Object.entries(isSchema(schema.properties) ? schema.properties : {})
+    const [required] = requiredProperties(schema)
+    return first !== undefined && required?.[0] === first[0] ? first : null
+  })
+  const differ = openings.every(
+    (one, i) =>
+      one !== null &&
+      openings
+        .slice(i + 1)
+        .every(
+          (other) => other !== null && (one[0] !== other[0] || areDisjoint(constantsIn(one[1]), constantsIn(other[1]))),
+        ),
+  )
+  return [arrays, ...(differ ? objects.map((one) => [one]) : [objects])]
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Worker } from 'node:worker_threads'
+import { LRUCache } from 'lru-cache'
+import { JobThread } from '../../platform/threads/job-thread.ts'
 import { startThread } from '../../platform/threads/start-thread.ts'
 import { InferenceError } from '../errors.ts'
 import type { CompileAnswer, CompileOrder } from './compile.worker.ts'
@@ -28,95 +29,58 @@ const CACHE_CHARACTERS = 32 * 1024 * 1024
 const MAX_WAITING = 64
 const MEMORY_MB = 256
 
-interface Known {
-  readonly answer: Promise<CompileAnswer>
-  size: number
-}
-
 const refused = (message: string): InferenceError =>
   new InferenceError('unsupported', message, { param: 'response_format' })
+
+const tooComplex = (why: string): InferenceError => refused(`The JSON schema is too complex: ${why}. Make it simpler.`)
+
+const sizeOf = (answer: CompileAnswer): number =>
+  'compiled' in answer ? answer.compiled.gbnf.length + answer.compiled.grammar.length : 1
 
 export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): SchemaCompiler => {
   const { deadlineMs = DEADLINE_MS, cacheEntries = CACHE_ENTRIES, maxWaiting = MAX_WAITING } = options
   const counts = { compiled: 0, cached: 0 }
-  /** Least recently used first. Also what was refused: it is refused again without work. */
-  const known = new Map<string, Known>()
-  let thread: Worker | null = null
-  let waiting = 0
+  /** Also what was refused: it is refused again without work. */
+  const known = new LRUCache<string, CompileAnswer>({
+    max: cacheEntries,
+    maxSize: CACHE_CHARACTERS,
+    sizeCalculation: sizeOf,
+  })
+  const compiling = new Map<string, Promise<CompileAnswer>>()
   let last: Promise<unknown> = Promise.resolve()
+  const thread = new JobThread<CompileOrder, CompileAnswer>(() =>
+    startThread(import.meta.url, 'compile.worker', { resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } }),
+  )
 
-  const end = async (): Promise<void> => {
-    const ending = thread
-    thread = null
-    await ending?.terminate()
-  }
-
-  const run = (order: CompileOrder): Promise<CompileAnswer> => {
+  const run = async (order: CompileOrder): Promise<CompileAnswer> => {
     counts.compiled += 1
-    const worker = (thread ??= startThread(import.meta.url, 'compile.worker', {
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
-    }))
-    worker.ref()
-    return new Promise<CompileAnswer>((resolve, reject) => {
-      const stop = (): void => {
-        clearTimeout(timer)
-        worker.off('message', settle).off('error', fail).off('exit', fail)
-        worker.unref()
-      }
-      const settle = (answer: CompileAnswer): void => {
-        stop()
-        resolve(answer)
-      }
-      const giveUp = (why: string): void => {
-        stop()
-        reject(refused(`The JSON schema is too complex: ${why}. Make it simpler.`))
-        // What still runs in it is of no use any more, and an error of its own nobody's.
-        worker.on('error', () => undefined)
-        if (thread === worker) void end()
-      }
-      const fail = (): void => giveUp('compiling it takes more memory than it may have')
-      const timer = setTimeout(() => giveUp(`compiling it took longer than ${deadlineMs} ms`), deadlineMs)
-      worker.on('message', settle).on('error', fail).on('exit', fail)
-      worker.postMessage(order)
-    })
-  }
-
-  const enqueue = (order: CompileOrder): Promise<CompileAnswer> => {
-    if (waiting >= maxWaiting)
-      throw new InferenceError('queue_full', `${waiting} JSON schemas wait to be compiled already. Try again later.`, {
-        retryAfterSeconds: 1,
-      })
-    waiting += 1
-    const answer = last.then(() => run(order)).finally(() => (waiting -= 1))
-    last = answer.catch(() => undefined)
-    return answer
-  }
-
-  const forget = (): void => {
-    let size = [...known.values()].reduce((sum, entry) => sum + entry.size, 0)
-    for (const [key, entry] of known) {
-      if (known.size <= cacheEntries && size <= CACHE_CHARACTERS) return
-      known.delete(key)
-      size -= entry.size
+    const tooLong = tooComplex(`compiling it took longer than ${deadlineMs} ms`)
+    const answered = thread.run(order)
+    const timer = setTimeout(() => void thread.stop(tooLong), deadlineMs)
+    try {
+      const answer = await answered
+      known.set(order.key, answer)
+      return answer
+    } catch (error) {
+      // On a busy machine it may be fast enough the next time, so nothing is kept.
+      throw error === tooLong ? error : tooComplex('compiling it takes more memory than it may have')
+    } finally {
+      clearTimeout(timer)
+      compiling.delete(order.key)
     }
   }
 
-  const lookUp = (key: string, schema: string): Promise<CompileAnswer> => {
-    const found = known.get(key)
-    if (found !== undefined) counts.cached += 1
-    const entry = found ?? { answer: enqueue({ key, schema }), size: 0 }
-    known.delete(key)
-    known.set(key, entry)
-    if (found === undefined)
-      entry.answer.then(
-        (answer) => {
-          entry.size = 'compiled' in answer ? answer.compiled.gbnf.length + answer.compiled.grammar.length : 0
-          forget()
-        },
-        // On a busy machine it may be fast enough the next time.
-        () => known.delete(key),
+  const enqueue = (order: CompileOrder): Promise<CompileAnswer> => {
+    if (compiling.size >= maxWaiting)
+      throw new InferenceError(
+        'queue_full',
+        `${compiling.size} JSON schemas wait to be compiled already. Try again later.`,
+        { retryAfterSeconds: 1 },
       )
-    return entry.answer
+    const answer = last.then(() => run(order))
+    last = answer.catch(() => undefined)
+    compiling.set(order.key, answer)
+    return answer
   }
 
   return {
@@ -124,10 +88,13 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
     compile: async (schema) => {
       checkBudget(schema)
       const text = JSON.stringify(schema)
-      const answer = await lookUp(createHash('sha256').update(text).digest('hex'), text)
+      const key = createHash('sha256').update(text).digest('hex')
+      const found = known.get(key) ?? compiling.get(key)
+      if (found !== undefined) counts.cached += 1
+      const answer = await (found ?? enqueue({ key, schema: text }))
       if ('fault' in answer) throw refused(answer.fault)
       return answer.compiled
     },
-    close: end,
+    close: () => thread.close(tooComplex('the server is shutting down')),
   }
 }

@@ -1,20 +1,18 @@
 import { arrayNode } from './array-grammar.ts'
 import { constantsNode, constantsOf } from './constant-grammar.ts'
 import { choice, type Grammar, type GrammarNode, rule, text } from './grammar.ts'
-import { anyInteger, anyNumber, anyValue, JSON_RULES } from './json-nodes.ts'
-import { multiplesNode } from './multiple-of.ts'
-import { numbersWithin, wholeNumbers } from './number-range.ts'
+import { anyValue, JSON_RULES } from './json-nodes.ts'
+import { numberNode } from './number-grammar.ts'
 import { objectNode } from './object-grammar.ts'
-import { type StringPatterns, stringPatterns } from './pattern/string-patterns.ts'
 import { type Alternative, type Alternatives, alike, checkApart, createAlternatives } from './schema-alternatives.ts'
-import { boundsOf } from './schema-bounds.ts'
 import { checkBudget } from './schema-budget.ts'
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { isSchema, type Schema, schemaFault } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { Readings } from './schema-readings.ts'
 import { type References, referencesOf } from './schema-references.ts'
 import type { SchemaType } from './schema-types.ts'
 import { stringNode } from './string-grammar.ts'
+import { type StringPatterns, stringPatterns } from './string-patterns.ts'
 
 export interface SchemaGrammar extends Grammar {
   /** Where in the schema a rule comes from. */
@@ -36,9 +34,6 @@ class Rules extends Map<string, GrammarNode> {
     return super.set(name, node)
   }
 }
-
-const SCALAR_KEYWORDS = ['minLength', 'maxLength', 'pattern', 'format', 'multipleOf'] as const
-const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const
 
 /** Works through a queue instead of calling itself, so that a chain of references may be of any length. */
 class SchemaCompiler {
@@ -99,8 +94,8 @@ class SchemaCompiler {
 
   #ofType({ schema, place, type }: Alternative): GrammarNode {
     if (type === 'object' || type === 'array') return this.#container(schema, place, type)
-    const keywords = [...SCALAR_KEYWORDS, ...BOUNDS].map((keyword) => schema[keyword])
-    return this.#share(JSON.stringify([type, ...keywords]), () => this.#scalar(type as SchemaType, schema, place))
+    const keywords = constraintsOf(schema).map((keyword) => [keyword, schema[keyword]])
+    return this.#share(JSON.stringify([type, keywords]), () => this.#scalar(type as SchemaType, schema, place))
   }
 
   #container(schema: Schema, place: string, type: 'object' | 'array'): GrammarNode {
@@ -153,24 +148,7 @@ class SchemaCompiler {
     if (type === 'string') return stringNode(schema, place, this.#patterns)
     if (type === 'boolean') return choice(text('true'), text('false'))
     if (type === 'null') return text('null')
-    if (schema.multipleOf !== undefined) return this.#multiples(schema, place)
-    const bounds = boundsOf(schema, place, type === 'integer')
-    if (bounds === null) return type === 'integer' ? anyInteger : anyNumber
-    const numbers = type === 'integer' ? wholeNumbers(bounds.min, bounds.max) : numbersWithin(bounds)
-    if (numbers === null) throw schemaFault(place, 'no number lies between its bounds.')
-    return numbers
-  }
-
-  #multiples(schema: Schema, place: string): GrammarNode {
-    const at = below(place, 'multipleOf')
-    const factor = schema.multipleOf
-    if (!Number.isSafeInteger(factor) || (factor as number) < 1)
-      throw schemaFault(at, `got ${shown(factor)}; supported are whole numbers from 1.`)
-    const bounds = boundsOf(schema, place, true)
-    const multiples = multiplesNode(factor as number, bounds?.min ?? null, bounds?.max ?? null, this.#rules)
-    if (multiples === 'too many') throw schemaFault(at, `got ${factor}, for which the grammar would be too large.`)
-    if (multiples === null) throw schemaFault(at, `got ${factor}, and no multiple lies between the bounds.`)
-    return multiples
+    return numberNode(schema, place, type === 'integer', this.#rules)
   }
 }
 

@@ -1,49 +1,57 @@
 import { MAX_REPETITIONS } from './gbnf.ts'
 import { type GrammarNode, repeat } from './grammar.ts'
 import { anyString, quotedString, stringCharacter } from './json-nodes.ts'
-import { PatternFault } from './pattern/parse-pattern.ts'
-import type { Lengths } from './pattern/string-automaton.ts'
-import type { StringPatterns } from './pattern/string-patterns.ts'
 import { below, countAt, type Schema, schemaFault, shown } from './schema-fault.ts'
-import { STRING_FORMATS } from './string-formats.ts'
+import { PatternFault, type StringPatterns } from './string-patterns.ts'
 
-/** A string of some length, of a known format, or that a pattern is found in. */
+/** Days that every month has: a 31st of June would be no date. */
+const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])`
+const TIME = String.raw`([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+\-]([01]\d|2[0-3]):[0-5]\d)`
+const COUNT = String.raw`(0|[1-9]\d{0,3})`
+const CALENDAR = `(${COUNT}Y(${COUNT}M(${COUNT}D)?)?|${COUNT}M(${COUNT}D)?|${COUNT}D)`
+const CLOCK = `T(${COUNT}H(${COUNT}M(${COUNT}S)?)?|${COUNT}M(${COUNT}S)?|${COUNT}S)`
+const OCTET = String.raw`(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`
+const LABEL = '[a-zA-Z0-9]{1,21}'
+const HOST = String.raw`${LABEL}(\.${LABEL}){0,4}`
+
+/**
+ * The values of 'format' that can be kept, as patterns (RFC 3339 with its appendix A, 4122, 2673, 4291; of 5321, 1123 and 3986
+ * the plain forms).
+ */
+const FORMATS: Readonly<Record<string, string>> = {
+  date: DATE,
+  time: TIME,
+  duration: `P(${CLOCK}|${CALENDAR}(${CLOCK})?|${COUNT}W)`,
+  'date-time': `${DATE}T${TIME}`,
+  uuid: '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}',
+  ipv4: String.raw`${OCTET}(\.${OCTET}){3}`,
+  ipv6: '[0-9a-f]{1,4}(:[0-9a-f]{1,4}){7}',
+  hostname: HOST,
+  uri: String.raw`https?://${HOST}(/[a-zA-Z0-9\-_.~]{1,40}){0,8}`,
+  email: String.raw`[a-zA-Z0-9][a-zA-Z0-9_]{0,40}@${LABEL}(\.${LABEL}){1,4}`,
+}
+
+/** A string of some length, and of a known format or that a pattern is found in. */
 export const stringNode = (schema: Schema, place: string, patterns: StringPatterns): GrammarNode => {
   const min = countAt(schema, 'minLength', place) ?? 0
   const max = countAt(schema, 'maxLength', place) ?? null
   if (max !== null && max < min) throw schemaFault(below(place, 'maxLength'), `must be at least 'minLength'.`)
   if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minLength'), `must be at most ${MAX_REPETITIONS}.`)
-  if (schema.format !== undefined) {
-    const beside = ['pattern', 'minLength', 'maxLength'].find((keyword) => schema[keyword] !== undefined)
-    if (beside !== undefined)
-      throw schemaFault(below(place, 'format'), `'${beside}' cannot be combined with it: leave one out.`)
-    return quotedString(formatNode(schema.format, place))
-  }
-  if (schema.pattern !== undefined) return patternNode(schema.pattern, { min, max }, below(place, 'pattern'), patterns)
-  if (min === 0 && max === null) return anyString
-  return quotedString(repeat(stringCharacter, min, max === null ? null : Math.min(max, MAX_REPETITIONS)))
-}
-
-/** A string that the pattern at that place is found in. */
-export const patternNode = (
-  pattern: unknown,
-  lengths: Lengths,
-  place: string,
-  patterns: StringPatterns,
-): GrammarNode => {
-  if (typeof pattern !== 'string') throw schemaFault(place, `got ${shown(pattern)}, which is not a regular expression.`)
+  const { pattern, format } = schema
+  if (pattern === undefined && format === undefined && min === 0 && max === null) return anyString
+  if (pattern === undefined && format === undefined)
+    return quotedString(repeat(stringCharacter, min, max === null ? null : Math.min(max, MAX_REPETITIONS)))
+  const at = below(place, format === undefined ? 'pattern' : 'format')
+  const fault = (what: string) => schemaFault(at, `got ${shown(format ?? pattern)}${what}`)
+  if (format !== undefined && pattern !== undefined)
+    throw fault(`; 'pattern' cannot be combined with it: leave one out.`)
+  if (format !== undefined && !Object.hasOwn(FORMATS, String(format)))
+    throw fault(`; supported are ${Object.keys(FORMATS).join(', ')}.`)
+  const expression = format === undefined ? pattern : `^(${FORMATS[String(format)]})$`
+  if (typeof expression !== 'string') throw fault(', which is not a regular expression.')
   try {
-    return patterns(pattern, lengths)
+    return patterns(expression, { min, max })
   } catch (error) {
-    if (error instanceof PatternFault) throw schemaFault(place, `got ${shown(pattern)}, which ${error.message}`)
-    throw error
+    throw error instanceof PatternFault ? fault(`, which ${error.message}`) : error
   }
-}
-
-const formatNode = (format: unknown, place: string): GrammarNode => {
-  const name = String(format)
-  const node = Object.hasOwn(STRING_FORMATS, name) ? STRING_FORMATS[name] : undefined
-  if (node !== undefined) return node
-  const known = Object.keys(STRING_FORMATS).join(', ')
-  throw schemaFault(below(place, 'format'), `got ${shown(format)}; supported are ${known}.`)
 }

@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
-import { AccountingThread } from './accounting-thread.ts'
-import type { Answer, Answers, Question } from './questions.ts'
+import { JobThread } from '../../../platform/threads/job-thread.ts'
+import { startThread } from '../../../platform/threads/start-thread.ts'
+import type { Answer, Answers, Question, Reply } from './questions.ts'
 import { Turns } from './turns.ts'
 
 /** Who asks: organizations take turns, as do keys of none; a signal withdraws the question. */
@@ -42,6 +44,13 @@ interface Running {
   timer: NodeJS.Timeout
 }
 
+type AccountingThread = JobThread<Question, Reply>
+
+const newThread = (): AccountingThread =>
+  new JobThread(() =>
+    startThread(import.meta.url, 'accounting.worker', { resourceLimits: { maxOldGenerationSizeMb: 512 } }),
+  )
+
 /** The second one is started when two organizations ask at once. */
 const THREADS = 2
 
@@ -52,15 +61,16 @@ const THREADS = 2
  */
 export class Accounting {
   readonly #limits: typeof ACCOUNTING_LIMITS
-  readonly #idle = Array.from({ length: THREADS }, () => new AccountingThread())
+  readonly #idle = Array.from({ length: THREADS }, newThread)
   readonly #turns = new Turns<Job>()
-  readonly #kept = new Map<string, Answer>()
+  readonly #kept: LRUCache<string, { readonly answer: Answer }>
   /** What is being answered, by organization. */
   readonly #running = new Map<string, Running>()
   #isClosed = false
 
   constructor(limits: Partial<typeof ACCOUNTING_LIMITS> = {}) {
     this.#limits = { ...ACCOUNTING_LIMITS, ...limits }
+    this.#kept = new LRUCache({ max: this.#limits.kept })
   }
 
   /**
@@ -75,10 +85,7 @@ export class Accounting {
     if (this.#isClosed) throw closing()
     const key = JSON.stringify(question)
     const kept = this.#kept.get(key)
-    if (kept !== undefined) {
-      this.#keep(key, kept)
-      return kept as Answers[K]
-    }
+    if (kept !== undefined) return kept.answer as Answers[K]
     const org = orgId ?? keyId
     const job = this.#jobOf(org, key, question)
     const answer = await new Promise<Answer>((resolve, reject) => {
@@ -97,7 +104,7 @@ export class Accounting {
       settleAll(next.item, ({ reject }) => reject(closing()))
     }
     const threads = [...this.#idle, ...[...this.#running.values()].map(({ thread }) => thread)]
-    await Promise.all(threads.map((thread) => thread.end(closing())))
+    await Promise.all(threads.map((thread) => thread.stop(closing())))
   }
 
   /** An identical question that waits or is being answered, or else a new one at the end of the organization's queue. */
@@ -126,9 +133,10 @@ export class Accounting {
   async #run(org: string, running: Running): Promise<void> {
     const { job, thread } = running
     try {
-      const answer = await thread.answer(job.question)
-      this.#keep(job.key, answer)
-      settleAll(job, ({ resolve }) => resolve(answer))
+      const reply = await thread.run(job.question)
+      if (!reply.ok) throw new Error(reply.stack)
+      this.#kept.set(job.key, reply)
+      settleAll(job, ({ resolve }) => resolve(reply.answer))
     } catch (error) {
       settleAll(job, ({ reject }) => reject(error))
     } finally {
@@ -140,7 +148,7 @@ export class Accounting {
   }
 
   #endIn(thread: AccountingThread, seconds: number): NodeJS.Timeout {
-    return setTimeout(() => void thread.end(tooLong(this.#limits.seconds)), Math.max(0, seconds) * 1000)
+    return setTimeout(() => void thread.stop(tooLong(this.#limits.seconds)), Math.max(0, seconds) * 1000)
   }
 
   #withdraw(org: string, job: Job, waiter: Waiter, reason: unknown): void {
@@ -156,13 +164,6 @@ export class Accounting {
     const elapsed = (performance.now() - running.startedAt) / 1000
     clearTimeout(running.timer)
     running.timer = this.#endIn(running.thread, Math.min(this.#limits.abandonedSeconds, this.#limits.seconds) - elapsed)
-  }
-
-  /** The least recently asked ones are forgotten first. */
-  #keep(key: string, answer: Answer): void {
-    this.#kept.delete(key)
-    this.#kept.set(key, answer)
-    if (this.#kept.size > this.#limits.kept) this.#kept.delete(this.#kept.keys().next().value!)
   }
 }
 

@@ -1,0 +1,232 @@
+import { createRequire } from 'node:module'
+import type { CharSet, Concatenation, DFA, Element, NFA, NoParent } from 'refa'
+import { choice, type GrammarNode, rule, sequence, text } from './grammar.ts'
+import { quotedString } from './json-nodes.ts'
+
+/** A tenth of a second to load, so only for a schema that has a pattern; Node keeps it from then on. */
+const library = () => createRequire(import.meta.url)('refa') as typeof import('refa')
+
+/** Says why a pattern cannot be kept, as the end of a sentence about it. */
+export class PatternFault extends Error {}
+
+/** Lengths in characters (code points); `max` null is without end. */
+export interface Lengths {
+  readonly min: number
+  readonly max: number | null
+}
+
+/** Strings in quotes, of such a length, that the pattern is found in. Throws PatternFault. */
+export type StringPatterns = (pattern: string, lengths: Lengths) => GrammarNode
+
+const MAX_PARTS = 1000
+/** How many states the automata of one schema may have on the way, which bounds the time, too. */
+const MAX_NFA_NODES = 6000
+const MAX_DFA_NODES = 2000
+
+/** What a string of JSON can hold without \u escapes: no halves of surrogate pairs, controls only where they have a letter. */
+const WRITTEN = [
+  { min: 0x08, max: 0x0a },
+  { min: 0x0c, max: 0x0d },
+  { min: 0x20, max: 0x7e },
+  { min: 0xa0, max: 0xd7ff },
+  { min: 0xe000, max: 0xfffd },
+  { min: 0x10000, max: 0x10ffff },
+]
+
+/** The patterns of one schema, each kept once among its rules. */
+export const stringPatterns = (rules: Map<string, GrammarNode>): StringPatterns => {
+  let budget: Budget | undefined
+  const known = new Map<string, GrammarNode>()
+  return (pattern, lengths) => {
+    const key = JSON.stringify([pattern, lengths.min, lengths.max])
+    budget ??= {
+      nfa: new (library().NFA.LimitedNodeFactory)(MAX_NFA_NODES),
+      dfa: new (library().DFA.LimitedNodeFactory)(MAX_DFA_NODES),
+    }
+    const node = known.get(key) ?? withRules(automatonOf(pattern, lengths, budget), `pattern-${known.size}`, rules)
+    known.set(key, node)
+    return node
+  }
+}
+
+interface Budget {
+  readonly nfa: NFA.LimitedNodeFactory
+  readonly dfa: DFA.LimitedNodeFactory
+}
+
+/** The strings of some kind, and what the letters of its edges stand for. */
+interface Automaton {
+  readonly states: DFA
+  readonly charactersOf: (letters: readonly number[]) => CharSet
+}
+
+/** The strings of such a length that `pattern` is found in (ECMA-262, as JSON Schema says). */
+const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budget): Automaton => {
+  const { CharBase, CharSet, DFA, JS, NFA, TooManyNodesError } = library()
+  try {
+    // As JSON Schema asks, and else as many write them: with escapes that Unicode mode does not know.
+    const flags = ['u', ''].find((flags) => isExpression(pattern, flags)) ?? 'u'
+    const parser = JS.Parser.fromLiteral({ source: pattern, flags })
+    const { expression, maxCharacter } = parser.parse({ backreferences: 'unknown', maxNodes: MAX_PARTS })
+    const written = CharSet.empty(maxCharacter).union(WRITTEN.filter((range) => range.max <= maxCharacter))
+    const parts = [
+      found(expression.alternatives, repeated(written, 0, null)),
+      [concatenation(repeated(written, min, max))],
+    ] as const
+    // The automata count classes that the pattern does not tell apart as one letter: \p{L} has hundreds of ranges.
+    const classes: CharSet[] = []
+    withClasses(parts.flat(), (characters) => classes[classes.push(characters) - 1]!)
+    const letters = new CharBase(classes)
+    const last = Math.max(letters.sets.length - 1, 0)
+    const lettersOf = (characters: CharSet): CharSet =>
+      CharSet.empty(last).union(letters.split(characters).map((letter) => ({ min: letter, max: letter })))
+    const automata = parts.map((part) => NFA.fromRegex(withClasses(part, lettersOf), { maxCharacter: last }, {}, nfa))
+    const states = DFA.fromFA(NFA.fromIntersection(...(automata as [NFA, NFA]), nfa), dfa)
+    states.minimize()
+    if (states.isEmpty) throw new PatternFault('is found in no string of such a length.')
+    return {
+      states,
+      charactersOf: (some) => CharSet.empty(maxCharacter).union(...some.map((one) => letters.sets[one]!)),
+    }
+  } catch (error) {
+    if (error instanceof PatternFault) throw error
+    if (!(error instanceof TooManyNodesError))
+      throw new PatternFault(`is not a regular expression: ${(error as Error).message}.`)
+    throw new PatternFault(
+      'needs too large an automaton, alone or with the others of this schema; say something simpler.',
+    )
+  }
+}
+
+const isExpression = (pattern: string, flags: string): boolean => {
+  try {
+    return new RegExp(pattern, flags) instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+/** The alternatives with `anything` around them, except where ^ or $ stands at their edge, or at that of a group there. */
+const found = (
+  alternatives: readonly NoParent<Concatenation>[],
+  anything: NoParent<Element>,
+  before = true,
+  behind = true,
+): NoParent<Concatenation>[] =>
+  alternatives.map(({ elements }) => {
+    const inner = [...elements]
+    const left = before && !isEdge(inner[0], 'behind')
+    const right = behind && !isEdge(inner.at(-1), 'ahead')
+    if (before && !left) inner.shift()
+    if (behind && !right) inner.pop()
+    const around = (element: NoParent<Element> | undefined, left: boolean, right: boolean) =>
+      element?.type === 'Alternation'
+        ? { ...element, alternatives: found(element.alternatives, anything, left, right) }
+        : null
+    const whole = inner.length === 1 ? around(inner[0], left, right) : null
+    if (whole !== null) return concatenation(whole)
+    const [first, last] = [around(inner[0], true, false), around(inner.at(-1), false, true)]
+    if (left && first !== null) inner[0] = first
+    else if (left) inner.unshift(anything)
+    if (right && last !== null) inner[inner.length - 1] = last
+    else if (right) inner.push(anything)
+    inner.forEach(checkSupported)
+    return concatenation(...inner)
+  })
+
+/** ^ or $: nothing behind, or nothing ahead. */
+const isEdge = (element: NoParent<Element> | undefined, kind: 'behind' | 'ahead'): boolean => {
+  if (element?.type !== 'Assertion' || element.kind !== kind || !element.negate) return false
+  const [only, ...others] = element.alternatives.flatMap(({ elements }) => elements)
+  return others.length === 0 && only?.type === 'CharacterClass' && only.characters.isAll
+}
+
+const checkSupported = (element: NoParent<Element>): void => {
+  if (element.type === 'Unknown') throw new PatternFault(`refers back with '${element.id}', which no grammar can.`)
+  if (element.type === 'Assertion')
+    throw new PatternFault(
+      'looks ahead or behind (or has a \\b, or ^ or $ in its middle), which is not supported. Say it without, or check the answer yourself.',
+    )
+  if ('alternatives' in element) for (const { elements } of element.alternatives) elements.forEach(checkSupported)
+}
+
+const concatenation = (...elements: readonly NoParent<Element>[]): NoParent<Concatenation> => ({
+  type: 'Concatenation',
+  elements: [...elements],
+})
+
+const repeated = (characters: CharSet, min: number, max: number | null): NoParent<Element> => ({
+  type: 'Quantifier',
+  min,
+  max: max ?? Number.POSITIVE_INFINITY,
+  lazy: false,
+  alternatives: [concatenation({ type: 'CharacterClass', characters })],
+})
+
+const withClasses = (
+  parts: readonly NoParent<Concatenation>[],
+  replace: (characters: CharSet) => CharSet,
+): NoParent<Concatenation>[] =>
+  parts.map(({ elements }) =>
+    concatenation(
+      ...elements.map((element) => {
+        if (element.type === 'CharacterClass') return { ...element, characters: replace(element.characters) }
+        if (!('alternatives' in element)) return element
+        return { ...element, alternatives: withClasses(element.alternatives, replace) }
+      }),
+    ),
+  )
+
+/** A rule for each state: the string ends there, or a character leads to the next one. Classes are written out once. */
+const withRules = (
+  { states, charactersOf }: Automaton,
+  prefix: string,
+  rules: Map<string, GrammarNode>,
+): GrammarNode => {
+  const nodes = [...states.nodes()]
+  const nameOf = new Map(nodes.map((node, number) => [node, `${prefix}-${number}`]))
+  const classes = new Map<string, GrammarNode>()
+  const classOf = (letters: readonly number[]): GrammarNode => {
+    const known = classes.get(letters.join())
+    if (known !== undefined) return known
+    const node = rule(`${prefix}-class-${classes.size}`)
+    rules.set(node.name, written(charactersOf(letters).ranges.map(({ min, max }) => [min, max])))
+    classes.set(letters.join(), node)
+    return node
+  }
+  for (const node of nodes) {
+    const edges = new Map<string, number[]>()
+    for (const [{ min, max }, next] of node.out) {
+      const to = nameOf.get(next)!
+      const letters = Array.from({ length: max - min + 1 }, (_, i) => min + i)
+      edges.set(to, [...(edges.get(to) ?? []), ...letters])
+    }
+    const steps = [...edges].map(([to, letters]) => sequence(classOf(letters), rule(to)))
+    rules.set(nameOf.get(node)!, choice(...(states.finals.has(node) ? [text('')] : []), ...steps))
+  }
+  return quotedString(rule(nameOf.get(states.initial)!))
+}
+
+type Ranges = readonly (readonly [number, number])[]
+
+/** What JSON writes with a backslash: \b \t \n \f \r " and \ itself. */
+const ESCAPED = [0x08, 0x09, 0x0a, 0x0c, 0x0d, 0x22, 0x5c]
+const HYPHEN = 0x2d
+
+/** One of the characters, as it stands in a string of JSON; a hyphen stands for them where one must be made up. */
+const written = (ranges: Ranges): GrammarNode => {
+  const holds = (point: number) => ranges.some(([first, last]) => point >= first && point <= last)
+  const plain = ESCAPED.reduce(without, ranges)
+  const characters = holds(HYPHEN) ? [[HYPHEN, HYPHEN] as const, ...without(plain, HYPHEN)] : plain
+  return choice(
+    ...(characters.length > 0 ? [{ kind: 'characters', ranges: characters } as const] : []),
+    ...ESCAPED.filter(holds).map((point) => text(JSON.stringify(String.fromCodePoint(point)).slice(1, -1))),
+  )
+}
+
+const without = (ranges: Ranges, point: number): Ranges =>
+  ranges.flatMap(([first, last]) =>
+    point < first || point > last
+      ? [[first, last] as const]
+      : [[first, point - 1] as const, [point + 1, last] as const].filter(([from, to]) => from <= to),
+  )

@@ -1,5 +1,5 @@
 import type { CommandEntry, CommandGroup } from './command.ts'
-import { FEDERATION_COMMANDS, RESOURCE_COMMANDS } from './resources/resources.ts'
+import { FEDERATION_COMMANDS, RESOURCE_COMMANDS, TRAIN_COMMANDS } from './resources/resources.ts'
 
 /** Every command there is, in the order of the interface's table; our own come last. */
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
@@ -116,6 +116,17 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
         name: 'verify',
         summary: 'replay a completed round and compare the result',
         load: () => import('./train/verify.command.ts'),
+      },
+      ...TRAIN_COMMANDS,
+      {
+        name: 'resume',
+        summary: 'resume a stopped or failed training job',
+        load: () => import('./train/resume.command.ts'),
+      },
+      {
+        name: 'extend',
+        summary: 'give a completed training job more rounds',
+        load: () => import('./train/extend.command.ts'),
       },
     ],
   },

@@ -12,6 +12,12 @@ export const numberAboveZero = (text: string): number => {
   throw new InvalidArgumentError('It must be a number above 0.')
 }
 
+export const wholeAboveZero = (text: string): number => {
+  const number = Number(text)
+  if (text.trim() !== '' && number >= 1 && Number.isInteger(number)) return number
+  throw new InvalidArgumentError('It must be a whole number of at least 1.')
+}
+
 export interface ServiceOptions {
   readonly apiBase?: string
 }

@@ -930,6 +930,24 @@ export interface paths {
          */
         post: operations["stopTrainingJob"];
     };
+    "/api/v1/training/jobs/{job_id}/resume": {
+        parameters: {
+        };
+        /**
+         * Resume a training job
+         * @description A stopped or failed job goes on from its last completed round, with the state of its strategy. 409 where that is gone, or where the privacy budget does not allow the rounds.
+         */
+        post: operations["resumeTrainingJob"];
+    };
+    "/api/v1/training/jobs/{job_id}/extend": {
+        parameters: {
+        };
+        /**
+         * Extend a training job
+         * @description Give a completed job more rounds; it goes on with the state of its strategy. Its stop_when looks at the new rounds only.
+         */
+        post: operations["extendTrainingJob"];
+    };
     "/api/v1/training/rounds/{round_id}/updates": {
         parameters: {
         };
@@ -3081,7 +3099,9 @@ export interface components {
          *       "waiting_for": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "started_at": "2026-03-02T09:00:00.000Z",
-         *       "ended_at": null
+         *       "ended_at": null,
+         *       "resumed_at": null,
+         *       "optimizer_state": "none"
          *     }
          */
         Job: {
@@ -3125,6 +3145,12 @@ export interface components {
             created_at: string;
             started_at: string | null;
             ended_at: string | null;
+            resumed_at: string | null;
+            /**
+             * @description What the strategy carries from round to round (moments, control variates): a job goes on with what is kept; it cannot where that was deleted after its retention period
+             * @enum {string}
+             */
+            optimizer_state: "none" | "kept" | "deleted";
         };
         /**
          * @description A training job with its latest rounds
@@ -3165,6 +3191,8 @@ export interface components {
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "started_at": "2026-03-02T09:00:00.000Z",
          *       "ended_at": null,
+         *       "resumed_at": null,
+         *       "optimizer_state": "none",
          *       "published": [],
          *       "history": [
          *         {
@@ -3224,6 +3252,12 @@ export interface components {
             created_at: string;
             started_at: string | null;
             ended_at: string | null;
+            resumed_at: string | null;
+            /**
+             * @description What the strategy carries from round to round (moments, control variates): a job goes on with what is kept; it cannot where that was deleted after its retention period
+             * @enum {string}
+             */
+            optimizer_state: "none" | "kept" | "deleted";
             /** @description What the noisy rounds started so far cost together, however they ended; absent without noise */
             privacy_spent?: {
                 epsilon: number;
@@ -3235,6 +3269,16 @@ export interface components {
             published: components["schemas"]["PublishedVersion"][];
             /** @description The latest 100 rounds, oldest first */
             history: components["schemas"]["JobRound"][];
+        };
+        /**
+         * @description How many rounds a completed job gets
+         * @example {
+         *       "rounds": 10
+         *     }
+         */
+        JobExtension: {
+            /** @description So many after those that it has completed */
+            rounds: number;
         };
         /**
          * @description A page of training jobs
@@ -3276,7 +3320,9 @@ export interface components {
          *           "waiting_for": null,
          *           "created_at": "2026-03-02T09:00:00.000Z",
          *           "started_at": "2026-03-02T09:00:00.000Z",
-         *           "ended_at": null
+         *           "ended_at": null,
+         *           "resumed_at": null,
+         *           "optimizer_state": "none"
          *         }
          *       ],
          *       "total": 1,
@@ -3296,6 +3342,18 @@ export interface components {
             /** @description As adaptive clipping has it now */
             clip_norm: number;
             adaptive_clip: boolean;
+            /** @description What all rounds may cost together, where that was asked */
+            target_epsilon?: number;
+        };
+        /**
+         * @description How far a stopped or failed job goes on
+         * @example {
+         *       "rounds": 14
+         *     }
+         */
+        JobResumption: {
+            /** @description So many after those that it has completed; those that it had left when absent */
+            rounds?: number;
         };
         /** @description A round in a job's history */
         JobRound: {
@@ -9517,6 +9575,66 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
+        };
+    };
+    resumeTrainingJob: {
+        parameters: {
+            path: {
+                /** @description Id of a training job */
+                job_id: components["parameters"]["JobId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobResumption"];
+            };
+        };
+        responses: {
+            /** @description A training job */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    extendTrainingJob: {
+        parameters: {
+            path: {
+                /** @description Id of a training job */
+                job_id: components["parameters"]["JobId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobExtension"];
+            };
+        };
+        responses: {
+            /** @description A training job */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listUpdates: {

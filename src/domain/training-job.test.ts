@@ -11,7 +11,7 @@ import {
   roundSizes,
 } from './training-job.ts'
 
-const EVENTS: readonly JobEvent[] = ['begin', 'finish', 'give_up', 'stop']
+const EVENTS: readonly JobEvent[] = ['begin', 'finish', 'give_up', 'stop', 'resume', 'extend']
 
 describe('the states of a training job', () => {
   const table: [JobStatus, JobEvent, JobStatus][] = [
@@ -23,6 +23,9 @@ describe('the states of a training job', () => {
     ['running', 'finish', 'completed'],
     ['running', 'give_up', 'failed'],
     ['running', 'stop', 'stopped'],
+    ['stopped', 'resume', 'pending'],
+    ['failed', 'resume', 'pending'],
+    ['completed', 'extend', 'pending'],
   ]
 
   it.each(table)('%s, when it is to %s, becomes %s', (status, event, next) => {

@@ -5,17 +5,17 @@ import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
 /** `pending` until its first round has begun. The last three are where every job ends, always with a reason. */
 export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'
 
-/** `begin` is the start of a round, the first or a later one. */
-export type JobEvent = 'begin' | 'finish' | 'give_up' | 'stop'
+/** `begin` is the start of a round, the first or a later one. `resume` and `extend` give an ended job more rounds. */
+export type JobEvent = 'begin' | 'finish' | 'give_up' | 'stop' | 'resume' | 'extend'
 
 /** All of it is ours: the interface names jobs only through the `train` command. */
 export const NEXT: Readonly<Record<JobStatus, Readonly<Partial<Record<JobEvent, JobStatus>>>>> = {
   // A budget may be spent by others before the first round: that is an ending like any other.
   pending: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
   running: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
-  completed: {},
-  failed: {},
-  stopped: {},
+  completed: { extend: 'pending' },
+  failed: { resume: 'pending' },
+  stopped: { resume: 'pending' },
 }
 
 const VERB: Readonly<Record<JobEvent, string>> = {
@@ -23,12 +23,25 @@ const VERB: Readonly<Record<JobEvent, string>> = {
   finish: 'be completed',
   give_up: 'fail',
   stop: 'be stopped',
+  resume: 'be resumed',
+  extend: 'be extended',
+}
+
+/** What to do instead. */
+const ADVICE: Readonly<Partial<Record<JobStatus, Readonly<Partial<Record<JobEvent, string>>>>>> = {
+  pending: { resume: ' It goes on by itself.', extend: ' Wait until it is completed.' },
+  running: { resume: ' It goes on by itself.', extend: ' Wait until it is completed.' },
+  completed: { resume: ' Extend it by more rounds.' },
+  failed: { extend: ' Resume it; that may be for more rounds than it had left.' },
+  stopped: { extend: ' Resume it; that may be for more rounds than it had left.' },
 }
 
 /** The status after `event`, or a conflict that says where the job stands. */
 export const nextJobStatus = (status: JobStatus, event: JobEvent): JobStatus => {
   const next = NEXT[status][event]
-  if (next === undefined) throw conflict(`A training job that is ${status} cannot ${VERB[event]}.`)
+  if (next === undefined) {
+    throw conflict(`A training job that is ${status} cannot ${VERB[event]}.${ADVICE[status]?.[event] ?? ''}`)
+  }
   return next
 }
 
@@ -44,7 +57,7 @@ export type EndedBy =
 
 /** How a job ends: the event, the word for it, and a sentence for people. */
 export interface Ending {
-  readonly event: Exclude<JobEvent, 'begin'>
+  readonly event: Exclude<JobEvent, 'begin' | 'resume' | 'extend'>
   readonly endedBy: EndedBy
   readonly reason: string
 }
@@ -61,6 +74,8 @@ export interface JobPrivacy {
   readonly adaptiveClip: boolean
   /** What its epsilon is told at; absent in jobs of before it was kept. */
   readonly delta?: number
+  /** What all its rounds may cost together, where its noise was chosen by that. */
+  readonly targetEpsilon?: number
 }
 
 /** What was asked for, whole, with defaults filled in. Kept with the job as JSON. */
@@ -92,6 +107,8 @@ export interface JobSettings {
   readonly modelVersion?: number
   /** Its model and updates are bare float32 vectors. */
   readonly rawVector?: true
+  /** Rounds completed when it was last extended: `stopWhen` looks at those after them. */
+  readonly extendedAfter?: number
 }
 
 /** Which of a job's results become versions of the model that it trains. */
@@ -157,7 +174,7 @@ export const isBest = (losses: readonly (number | null)[]): boolean => {
 
 /** The parts of a job that decide what a completed round means for it. */
 export interface JobProgress {
-  readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen'>
+  readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen' | 'extendedAfter'>
   /** This round included. */
   readonly roundsCompleted: number
   /** Of the completed rounds, oldest first. */
@@ -175,13 +192,34 @@ export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobPr
     }
   }
   const rule = settings.stopWhen
-  if (rule === null || !hasConverged(losses, rule)) return null
+  if (rule === null || !hasConverged(losses.slice(settings.extendedAfter ?? 0), rule)) return null
   const span = rule.patience === 1 ? 'The last round' : `The last ${rule.patience} rounds`
   return {
     event: 'finish',
     endedBy: 'converged',
     reason: `${span} improved the loss by less than ${rule.lossImprovementBelow}.`,
   }
+}
+
+/**
+ * The settings of a job that goes on: `more` rounds after those that it has completed; those that it had left when `more` is
+ * undefined. Its status afterwards is checked by `nextJobStatus`.
+ * @throws bad_request naming the field where that would be more rounds than a job may have.
+ */
+export const continuedSettings = (
+  settings: JobSettings,
+  roundsCompleted: number,
+  event: 'resume' | 'extend',
+  more: number | undefined,
+): JobSettings => {
+  const rounds = more === undefined ? settings.rounds : roundsCompleted + more
+  if (rounds > JOB_ROUNDS.max) {
+    throw badRequest(
+      `rounds: ${more} more than the ${roundsCompleted} completed ones would be ${rounds}; a job has at most ${JOB_ROUNDS.max}. ` +
+        'Ask for fewer, or start another job from its result.',
+    )
+  }
+  return { ...settings, rounds, ...(event === 'extend' ? { extendedAfter: roundsCompleted } : {}) }
 }
 
 /** How the job ends after so many failed rounds in a row, the last of them for `reason`; null: it tries again. */

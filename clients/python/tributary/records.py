@@ -138,6 +138,8 @@ class Job:
     created_at: str
     started_at: str | None
     ended_at: str | None
+    resumed_at: str | None
+    optimizer_state: Literal["none", "kept", "deleted"]
     privacy_spent: dict[str, Any] | None = None
     published: list[dict[str, Any]]
     history: list[JobRound]

@@ -31,6 +31,8 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'train start': 'startTrainingJob',
   'train status': 'getTrainingJob listTrainingJobs',
   'train stop': 'stopTrainingJob',
+  'train resume': 'resumeTrainingJob',
+  'train extend': 'extendTrainingJob',
   'train verify': 'replayReceipt',
   'federation create': 'createFederation',
   'federation list': 'listFederations',

@@ -4,6 +4,7 @@ import { deployments } from './deployments.ts'
 import { devices } from './devices.ts'
 import { experiments } from './experiments.ts'
 import { groups } from './groups.ts'
+import { jobActions } from './jobs.ts'
 import { policies } from './policies.ts'
 import type { Action, OwnAction, Resource } from './resource.ts'
 import { rollouts } from './rollouts.ts'
@@ -35,8 +36,11 @@ export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(({ name,
 
 export const FEDERATION_COMMANDS: readonly CommandEntry[] = federationActions.map(entryOf)
 
+export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
+
 /** Every action of the tables, with the word that it is under. */
 export const ACTIONS: readonly { readonly under: string; readonly action: Action }[] = [
   ...RESOURCES,
   { name: 'federation', actions: federationActions },
+  { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

@@ -1,5 +1,6 @@
 import type { operations } from '../../client/api.gen.ts'
 import type { Connection } from '../connection.ts'
+import { orNull } from '../delivery/catalog.ts'
 import { Failure } from '../failure.ts'
 import type { Output } from '../output.ts'
 
@@ -11,7 +12,18 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export const jobById = (connection: Connection, id: string): Promise<JobDetail> =>
   connection.ask((client) => client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
 
-/** The job with this id, or the newest one that began from the model with this name or id. */
+export const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
+
+/** The job with this name, or with an id that begins so; the newest of several with the name. */
+const jobNamed = async (connection: Connection, text: string): Promise<JobDetail | null> => {
+  const query = { limit: 1000, offset: 0 }
+  const { jobs } = await connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
+  const begun = /^[0-9a-f-]{6,}$/i.test(text) ? jobs.filter(({ id }) => id.startsWith(text.toLowerCase())) : []
+  const found = jobs.find(({ name }) => name === text) ?? (begun.length === 1 ? begun[0] : undefined)
+  return found === undefined ? null : jobById(connection, found.id)
+}
+
+/** The job with this id or name, or the newest one that began from the model with this name or id. */
 export const jobOf = async (connection: Connection, modelOrJob: string): Promise<JobDetail> => {
   if (UUID.test(modelOrJob)) {
     const { data } = await connection.client.GET('/api/v1/training/jobs/{job_id}', {
@@ -20,9 +32,12 @@ export const jobOf = async (connection: Connection, modelOrJob: string): Promise
     if (data !== undefined) return data
   }
   const query = { model: modelOrJob, limit: 1, offset: 0 }
-  const { jobs } = await connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
-  const [newest] = jobs
-  if (newest !== undefined) return jobById(connection, newest.id)
+  const ofModel = connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
+  const newest = (await orNull(ofModel))?.jobs[0]
+  const found = newest === undefined ? await jobNamed(connection, modelOrJob) : await jobById(connection, newest.id)
+  if (found !== null) return found
+  // Where there is no such model either, that is the failure.
+  await ofModel
   throw new Failure(`'${modelOrJob}' was never trained by a job.`, {
     advice: `Start one: svc train start ${modelOrJob}`,
   })

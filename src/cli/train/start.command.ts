@@ -3,7 +3,7 @@ import { splitReference } from '../../domain/model-reference.ts'
 import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
 import { PUBLISH, type Publish } from '../../domain/training-job.ts'
 import { wrongUsage } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption, keyValue, numberAboveZero } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, keyValue, numberAboveZero, wholeAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface StartOptions extends DataOptions {
@@ -36,11 +36,6 @@ const numberFrom = (least: number) => (text: string) => {
   if (value >= least && Number.isFinite(value)) return value
   throw new InvalidArgumentError(`It must be a number of at least ${least}.`)
 }
-const whole = (text: string): number => {
-  const value = numberFrom(1)(text)
-  if (Number.isInteger(value)) return value
-  throw new InvalidArgumentError('It must be a whole number of at least 1.')
-}
 
 const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: StartOptions) => {
   if (noiseMultiplier === undefined && targetEpsilon === undefined && clipNorm === undefined) return undefined
@@ -54,8 +49,6 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
   }
 }
 
-const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
-
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'the model to train, by name or id; name@version begins from that version')
@@ -64,19 +57,19 @@ export const define = (command: Command, session: Session): void => {
         .choices([...ACCEPTED_STRATEGY_NAMES])
         .default(DEFAULT_STRATEGY),
     )
-    .option('--rounds <count>', 'number of rounds', whole, 10)
-    .option('--min-devices <count>', 'updates required per round', whole, 2)
+    .option('--rounds <count>', 'number of rounds', wholeAboveZero, 10)
+    .option('--min-devices <count>', 'updates required per round', wholeAboveZero, 2)
     .option('--group <group>', 'only devices of this group, by name or id')
     .option(
       '--target-devices <count>',
       'updates aimed for per round (default: --min-devices; with privacy the smallest possible)',
-      whole,
+      wholeAboveZero,
     )
     .option('--over-selection <factor>', 'select this multiple of the target devices', numberFrom(1))
     .option('--federation <federation>', 'devices of all active members of a federation, by name or id')
     .option('--name <name>', 'a name for the job')
-    .option('--timeout <seconds>', 'maximum duration of a round', whole)
-    .option('--wait-for-devices <seconds>', 'how long to wait for enough active devices', whole)
+    .option('--timeout <seconds>', 'maximum duration of a round', wholeAboveZero)
+    .option('--wait-for-devices <seconds>', 'how long to wait for enough active devices', wholeAboveZero)
     .addOption(
       new Option('--option <key=value>', 'an option of the strategy, such as trim=0.1; repeatable')
         .argParser(keyValue)
@@ -97,11 +90,11 @@ export const define = (command: Command, session: Session): void => {
     .option(
       '--secure-aggregation [threshold]',
       'mask the updates; this many devices must complete the round (default: two thirds)',
-      whole,
+      wholeAboveZero,
     )
     .option('--raw-vector', 'model and updates are bare little-endian float32 vectors')
     .option('--stop-below <improvement>', 'stop when the loss improves by less than this', numberFrom(0))
-    .option('--patience <rounds>', 'over this many rounds', whole, 3)
+    .option('--patience <rounds>', 'over this many rounds', wholeAboveZero, 3)
     .addOption(
       new Option('--publish <which>', 'results that become versions of the model: the last, every one, each best one')
         .choices([...PUBLISH])
@@ -115,7 +108,7 @@ export const define = (command: Command, session: Session): void => {
       const privacy = privacyOf(options)
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { follow } = await import('./follow.ts')
-      const { jobById, resultOf } = await import('./job.ts')
+      const { jobById, resultOf, roundsOf } = await import('./job.ts')
       const { federationNamed } = await import('../federation/federations.ts')
       const federation = options.federation === undefined ? null : await federationNamed(connection, options.federation)
       const job = await connection.ask((client) =>

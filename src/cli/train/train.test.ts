@@ -136,3 +136,35 @@ it('says what is wrong with an order', async () => {
     stderr: expect.stringContaining('strategy_options.trim'),
   })
 })
+
+it('lists jobs, resumes one that was stopped, and gives one that is completed more rounds', async () => {
+  const { world, devices, svc } = await opened()
+  const start = async (...more: string[]) =>
+    JSON.parse((await svc('train', 'start', 'm', '--rounds', '2', '--json', ...more)).stdout) as { id: string }
+  const { id } = await start('--strategy', 'fedadam', '--name', 'adam')
+  await deliver(world, devices)
+  await svc('train', 'stop', 'm')
+  expect((await svc('train', 'list')).stdout).toMatch(/adam +stopped +fedadam +1\/2 +.*The training job was stopped\./)
+  expect(await svc('train', 'resume', 'adam')).toEqual({
+    exitCode: 0,
+    stdout: `Job ${id} goes on after 1 round, until 2 rounds are completed, with its optimizer state.\n`,
+    stderr: `Watch it with: svc train status ${id} --follow\n`,
+  })
+  await deliver(world, devices)
+  expect(await svc('train', 'resume', 'm')).toMatchObject({
+    exitCode: 1,
+    stderr: 'svc: A training job that is completed cannot be resumed. Extend it by more rounds.\n',
+  })
+  expect(await svc('train', 'extend', id.slice(0, 8))).toMatchObject({ exitCode: 2 })
+  expect(await svc('train', 'extend', id.slice(0, 8), '--rounds', '0')).toMatchObject({ exitCode: 2 })
+  expect(JSON.parse((await svc('train', 'extend', id.slice(0, 8), '--rounds', '3', '--json')).stdout)).toMatchObject({
+    status: 'running',
+    rounds: 5,
+    rounds_completed: 2,
+  })
+  expect(JSON.parse((await svc('train', 'list', '--status', 'running', '--json')).stdout)).toMatchObject({ total: 1 })
+  expect(await svc('train', 'resume', 'nothing')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("Model 'nothing' does not exist"),
+  })
+})

@@ -3,6 +3,7 @@ import { acceptUploads } from '../../platform/http/upload.ts'
 import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
 import { adoptTraining } from './adoption.store.ts'
+import { createJobContinuations } from './jobs/job-continuations.service.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
 import { createJobProgress } from './jobs/job-progress.service.ts'
 import { createJobPublications } from './jobs/job-publications.service.ts'
@@ -65,6 +66,17 @@ const create = (context: Context, earlier: Earlier) => {
     progress,
     plan: createJobPlans({ database, models, rounds, draws, secure, contents, ledger }).plan,
     turns: createJobTurns({ database, store: jobsStore, progress, rounds, starts, prices, secure, models, log, now }),
+    continueJob: createJobContinuations({
+      database,
+      store: jobsStore,
+      progress,
+      rounds,
+      draws,
+      prices,
+      ledger,
+      models,
+      now,
+    }),
     rounds,
     prices,
     endings,
@@ -82,7 +94,8 @@ const create = (context: Context, earlier: Earlier) => {
     join: participation.join,
   })
   /** Heartbeats look no longer for what is over. */
-  const withdrawAnnouncements = async () => heartbeats.withdraw(await announcements.over(database.sql, now()))
+  const withdrawAnnouncements = () =>
+    database.transaction(async (tx) => heartbeats.withdraw(tx, await announcements.over(tx, now())))
   events.afterCommit('round.started', () => changes.notify('rounds'))
   events.afterCommit('round.places_freed', () => changes.notify('rounds'))
   events.afterCommit('round.completed', () => changes.notify('endings'))

@@ -88,6 +88,8 @@ const job = {
   created_at: times.created,
   started_at: times.created,
   ended_at: null,
+  resumed_at: null,
+  optimizer_state: 'none',
 }
 const hex = (bytes: number): string => '4f'.repeat(bytes)
 const digest = hex(32)
@@ -167,6 +169,8 @@ export const examples = {
   },
   replay: { round_id: ids.round, matches: true, expected_sha256: digest, replayed_sha256: digest },
   newJob,
+  jobResumption: { rounds: 14 },
+  jobExtension: { rounds: 10 },
   job,
   jobDetail: {
     ...job,

@@ -94,6 +94,9 @@ export interface TrainingJobRow {
   created_at: Date
   started_at: Date | null
   ended_at: Date | null
+  /** Added by 0018-resumed-jobs. */
+  resumed_at: Date | null
+  state_deleted_at: Date | null
 }
 
 /** What the migration adds to rounds. */

@@ -8,7 +8,11 @@ import type { Executor } from '../../../platform/db/open.ts'
 export const createAnnouncementsStore = () => ({
   /** In the transaction that makes it known, so that no heartbeat sees the one without the other. */
   async announce(tx: Executor, subjectId: string): Promise<void> {
-    await tx.insertInto('announcements').values({ subject_id: subjectId }).execute()
+    await tx
+      .insertInto('announcements')
+      .values({ subject_id: subjectId })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
   },
 
   /** Nothing is left to be said of them. */

@@ -136,7 +136,7 @@ export const createHeartbeatsService = (parts: {
     announce: announcements.announce,
 
     /** Takes announcements back, when nothing is left to be said. */
-    withdraw: (subjectIds: readonly string[]): Promise<void> => announcements.withdraw(database.sql, subjectIds),
+    withdraw: announcements.withdraw,
 
     /**
      * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer

@@ -116,7 +116,7 @@ export const createJobPlans = (parts: {
       return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
     }
     const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
-    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta }
+    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta, targetEpsilon: epsilon! }
     throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds with any noise.`)
   }
 

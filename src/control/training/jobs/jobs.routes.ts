@@ -11,6 +11,7 @@ import type { JobSpending } from '../rounds/round-prices.service.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
 import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
 import {
+  ExtendJobBody,
   Job,
   JobDetail,
   JobList,
@@ -18,6 +19,8 @@ import {
   JobRounds,
   JobRoundsQuery,
   ListJobsQuery,
+  type OptimizerState,
+  ResumeJobBody,
   StartJobBody,
 } from './jobs.schema.ts'
 import type { JobsService, StoredJob } from './jobs.service.ts'
@@ -120,6 +123,47 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     },
     async (request) => present(await jobs.stop(callerOf(request), request.params.job_id)),
   )
+
+  continuationRoutes(app, jobs)
+}
+
+const continuationRoutes = (app: App, jobs: JobsService): void => {
+  app.post(
+    '/api/v1/training/jobs/:job_id/resume',
+    {
+      schema: {
+        operationId: 'resumeTrainingJob',
+        summary: 'Resume a training job',
+        description:
+          'A stopped or failed job goes on from its last completed round, with the state of its strategy. 409 where that is gone, ' +
+          'or where the privacy budget does not allow the rounds.',
+        'x-extension': true,
+        params: JobParams,
+        body: ResumeJobBody,
+        response: { 200: Job },
+      },
+      config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => present(await jobs.resume(callerOf(request), request.params.job_id, request.body.rounds)),
+  )
+
+  app.post(
+    '/api/v1/training/jobs/:job_id/extend',
+    {
+      schema: {
+        operationId: 'extendTrainingJob',
+        summary: 'Extend a training job',
+        description:
+          'Give a completed job more rounds; it goes on with the state of its strategy. Its stop_when looks at the new rounds only.',
+        'x-extension': true,
+        params: JobParams,
+        body: ExtendJobBody,
+        response: { 200: Job },
+      },
+      config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => present(await jobs.extend(callerOf(request), request.params.job_id, request.body.rounds)),
+  )
 }
 
 /** What the body of a request asks of a job. */
@@ -186,6 +230,7 @@ const present = (job: StoredJob) => {
             noise_multiplier: settings.privacy.noiseMultiplier,
             clip_norm: job.clipNorm ?? settings.privacy.clipNorm,
             adaptive_clip: settings.privacy.adaptiveClip,
+            ...(settings.privacy.targetEpsilon === undefined ? {} : { target_epsilon: settings.privacy.targetEpsilon }),
           },
     secure_aggregation: settings.secureAggregation && wishIn(settings.secureAggregation),
     stop_when:
@@ -200,8 +245,13 @@ const present = (job: StoredJob) => {
     created_at: job.createdAt.toISOString(),
     started_at: job.startedAt?.toISOString() ?? null,
     ended_at: job.endedAt?.toISOString() ?? null,
+    resumed_at: job.resumedAt?.toISOString() ?? null,
+    optimizer_state: stateOf(job),
   }
 }
+
+const stateOf = ({ stateDeletedAt, stateSha256, controlSha256 }: StoredJob): Static<typeof OptimizerState> =>
+  stateDeletedAt !== null ? 'deleted' : stateSha256 === null && controlSha256 === null ? 'none' : 'kept'
 
 const presentSpending = ({ epsilon, delta, accountant, rounds }: JobSpending) => ({
   epsilon: Math.min(epsilon, Number.MAX_VALUE),

@@ -113,6 +113,22 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   raw_vector: Type.Optional(RawVector),
 })
 
+const Rounds = (description: string) => Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description })
+
+export const ResumeJobBody = Body('JobResumption', 'How far a stopped or failed job goes on', examples.jobResumption, {
+  rounds: Type.Optional(Rounds('So many after those that it has completed; those that it had left when absent')),
+})
+
+export const ExtendJobBody = Body('JobExtension', 'How many rounds a completed job gets', examples.jobExtension, {
+  rounds: Rounds('So many after those that it has completed'),
+})
+
+export const OptimizerState = OneOf(['none', 'kept', 'deleted'], {
+  description:
+    'What the strategy carries from round to round (moments, control variates): a job goes on with what is kept; it cannot where ' +
+    'that was deleted after its retention period',
+})
+
 export const Job = Body('Job', 'A training job', examples.job, {
   id: Uuid,
   org_id: Nullable(Type.String()),
@@ -141,6 +157,9 @@ export const Job = Body('Job', 'A training job', examples.job, {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number({ description: 'As adaptive clipping has it now' }),
       adaptive_clip: Type.Boolean(),
+      target_epsilon: Type.Optional(
+        Type.Number({ description: 'What all rounds may cost together, where that was asked' }),
+      ),
     }),
   ),
   secure_aggregation: Nullable(SecureAggregation),
@@ -155,6 +174,8 @@ export const Job = Body('Job', 'A training job', examples.job, {
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),
+  resumed_at: Nullable(Timestamp),
+  optimizer_state: OptimizerState,
 })
 
 const JobRound = Part('JobRound', "A round in a job's history", {

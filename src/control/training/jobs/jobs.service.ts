@@ -7,6 +7,7 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
+import type { JobContinuations } from './job-continuations.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobTurns } from './job-turns.service.ts'
@@ -25,6 +26,7 @@ export const createJobsService = (parts: {
   readonly progress: JobProgressService
   readonly plan: (caller: Caller, wanted: NewJob) => Promise<PlannedJob>
   readonly turns: JobTurns
+  readonly continueJob: JobContinuations
   readonly rounds: RoundsService
   readonly prices: Pick<RoundPrices, 'spentBy'>
   readonly endings: RoundEndings
@@ -32,7 +34,8 @@ export const createJobsService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, report, progress, plan, turns, rounds, prices, endings, models, now, newId } = parts
+  const { database, store, report, progress, plan, turns, continueJob, rounds, prices, endings, models, now, newId } =
+    parts
 
   /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
@@ -70,6 +73,8 @@ export const createJobsService = (parts: {
         createdAt: now(),
         startedAt: null,
         endedAt: null,
+        resumedAt: null,
+        stateDeletedAt: null,
       }
       await database.transaction(async (tx) => {
         await store.insert(tx, job)
@@ -125,6 +130,20 @@ export const createJobsService = (parts: {
         const begun = active === null ? await rounds.lockActiveOf(tx, id) : active
         if (begun !== null) await endings.fail(tx, begun, { event: 'fail', reason, told: reason })
       })
+      return get(caller, id)
+    },
+
+    /** A stopped or failed job goes on from its last completed round, for `more` rounds or those that it had left. */
+    async resume(caller: Caller, id: string, more: number | undefined): Promise<StoredJob> {
+      await continueJob(caller, await get(caller, id), 'resume', more)
+      await turns.tick()
+      return get(caller, id)
+    },
+
+    /** A completed job gets `more` rounds. */
+    async extend(caller: Caller, id: string, more: number): Promise<StoredJob> {
+      await continueJob(caller, await get(caller, id), 'extend', more)
+      await turns.tick()
       return get(caller, id)
     },
 

@@ -30,22 +30,30 @@ export interface StoredJob {
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly endedAt: Date | null
+  /** When it was last resumed or extended. */
+  readonly resumedAt: Date | null
+  /** When retention deleted what its strategy carries from round to round. */
+  readonly stateDeletedAt: Date | null
 }
 
 export interface JobChanges {
   status: JobStatus
+  /** As JSON text. */
+  settings: string
   latest_model_id: string
   rounds_completed: number
   rounds_failed_in_a_row: number
   state_sha256: string | null
   control_sha256: string | null
   clip_norm: number | null
-  ended_by: EndedBy
-  reason: string
+  ended_by: EndedBy | null
+  reason: string | null
   waiting_until: Date | null
   waiting_for: string | null
   started_at: Date
-  ended_at: Date
+  ended_at: Date | null
+  resumed_at: Date
+  state_deleted_at: Date
 }
 
 /** `announce` makes a job known to heartbeats, in its own transaction. */
@@ -74,6 +82,9 @@ export const createJobsStore = (announce: HeartbeatsService['announce']) => ({
     const row = await db.selectFrom('training_jobs').selectAll().where('id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
+
+  /** Makes a job that goes on known to heartbeats again. */
+  announce,
 
   /** The job, locked until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<StoredJob | null> {
@@ -130,6 +141,8 @@ export const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
   createdAt: row.created_at,
   startedAt: row.started_at,
   endedAt: row.ended_at,
+  resumedAt: row.resumed_at,
+  stateDeletedAt: row.state_deleted_at,
 })
 
 export type JobsStore = ReturnType<typeof createJobsStore>

@@ -120,6 +120,8 @@ describe('a training job', () => {
       created_at: at,
       started_at: null,
       ended_at: null,
+      resumed_at: null,
+      optimizer_state: 'none',
     })
   })
 

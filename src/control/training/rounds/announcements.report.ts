@@ -54,13 +54,19 @@ export const createAnnouncementsReport = () => ({
     }
   },
 
-  /** The announced jobs and rounds of which nothing is left to be said. */
-  async over(db: Executor, now: Date): Promise<string[]> {
+  /**
+   * The announced jobs and rounds of which nothing is left to be said. Those jobs stay locked until the transaction ends, so
+   * that none is resumed meanwhile; one that somebody is at is left for the next time.
+   */
+  async over(tx: Executor, now: Date): Promise<string[]> {
+    const { rows: ended } = await sql<{ id: string }>`
+      select id from training_jobs where ended_at is not null and id in (select subject_id from announcements)
+      for share skip locked`.execute(tx)
     const { rows } = await sql<{ subject_id: string }>`
       select subject_id from announcements
-      where not exists (select from training_jobs j where j.id = subject_id and j.ended_at is null)
+      where not exists (select from training_jobs j where j.id = subject_id and j.id <> all(${ended.map(({ id }) => id)}::uuid[]))
         and not exists (select from rounds r where r.id = subject_id
-          and coalesce(r.ended_at, 'infinity') > ${new Date(now.getTime() - NEXT_ROUND_MS)})`.execute(db)
+          and coalesce(r.ended_at, 'infinity') > ${new Date(now.getTime() - NEXT_ROUND_MS)})`.execute(tx)
     return rows.map((row) => row.subject_id)
   },
 })

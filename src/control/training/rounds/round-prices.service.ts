@@ -1,6 +1,6 @@
 import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import type { PrivacyLoss } from '../../../domain/privacy/accountant.ts'
-import { DEFAULT_DELTA, stepsOf } from '../../../domain/privacy/mechanism.ts'
+import { DEFAULT_DELTA, type NoisySteps, stepsOf } from '../../../domain/privacy/mechanism.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Asker } from '../../federations/accounting/accounting.ts'
 import type { Ledger, Quote } from '../../federations/ledger.service.ts'
@@ -34,7 +34,7 @@ export const createRoundPrices = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'noisySteps'>
   readonly draws: Pick<PrivateDraws, 'countEligible'>
-  readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf'>
+  readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf' | 'roundsLeft'>
 }) => {
   const { database, store, draws, ledger } = parts
 
@@ -44,6 +44,15 @@ export const createRoundPrices = (parts: {
       const spent = await store.noisySteps(database.sql, jobId)
       const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
       return { epsilon, accountant, delta, rounds: stepsOf(spent) }
+    },
+
+    /** How many such rounds a job has left of the epsilon that it was given for all of its rounds. */
+    async roundsLeft(
+      asker: Asker,
+      jobId: string,
+      { epsilon, delta = DEFAULT_DELTA, round }: { epsilon: number; delta: number | undefined; round: NoisySteps },
+    ): Promise<number> {
+      return ledger.roundsLeft(asker, { epsilon, delta, round, spent: await store.noisySteps(database.sql, jobId) })
     },
 
     /**

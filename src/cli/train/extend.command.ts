@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { wholeAboveZero } from '../options.ts'
+import type { Session } from '../session.ts'
+import { type ContinueOptions, continuationOptions, goOn } from './go-on.ts'
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<job>', 'a completed job, by id or name, or the newest of a model')
+    .addOption(
+      new Option('--rounds <count>', 'this many after the completed ones')
+        .argParser(wholeAboveZero)
+        .makeOptionMandatory(),
+    )
+  continuationOptions(command).action((job: string, options: ContinueOptions & { readonly rounds: number }) =>
+    goOn(session, job, options, (job_id) => (client) => {
+      const body = { rounds: options.rounds }
+      return client.POST('/api/v1/training/jobs/{job_id}/extend', { params: { path: { job_id } }, body })
+    }),
+  )
+}

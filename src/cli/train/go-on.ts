@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import type { Connection } from '../connection.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+export interface ContinueOptions extends DataOptions {
+  readonly rounds?: number
+  readonly follow?: true
+}
+
+/** What `resume` and `extend` have in common. */
+export const continuationOptions = (command: Command): Command =>
+  command.option('--follow', 'follow the rounds until the job ends').addOption(jsonOption()).addOption(apiBaseOption())
+
+type Ask = Parameters<Connection['ask']>[0]
+
+/** Has a job go on, and says how far. */
+export const goOn = async (
+  session: Session,
+  modelOrJob: string,
+  { json, apiBase, follow: following }: ContinueOptions,
+  send: (jobId: string) => Ask,
+): Promise<void> => {
+  const { out } = session
+  const connection = await session.signedIn({ apiBase })
+  const { jobById, jobOf, resultOf, roundsOf } = await import('./job.ts')
+  const { id } = await jobOf(connection, modelOrJob)
+  await connection.ask(send(id))
+  const job = await jobById(connection, id)
+  if (json && !following) return out.json(job)
+  const state = job.optimizer_state === 'kept' ? ', with its optimizer state' : ''
+  const says = `Job ${id} goes on after ${roundsOf(job.rounds_completed)}, until ${roundsOf(job.rounds)} are completed${state}.`
+  if (!following) {
+    out.line(says)
+    return out.note(`Watch it with: svc train status ${id} --follow`)
+  }
+  out.note(says)
+  const { follow } = await import('./follow.ts')
+  const done = await follow(session, connection, id)
+  if (json) return out.json(done)
+  out.line(`Completed: ${done.reason} ${resultOf(done, modelOrJob)}`)
+}

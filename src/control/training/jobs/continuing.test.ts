@@ -1,0 +1,283 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it, vi } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { initialModel } from '../../../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
+import { openLeague } from '../../federations/federation.fixture.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
+
+interface Job {
+  readonly id: string
+  readonly status: string
+  readonly rounds: number
+  readonly rounds_completed: number
+  readonly latest_model_id: string
+  readonly optimizer_state: string
+  readonly history: readonly { round_id: string; status: string }[]
+}
+
+const weights = (value: number): Uint8Array => {
+  const [weight, bias] = initialModel({ features: 2, hidden: [], classes: 2, seed: 0 })
+  weight!.data.fill(value)
+  return encodeModel([weight!, bias!], new Map())
+}
+
+const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
+  const world = await startWorld(options)
+  const { key } = await world.register('trainer')
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Record<string, unknown> }
+  }
+  await ask('POST', '/models', { name: 'net' })
+  await upload(world, key)
+  const start = async (fields: object): Promise<string> => {
+    const made = await ask('POST', '/training/jobs', { model: 'net@1', min_devices: 1, publish: 'none', ...fields })
+    expect(made).toMatchObject({ status: 201 })
+    return made.body.id as string
+  }
+  const jobOf = async (id: string) => (await ask('GET', `/training/jobs/${id}`)).body as unknown as Job
+  /** One round of the job, in which its only device delivers these weights. */
+  const round = async (id: string, value: number, fields: object = {}): Promise<void> => {
+    await world.service.runDueTasks()
+    const { round_id } = (await jobOf(id)).history.at(-1)!
+    const form = formOf(weights(value), { num_samples: 1, ...fields })
+    const { strategy } = (await ask('GET', `/training/rounds/${round_id}/plan`)).body
+    if (strategy === 'scaffold')
+      form.append('control', new Blob([weights(value / 8) as BlobPart]), 'control.safetensors')
+    const answer = await world.request('POST', `/api/v1/training/rounds/${round_id}/updates`, { key, body: form })
+    expect(answer).toMatchObject({ status: 201 })
+    await world.service.runDueTasks()
+  }
+  const action = (id: string, verb: string, body: object = {}) => ask('POST', `/training/jobs/${id}/${verb}`, body)
+  const resultOf = async (id: string): Promise<string> => {
+    const url = `${world.baseUrl}/api/v1/models/${(await jobOf(id)).latest_model_id}/versions/1/download`
+    const bytes = await (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).arrayBuffer()
+    return createHash('sha256').update(new Uint8Array(bytes)).digest('hex')
+  }
+  return { world, key, ask, start, jobOf, round, action, resultOf }
+}
+
+const upload = (world: World, key: string) =>
+  world.request('POST', '/api/v1/models/net/versions/upload', { key, body: formOf(weights(0)) })
+
+const VALUES = [1, 3, 4, 7]
+
+describe('a job that is stopped and resumed', () => {
+  it.each([
+    ['fedadam', {}],
+    ['fedyogi', {}],
+    ['fedavgm', {}],
+    ['scaffold', {}],
+    ['fedbuff', { strategy_options: { buffer: 1 } }],
+    ['fedavg', {}],
+  ])('with %s gives the bytes of one that was not, with the state of its strategy', async (strategy, fields) => {
+    const { start, round, action, resultOf, jobOf } = await setUp()
+    const straight = await start({ strategy, rounds: 4, ...fields })
+    for (const value of VALUES) await round(straight, value)
+    const broken = await start({ strategy, rounds: 4, ...fields })
+    for (const value of VALUES.slice(0, 2)) await round(broken, value)
+    await action(broken, 'stop')
+    expect(await action(broken, 'resume')).toMatchObject({
+      status: 200,
+      body: { status: 'running', rounds: 4, rounds_completed: 2, ended_by: null, reason: null, ended_at: null },
+    })
+    for (const value of VALUES.slice(2)) await round(broken, value)
+    expect(await jobOf(broken)).toMatchObject({ status: 'completed', ended_by: 'rounds_done', rounds_completed: 4 })
+    expect(await resultOf(broken)).toBe(await resultOf(straight))
+    // A job that is completed after two rounds and gets two more is the same again.
+    const extended = await start({ strategy, rounds: 2, ...fields })
+    for (const value of VALUES.slice(0, 2)) await round(extended, value)
+    expect(await action(extended, 'extend', { rounds: 2 })).toMatchObject({
+      status: 200,
+      body: { rounds: 4, rounds_completed: 2, optimizer_state: (await jobOf(straight)).optimizer_state },
+    })
+    for (const value of VALUES.slice(2)) await round(extended, value)
+    expect(await resultOf(extended)).toBe(await resultOf(straight))
+  })
+})
+
+describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (database) => {
+  const it_ = it.skipIf(database === 'postgres' && !hasPostgres())
+
+  it_(
+    'is resumed once by many who ask at the same moment, and is one or the other where it is stopped too',
+    async () => {
+      const { world, start, round, action, jobOf } = await setUp({ database })
+      const id = await start({ rounds: 40 })
+      await round(id, 1)
+      await action(id, 'stop')
+      const answers = await Promise.all(Array.from({ length: 8 }, () => action(id, 'resume')))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+      for (let time = 0; time < 10; time++) {
+        const [stopped, resumed] = await Promise.all([action(id, 'stop'), action(id, 'resume')])
+        await world.service.runDueTasks()
+        const job = await jobOf(id)
+        const inProgress = job.history.filter(({ status }) => status === 'active' || status === 'aggregating')
+        expect(stopped.status).toBe(200)
+        expect([resumed.status, job.status]).toEqual(resumed.status === 200 ? [200, 'running'] : [409, 'stopped'])
+        expect(inProgress).toHaveLength(job.status === 'running' ? 1 : 0)
+        if (job.status === 'stopped') expect(await action(id, 'resume')).toMatchObject({ status: 200 })
+      }
+      await world.service.runDueTasks()
+      await round(id, 2)
+      expect(await jobOf(id)).toMatchObject({ status: 'running', rounds_completed: 2 })
+    },
+  )
+
+  it_('goes on after a restart in the middle', async () => {
+    const { world, start, round, action, jobOf } = await setUp({ database, durable: true })
+    const id = await start({ strategy: 'fedadam', rounds: 3 })
+    await round(id, 1)
+    await action(id, 'stop')
+    await action(id, 'resume')
+    await world.restart()
+    await round(id, 2)
+    await round(id, 3)
+    expect(await jobOf(id)).toMatchObject({ status: 'completed', rounds_completed: 3 })
+  })
+})
+
+describe('what a job cannot go on from', () => {
+  it('is said by its status, with what to do instead', async () => {
+    const { start, round, action } = await setUp()
+    const messageOf = async (id: string, verb: string, body: object = {}) => {
+      const answer = await action(id, verb, body)
+      return [answer.status, answer.body.message]
+    }
+    const id = await start({ rounds: 1 })
+    expect(await messageOf(id, 'resume')).toEqual([
+      409,
+      'A training job that is running cannot be resumed. It goes on by itself.',
+    ])
+    await round(id, 1)
+    expect(await messageOf(id, 'resume')).toEqual([
+      409,
+      'A training job that is completed cannot be resumed. Extend it by more rounds.',
+    ])
+    expect(await messageOf(id, 'extend')).toEqual([400, expect.stringContaining('rounds')])
+    expect(await messageOf(id, 'extend', { rounds: 10_000 })).toEqual([
+      400,
+      'rounds: 10000 more than the 1 completed ones would be 10001; a job has at most 10000. Ask for fewer, or start another job from its result.',
+    ])
+    expect(await messageOf(id, 'extend', { round: 2 })).toEqual([
+      400,
+      expect.stringContaining('did you mean `rounds`?'),
+    ])
+    await action(id, 'extend', { rounds: 1 })
+    await action(id, 'stop')
+    expect(await messageOf(id, 'extend', { rounds: 1 })).toEqual([
+      409,
+      'A training job that is stopped cannot be extended. Resume it; that may be for more rounds than it had left.',
+    ])
+    expect(await action(id, 'resume', { rounds: 5 })).toMatchObject({ status: 200, body: { rounds: 6 } })
+  })
+
+  it('its stop condition looks at the rounds after it was extended', async () => {
+    const { start, round, action, jobOf } = await setUp()
+    const id = await start({ rounds: 9, stop_when: { loss_improvement_below: 0.1, patience: 1 } })
+    await round(id, 1, { local_loss: 0.5 })
+    await round(id, 2, { local_loss: 0.5 })
+    expect(await jobOf(id)).toMatchObject({ status: 'completed', ended_by: 'converged', rounds_completed: 2 })
+    await action(id, 'extend', { rounds: 3 })
+    await round(id, 3, { local_loss: 0.5 })
+    expect(await jobOf(id)).toMatchObject({ status: 'running', rounds: 5 })
+    await round(id, 4, { local_loss: 0.5 })
+    expect(await jobOf(id)).toMatchObject({ status: 'completed', ended_by: 'converged', rounds_completed: 4 })
+  })
+
+  it('a job that failed begins to count its failed rounds anew', async () => {
+    const { world, key, start, round, action, jobOf } = await setUp()
+    const id = await start({ rounds: 2, timeout_seconds: 60 })
+    await round(id, 1)
+    for (let time = 0; time < 6; time++) {
+      await world.request('PUT', '/api/v1/devices/trainer/heartbeat', { key })
+      await world.advance(61)
+    }
+    expect(await jobOf(id)).toMatchObject({ status: 'failed', ended_by: 'rounds_failed', rounds_failed_in_a_row: 3 })
+    expect(await action(id, 'resume')).toMatchObject({ status: 200, body: { rounds_failed_in_a_row: 0, rounds: 2 } })
+  })
+
+  it('members of its federation see it, and get 404 for what changes it', async () => {
+    const { world, send, keyOf, found } = await openLeague()
+    const keys = { acme: await keyOf('acme'), rival: await keyOf('rival'), other: await keyOf('other') }
+    const federation = await found(['rival'])
+    await send(keys.acme, 'POST', '/models', { name: 'net' })
+    await upload(world, keys.acme)
+    const job = await send(keys.acme, 'POST', '/training/jobs', { model: 'net', federation, rounds: 2 })
+    const path = `/training/jobs/${job.body.id}`
+    await send(keys.acme, 'POST', `${path}/stop`, {})
+    for (const [name, seen] of [
+      ['rival', 200],
+      ['other', 404],
+    ] as const) {
+      expect((await send(keys[name], 'GET', path)).status).toBe(seen)
+      expect((await send(keys[name], 'POST', `${path}/resume`, {})).status).toBe(404)
+      expect((await send(keys[name], 'POST', `${path}/extend`, { rounds: 1 })).status).toBe(404)
+    }
+    expect((await send(keys.acme, 'POST', `${path}/resume`, {})).status).toBe(200)
+  })
+})
+
+describe('the privacy budget', () => {
+  const privacy = { target_epsilon: 4, clip_norm: 1 }
+
+  it('of a job leaves as many rounds as its target_epsilon allows, those that were stopped counted', async () => {
+    const { start, action, jobOf } = await setUp()
+    const id = await start({ rounds: 3, privacy })
+    await action(id, 'stop')
+    // One of three is spent by the round that was stopped.
+    expect(await action(id, 'resume')).toMatchObject({ status: 200, body: { rounds: 2, rounds_completed: 0 } })
+    await action(id, 'stop')
+    expect(await action(id, 'resume', { rounds: 3 })).toMatchObject({
+      status: 409,
+      body: {
+        message:
+          'rounds: the target_epsilon 4 that the job was started with leaves it 1 of the 3 more rounds; rounds that failed or were ' +
+          'stopped are spent too. Ask for fewer, or start another job from its result, with a budget of its own.',
+      },
+    })
+    expect(await action(id, 'resume')).toMatchObject({ status: 200, body: { rounds: 1 } })
+    await action(id, 'stop')
+    expect(await action(id, 'resume')).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('leaves it 0 of the 1 more rounds') },
+    })
+    expect(await jobOf(id)).toMatchObject({
+      status: 'stopped',
+      privacy_spent: { rounds: 3 },
+      privacy: { target_epsilon: 4 },
+    })
+  })
+
+  it('of its federation is asked before the job goes on', async () => {
+    const { world, send, keyOf, found } = await openLeague()
+    const acme = await keyOf('acme')
+    const federation = await found([])
+    await send(acme, 'POST', '/models', { name: 'net' })
+    await upload(world, acme)
+    const budget = (total_epsilon_budget: number) =>
+      send(acme, 'PUT', `/federations/${federation}/privacy/budget`, { total_epsilon_budget })
+    await budget(20)
+    const noisy = {
+      model: 'net',
+      federation,
+      rounds: 3,
+      min_devices: 1,
+      privacy: { noise_multiplier: 2, clip_norm: 1 },
+    }
+    const job = await send(acme, 'POST', '/training/jobs', noisy)
+    const path = `/training/jobs/${job.body.id}`
+    await send(acme, 'POST', `${path}/stop`, {})
+    await budget(1)
+    expect(await send(acme, 'POST', `${path}/resume`, {})).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('The privacy budget does not allow this') },
+    })
+    await budget(20)
+    expect(await send(acme, 'POST', `${path}/resume`, {})).toMatchObject({ status: 200, body: { rounds: 3 } })
+  })
+})

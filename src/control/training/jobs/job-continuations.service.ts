@@ -1,0 +1,145 @@
+import { type Caller, sees } from '../../../domain/access.ts'
+import { conflict, notFound, ServiceError } from '../../../domain/errors.ts'
+import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
+import { continuedSettings, type JobPrivacy, type JobSettings, nextJobStatus } from '../../../domain/training-job.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Ledger } from '../../federations/ledger.service.ts'
+import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
+import type { RoundPrices } from '../rounds/round-prices.service.ts'
+import type { Reach } from '../rounds/round-reach.service.ts'
+import type { RoundsService } from '../rounds/rounds.service.ts'
+import type { JobProgressService } from './job-progress.service.ts'
+import type { JobsStore, StoredJob } from './jobs.store.ts'
+
+/** Ended jobs that go on from their last completed round, with what their strategy has carried there. */
+export const createJobContinuations = (parts: {
+  readonly database: Database
+  readonly store: JobsStore
+  readonly progress: Pick<JobProgressService, 'announce'>
+  readonly rounds: Pick<RoundsService, 'reach'>
+  readonly draws: Pick<PrivateDraws, 'countEligible'>
+  readonly prices: Pick<RoundPrices, 'roundsLeft'>
+  readonly ledger: Pick<Ledger, 'quote'>
+  readonly models: Pick<ModelsService, 'versionFor'>
+  readonly now: () => Date
+}) => {
+  const { database, store, progress, rounds, draws, prices, ledger, models, now } = parts
+
+  /** Throws conflict where what the next round would begin from is gone. */
+  const requireBeginning = async (job: StoredJob): Promise<void> => {
+    if (job.stateDeletedAt !== null) {
+      throw conflict(
+        `What strategy '${job.settings.strategy.name}' carries from round to round was deleted on ` +
+          `${job.stateDeletedAt.toISOString()}, after its retention period: the job cannot go on as if nothing had happened. ` +
+          `Start another job from its result, model ${job.latestModelId}; it begins with a new state.`,
+      )
+    }
+    const modelId = job.roundsCompleted === 0 ? job.modelId : job.latestModelId
+    if (modelId !== null && (await models.versionFor(modelId)) !== null) return
+    throw conflict('The model that the job would go on from is not in the catalog any more. Start another job.')
+  }
+
+  /** Its federation and its group, as they are now. */
+  const reachOf = async (caller: Caller, { orgId, groupId, federationId }: StoredJob): Promise<Reach> =>
+    rounds
+      .reach(caller, {
+        orgId: orgId ?? undefined,
+        group: groupId ?? undefined,
+        federation: federationId ?? undefined,
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof ServiceError) || error.code !== 'bad_request' || groupId === null) throw error
+        throw conflict('The device group of this job was deleted. Start another job for the devices that it is for.')
+      })
+
+  /** How many rounds the privacy budgets of the job and of its federation allow, of those that it is to get. Throws conflict. */
+  const affordable = async (
+    caller: Caller,
+    job: StoredJob,
+    { rounds: total, minDevices, targetDevices }: JobSettings,
+    { privacy, isExact }: { readonly privacy: JobPrivacy; readonly isExact: boolean },
+  ): Promise<number> => {
+    const { scope } = await reachOf(caller, job)
+    const population = await draws.countEligible(database.sql, scope)
+    if (population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
+    const { sampleRate } = samplingOf(targetDevices, Math.max(population, targetDevices))
+    const round = { noiseMultiplier: privacy.noiseMultiplier, sampleRate, steps: 1 }
+    const { targetEpsilon: epsilon, delta } = privacy
+    const wanted = total - job.roundsCompleted
+    const left = epsilon === undefined ? wanted : await prices.roundsLeft(caller, job.id, { epsilon, delta, round })
+    if (left < (isExact ? wanted : 1)) {
+      throw conflict(
+        `rounds: the target_epsilon ${epsilon} that the job was started with leaves it ${left} of the ${wanted} more rounds; rounds that ` +
+          `failed or were stopped are spent too. ${left === 0 ? 'Start' : 'Ask for fewer, or start'} another job from its result, ` +
+          'with a budget of its own.',
+      )
+    }
+    const steps = Math.min(wanted, left)
+    if (job.federationId !== null) await ledger.quote(caller, job.federationId, { ...round, steps })
+    return steps
+  }
+
+  const affordableSettings = async (
+    caller: Caller,
+    job: StoredJob,
+    wanted: JobSettings,
+    isExact: boolean,
+  ): Promise<JobSettings> => {
+    const { privacy } = wanted
+    if (privacy !== null) {
+      const rounds = job.roundsCompleted + (await affordable(caller, job, wanted, { privacy, isExact }))
+      return { ...wanted, rounds }
+    }
+    await reachOf(caller, job)
+    return wanted
+  }
+
+  /**
+   * Gives an ended job rounds: `more` after those that it has completed, or those that it had left, fewer where its privacy
+   * budget allows no more. Nothing else of it changes.
+   * @throws not_found for a job of another organization; conflict in a wrong state, when something that it needs is gone, its
+   * budget is spent, or somebody else has continued it in between.
+   */
+  return async (
+    caller: Caller,
+    seen: StoredJob,
+    event: 'resume' | 'extend',
+    more: number | undefined,
+  ): Promise<void> => {
+    // Members of its federation see it; whoever started it continues it.
+    if (!sees(caller, seen.orgId)) throw notFound('Training job', seen.id)
+    const status = nextJobStatus(seen.status, event)
+    const wanted = continuedSettings(seen.settings, seen.roundsCompleted, event, more)
+    await requireBeginning(seen)
+    const settings = await affordableSettings(caller, seen, wanted, more !== undefined)
+    await database.transaction(async (tx) => {
+      const job = (await store.lock(tx, seen.id))!
+      nextJobStatus(job.status, event)
+      if (!isAsSeen(job, seen))
+        throw conflict('The job has gone on and ended again in this moment. Look at it, and ask again.')
+      await store.update(tx, job.id, {
+        status,
+        settings: JSON.stringify(settings),
+        rounds_failed_in_a_row: 0,
+        ended_by: null,
+        reason: null,
+        waiting_until: null,
+        waiting_for: null,
+        ended_at: null,
+        resumed_at: now(),
+      })
+      await store.announce(tx, job.id)
+      await progress.announce(tx, { ...job, status })
+    })
+  }
+}
+
+/** Whether it is the ending that was looked at: budget and files were checked for that one. */
+const isAsSeen = (job: StoredJob, seen: StoredJob): boolean =>
+  job.roundsCompleted === seen.roundsCompleted &&
+  job.endedAt?.getTime() === seen.endedAt?.getTime() &&
+  job.resumedAt?.getTime() === seen.resumedAt?.getTime() &&
+  job.stateDeletedAt?.getTime() === seen.stateDeletedAt?.getTime()
+
+export type JobContinuations = ReturnType<typeof createJobContinuations>

@@ -15,8 +15,8 @@ import { announcements } from './0012-announcements.ts'
 import { sessions } from './0013-sessions.ts'
 import { aliases } from './0014-aliases.ts'
 import { publishedVersions } from './0015-published-versions.ts'
-import { experimentEstimates } from './0020-experiment-estimates.ts'
 import { resumedJobs } from './0018-resumed-jobs.ts'
+import { experimentEstimates } from './0020-experiment-estimates.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -37,6 +37,6 @@ export const MIGRATIONS = [
   sessions,
   aliases,
   publishedVersions,
-  experimentEstimates,
   resumedJobs,
+  experimentEstimates,
 ] as const

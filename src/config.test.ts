@@ -15,6 +15,7 @@ describe('the settings', () => {
       updateRetentionDays: 7,
       corsOrigins: [],
       publicUrl: null,
+      inferenceUrl: null,
       trustProxy: [],
       logLevel: 'info',
     })
@@ -44,6 +45,8 @@ describe('the settings', () => {
     ['SERVICE_CORS_ORIGINS', 'example.org'],
     ['SERVICE_PUBLIC_URL', 'fleet.example.org'],
     ['SERVICE_PUBLIC_URL', 'https://user:secret@fleet.example.org'],
+    ['SERVICE_INFERENCE_URL', '127.0.0.1:8080'],
+    ['SERVICE_INFERENCE_URL', 'http://key@127.0.0.1:8080'],
     ['SERVICE_TRUST_PROXY', 'true'],
     ['SERVICE_TRUST_PROXY', '1'],
     ['SERVICE_TRUST_PROXY', '0.0.0.0/0'],

@@ -20,6 +20,8 @@ export interface Config {
   readonly corsOrigins: readonly string[]
   /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
   readonly publicUrl: string | null
+  /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
+  readonly inferenceUrl: string | null
   /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -97,6 +99,7 @@ export const readConfig = (environment: Environment): Config => {
     updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
+    inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
     trustProxy: proxiesOf(text('SERVICE_TRUST_PROXY')),
     logLevel: oneOf('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
   }
@@ -130,6 +133,15 @@ const publicUrlOf = (value: string | undefined): string | null => {
   const url = parsePublicUrl(value)
   if (url !== null) return url
   throw new ConfigError('SERVICE_PUBLIC_URL must be the address of this service, such as https://fleet.example.org.')
+}
+
+const inferenceUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const url = parsePublicUrl(value)
+  if (url !== null) return url.replace(/\/v1$/, '')
+  throw new ConfigError(
+    'SERVICE_INFERENCE_URL must be the address of an inference server, such as http://127.0.0.1:8080.',
+  )
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']

@@ -31,6 +31,9 @@ const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   expectation_failed: undefined,
   rate_limited: undefined,
   internal_error: "See the service's log for details.",
+  upstream_failed: undefined,
+  upstream_busy: undefined,
+  upstream_timeout: undefined,
   insufficient_storage: "Free disk space on the service's machine.",
 }
 

@@ -1019,6 +1019,33 @@ export interface paths {
          */
         post: operations["testIndependence"];
     };
+    "/api/v1/inference/models": {
+        parameters: {
+        };
+        /**
+         * List models of the inference server
+         * @description Of the server that SERVICE_INFERENCE_URL names. 409 when it names none.
+         */
+        get: operations["listServedModels"];
+    };
+    "/api/v1/inference/chat/completions": {
+        parameters: {
+        };
+        /**
+         * Chat with a model of the inference server
+         * @description As OpenAI has it; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; what it says in trailers follows the stream as an event `trailers`.
+         */
+        post: operations["createChatCompletion"];
+    };
+    "/api/v1/inference/embeddings": {
+        parameters: {
+        };
+        /**
+         * Embed texts by the inference server
+         * @description As OpenAI has it, for a model that makes embeddings.
+         */
+        post: operations["createEmbeddings"];
+    };
     "/api/v1/health": {
         parameters: {
         };
@@ -1611,6 +1638,87 @@ export interface components {
          *     }
          */
         Cancellation: { reason?: string; };
+        /**
+         * @description A chat for the model to go on with
+         * @example {
+         *       "model": "starter",
+         *       "messages": [
+         *         {
+         *           "role": "user",
+         *           "content": "What is the capital of France?"
+         *         }
+         *       ],
+         *       "max_tokens": 64,
+         *       "temperature": 0.7
+         *     }
+         */
+        Chat: {
+            /** @description One of those that the server lists */
+            model: string;
+            messages: components["schemas"]["ChatMessage"][];
+            /** @description Answer by server-sent events, as the text is made */
+            stream?: boolean;
+            stream_options?: components["schemas"]["ChatStreamOptions"];
+            temperature?: number;
+            top_p?: number;
+            max_tokens?: number;
+            seed?: number;
+            stop?: string | string[];
+            response_format?: { [key: string]: unknown; };
+        };
+        /** @description One of the replies */
+        ChatChoice: {
+            index: number;
+            message: components["schemas"]["ChatMessage"];
+            finish_reason: string | null;
+        };
+        /**
+         * @description What the model says
+         * @example {
+         *       "id": "chatcmpl-2f1c",
+         *       "object": "chat.completion",
+         *       "created": 1769860800,
+         *       "model": "starter",
+         *       "choices": [
+         *         {
+         *           "index": 0,
+         *           "message": {
+         *             "role": "assistant",
+         *             "content": "The capital of France is Paris."
+         *           },
+         *           "finish_reason": "stop"
+         *         }
+         *       ],
+         *       "usage": {
+         *         "prompt_tokens": 14,
+         *         "completion_tokens": 8,
+         *         "total_tokens": 22
+         *       }
+         *     }
+         */
+        ChatCompletion: {
+            id: string;
+            object: string;
+            /** @description Seconds since 1970 */
+            created: number;
+            model: string;
+            choices: components["schemas"]["ChatChoice"][];
+            usage?: components["schemas"]["ChatUsage"];
+        };
+        /** @description What one side of a chat says */
+        ChatMessage: {
+            /** @enum {string} */
+            role: "system" | "user" | "assistant";
+            content: string;
+        };
+        /** @description What a stream tells at its end */
+        ChatStreamOptions: { include_usage?: boolean; };
+        /** @description Tokens that it took */
+        ChatUsage: {
+            prompt_tokens: number;
+            total_tokens: number;
+            completion_tokens: number;
+        };
         /**
          * @description The result of Pearson's chi-square test
          * @example {
@@ -2294,6 +2402,69 @@ export interface components {
              */
             lambda?: number;
         };
+        /** @description The vector of one text */
+        Embedding: {
+            object: string;
+            index: number;
+            embedding: number[];
+        };
+        /**
+         * @description A vector for each text
+         * @example {
+         *       "object": "list",
+         *       "data": [
+         *         {
+         *           "object": "embedding",
+         *           "index": 0,
+         *           "embedding": [
+         *             0.12,
+         *             -0.4,
+         *             0.9
+         *           ]
+         *         },
+         *         {
+         *           "object": "embedding",
+         *           "index": 1,
+         *           "embedding": [
+         *             0.1,
+         *             -0.5,
+         *             0.8
+         *           ]
+         *         }
+         *       ],
+         *       "model": "my-embedder",
+         *       "usage": {
+         *         "prompt_tokens": 8,
+         *         "total_tokens": 8
+         *       }
+         *     }
+         */
+        EmbeddingList: {
+            object: string;
+            data: components["schemas"]["Embedding"][];
+            model: string;
+            usage?: components["schemas"]["EmbeddingsUsage"];
+        };
+        /**
+         * @description Texts to embed
+         * @example {
+         *       "model": "my-embedder",
+         *       "input": [
+         *         "A cat sleeps.",
+         *         "A dog barks."
+         *       ]
+         *     }
+         */
+        EmbeddingsRequest: {
+            /** @description One of those that the server lists */
+            model: string;
+            input: string | string[];
+        };
+        /** @description Tokens that it took */
+        EmbeddingsUsage: {
+            prompt_tokens: number;
+            total_tokens: number;
+        };
         /**
          * @description An inference engine
          * @enum {string}
@@ -2312,7 +2483,7 @@ export interface components {
              * @description Machine-readable code
              * @enum {string}
              */
-            error: "bad_request" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "insufficient_storage";
+            error: "bad_request" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "upstream_failed" | "upstream_busy" | "upstream_timeout" | "insufficient_storage";
             /** @description Text for people */
             message: string;
             /** @description The HTTP status */
@@ -5884,6 +6055,32 @@ export interface components {
             self_masks: { [key: string]: string; };
             masking_keys: { [key: string]: string; };
         };
+        /** @description A model of an inference server */
+        ServedModel: {
+            id: string;
+            object: string;
+            /** @description Seconds since 1970 */
+            created: number;
+            owned_by: string;
+        };
+        /**
+         * @description What an inference server has
+         * @example {
+         *       "object": "list",
+         *       "data": [
+         *         {
+         *           "id": "starter",
+         *           "object": "model",
+         *           "created": 1769860800,
+         *           "owned_by": "local"
+         *         }
+         *       ]
+         *     }
+         */
+        ServedModels: {
+            object: string;
+            data: components["schemas"]["ServedModel"][];
+        };
         /**
          * @description Who is signed in in a browser, and what its pages must know first
          * @example {
@@ -5895,7 +6092,8 @@ export interface components {
          *       "scopes": [
          *         "devices:read",
          *         "training:read"
-         *       ]
+         *       ],
+         *       "inference": true
          *     }
          */
         Session: {
@@ -5910,6 +6108,8 @@ export interface components {
             key_name: string | null;
             org_id: string | null;
             scopes: string[];
+            /** @description Whether the service knows an inference server: SERVICE_INFERENCE_URL */
+            inference: boolean;
         };
         /**
          * @description The sessions that have not ended
@@ -6280,6 +6480,27 @@ export interface components {
         };
         /** @description The API key is missing or invalid */
         Unauthorized: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The inference server has no place left; retry after the number of seconds in the Retry-After header */
+        UpstreamBusy: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The inference server does not answer, or not as it should */
+        UpstreamFailed: {
+            headers: { [name: string]: unknown; };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The inference server sent nothing for too long */
+        UpstreamTimeout: {
             headers: { [name: string]: unknown; };
             content: {
                 "application/json": components["schemas"]["Error"];
@@ -9892,6 +10113,86 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listServedModels: {
+        parameters: {
+        };
+        responses: {
+            /** @description What an inference server has */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["ServedModels"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["UpstreamFailed"];
+            503: components["responses"]["UpstreamBusy"];
+            504: components["responses"]["UpstreamTimeout"];
+        };
+    };
+    createChatCompletion: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Chat"];
+            };
+        };
+        responses: {
+            /** @description What the model says */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["UpstreamFailed"];
+            503: components["responses"]["UpstreamBusy"];
+            504: components["responses"]["UpstreamTimeout"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    createEmbeddings: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingsRequest"];
+            };
+        };
+        responses: {
+            /** @description A vector for each text */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["UpstreamFailed"];
+            503: components["responses"]["UpstreamBusy"];
+            504: components["responses"]["UpstreamTimeout"];
             507: components["responses"]["InsufficientStorage"];
         };
     };

@@ -11,12 +11,13 @@ import { watchFreeSpace } from './data-folder.ts'
 import { delivery } from './delivery/module.ts'
 import { federations } from './federations/module.ts'
 import { fleet } from './fleet/module.ts'
+import { inference } from './inference/module.ts'
 import { operations } from './operations/module.ts'
 import { startPeriodicTasks } from './periodic-tasks.ts'
 import { training } from './training/module.ts'
 
 /** The modules of the control plane, in the order in which they build on each other. Nothing else knows them all. */
-export const MODULES = { access, catalog, federations, fleet, delivery, training, analytics, operations }
+export const MODULES = { access, catalog, federations, fleet, delivery, training, analytics, inference, operations }
 
 /** The groups of the API document. */
 export const TAGS = Object.entries(MODULES).map(([name, { description }]) => ({ name, description }))

@@ -8,6 +8,9 @@ export const STATUS_OF = {
   expectation_failed: 417,
   rate_limited: 429,
   internal_error: 500,
+  upstream_failed: 502,
+  upstream_busy: 503,
+  upstream_timeout: 504,
   insufficient_storage: 507,
 } as const
 

@@ -53,7 +53,8 @@ const OF_DEVICES =
 
 /** What the dashboard calls. */
 const OF_DASHBOARD =
-  'getSession openSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates'
+  'getSession openSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
+  'listServedModels createChatCompletion createEmbeddings'
 
 /** Operations for which another does the same and more. */
 const SAME_AS: Readonly<Record<string, string>> = {

@@ -33,4 +33,10 @@ export const PAGES: readonly PageEntry[] = [
     key: 'x',
     load: () => import('./experiments/area.tsx').then((area) => ({ default: area.Area })),
   },
+  {
+    name: 'Playground',
+    path: '/playground',
+    key: 'p',
+    load: () => import('./playground/area.tsx').then((area) => ({ default: area.Area })),
+  },
 ]

@@ -22,10 +22,15 @@ const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> =>
   }
 }
 
-export const sessionsRoutes = (
-  app: App,
-  { sessions, keys, enrollment }: { sessions: SessionsService; keys: KeysService; enrollment: EnrollmentMode },
-): void => {
+interface SessionParts {
+  readonly sessions: SessionsService
+  readonly keys: KeysService
+  readonly enrollment: EnrollmentMode
+  /** Whether there is a server for the playground. */
+  readonly hasInference: boolean
+}
+
+export const sessionsRoutes = (app: App, { sessions, keys, enrollment, hasInference }: SessionParts): void => {
   const present = async (caller: Caller | null) => ({
     signed_in: caller !== null,
     enrollment,
@@ -33,6 +38,7 @@ export const sessionsRoutes = (
     key_name: caller === null || caller.keyId === caller.sessionId ? null : (await keys.own(caller)).name,
     org_id: caller?.orgId ?? null,
     scopes: [...(caller?.grants ?? [])],
+    inference: hasInference,
   })
 
   app.get(

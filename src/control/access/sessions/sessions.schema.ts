@@ -22,6 +22,7 @@ export const Session = Body(
     key_name: 'my dashboard',
     org_id: 'acme',
     scopes: ['devices:read', 'training:read'],
+    inference: true,
   },
   {
     signed_in: Type.Boolean(),
@@ -30,6 +31,7 @@ export const Session = Body(
     key_name: Nullable(Type.String({ description: 'Of the key that the session stands for' })),
     org_id: Nullable(Type.String({ description: 'Of that key; null sees every organization' })),
     scopes: Type.Array(Type.String()),
+    inference: Type.Boolean({ description: 'Whether the service knows an inference server: SERVICE_INFERENCE_URL' }),
   },
 )
 

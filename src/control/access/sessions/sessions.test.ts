@@ -34,6 +34,7 @@ const anonymous = {
   key_name: null,
   org_id: null,
   scopes: [],
+  inference: false,
 }
 
 describe('a session', () => {
@@ -46,6 +47,7 @@ describe('a session', () => {
       key_name: 'mine',
       org_id: 'acme',
       scopes: ['devices:read', 'models:write', 'admin'],
+      inference: false,
     }
     expect([opened.status, opened.body]).toEqual([201, session])
     const cookie = opened.headers.get('set-cookie')!
@@ -199,6 +201,7 @@ describe('sessions', () => {
         key_name: null,
         org_id: null,
         scopes: expect.arrayContaining(['admin']),
+        inference: false,
       },
     ])
     const value = cookieIn(opened).split('=')[1]

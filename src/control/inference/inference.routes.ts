@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../../platform/http/access.ts'
+import type { App } from '../../platform/http/app.ts'
+import { hangUpOn } from '../../platform/http/hang-up.ts'
+import type { RouteConfig } from '../../platform/http/route-config.ts'
+import { ChatBody, ChatCompletion, EmbeddingList, EmbeddingsBody, ServedModels } from './inference.schema.ts'
+import type { InferenceService, Relayed } from './inference.service.ts'
+
+const STREAM_HEADERS = {
+  'cache-control': 'no-cache, no-transform',
+  // Proxies such as nginx would collect the events otherwise.
+  'x-accel-buffering': 'no',
+} as const
+
+const config = {
+  access: 'models:read',
+  errors: ['conflict', 'not_found', 'upstream_failed', 'upstream_busy', 'upstream_timeout'],
+} satisfies RouteConfig
+
+/** Bytes travel as they come; the schemas of the answers are for the document. */
+const send = (reply: FastifyReply, { type, headers, body }: Relayed): FastifyReply =>
+  reply
+    .headers({ ...headers, ...(type === 'text/event-stream' && STREAM_HEADERS) })
+    .type(`${type}; charset=utf-8`)
+    .send(Readable.from(body, { objectMode: false }))
+
+const askedBy = (request: FastifyRequest, reply: FastifyReply) => [callerOf(request), hangUpOn(reply.raw)] as const
+
+export const inferenceRoutes = (app: App, inference: InferenceService): void => {
+  app.get(
+    '/api/v1/inference/models',
+    {
+      schema: {
+        operationId: 'listServedModels',
+        summary: 'List models of the inference server',
+        description: 'Of the server that SERVICE_INFERENCE_URL names. 409 when it names none.',
+        'x-extension': true,
+        tags: ['inference'],
+        response: { 200: ServedModels },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const [caller, gone] = askedBy(request, reply as FastifyReply)
+      return { object: 'list', data: [...(await inference.models(caller, gone))] }
+    },
+  )
+
+  app.post(
+    '/api/v1/inference/chat/completions',
+    {
+      schema: {
+        operationId: 'createChatCompletion',
+        summary: 'Chat with a model of the inference server',
+        description:
+          'As OpenAI has it; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; what it says in ' +
+          'trailers follows the stream as an event `trailers`.',
+        'x-extension': true,
+        tags: ['inference'],
+        body: ChatBody,
+        response: { 200: ChatCompletion },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const [caller, gone] = askedBy(request, reply as FastifyReply)
+      return send(reply as FastifyReply, await inference.chat(caller, request.body, gone))
+    },
+  )
+
+  app.post(
+    '/api/v1/inference/embeddings',
+    {
+      schema: {
+        operationId: 'createEmbeddings',
+        summary: 'Embed texts by the inference server',
+        description: 'As OpenAI has it, for a model that makes embeddings.',
+        'x-extension': true,
+        tags: ['inference'],
+        body: EmbeddingsBody,
+        response: { 200: EmbeddingList },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const [caller, gone] = askedBy(request, reply as FastifyReply)
+      return send(reply as FastifyReply, await inference.embed(caller, request.body, gone))
+    },
+  )
+}

@@ -1,0 +1,88 @@
+import { Type } from 'typebox'
+import { Body, Count, FreeObject, Nullable, OneOf, Part, type Static } from '../../platform/http/wire.schema.ts'
+import { examples } from './inference.examples.ts'
+
+/** An hour's transcript; the whole body has its own limit. */
+const MAX_CHARACTERS = 500_000
+const MAX_MESSAGES = 1000
+const MAX_TEXTS = 64
+const MAX_TEXT = 20_000
+const MAX_TOKENS = 131_072
+
+const ModelName = Type.String({ minLength: 1, maxLength: 300, description: 'One of those that the server lists' })
+
+const Served = Part('ServedModel', 'A model of an inference server', {
+  id: Type.String(),
+  object: Type.String(),
+  created: Type.Integer({ description: 'Seconds since 1970' }),
+  owned_by: Type.String(),
+})
+
+export const ServedModels = Body('ServedModels', 'What an inference server has', examples.models, {
+  object: Type.String(),
+  data: Type.Array(Served),
+})
+
+const ChatMessage = Part('ChatMessage', 'What one side of a chat says', {
+  role: OneOf(['system', 'user', 'assistant']),
+  content: Type.String({ maxLength: MAX_CHARACTERS }),
+})
+
+export const ChatBody = Body('Chat', 'A chat for the model to go on with', examples.chat, {
+  model: ModelName,
+  messages: Type.Array(ChatMessage, { minItems: 1, maxItems: MAX_MESSAGES }),
+  stream: Type.Optional(Type.Boolean({ description: 'Answer by server-sent events, as the text is made' })),
+  stream_options: Type.Optional(
+    Part('ChatStreamOptions', 'What a stream tells at its end', { include_usage: Type.Optional(Type.Boolean()) }),
+  ),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_TOKENS })),
+  seed: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 })),
+  stop: Type.Optional(
+    Type.Union([Type.String({ maxLength: 200 }), Type.Array(Type.String({ maxLength: 200 }), { maxItems: 4 })]),
+  ),
+  response_format: Type.Optional(FreeObject),
+})
+
+export const EmbeddingsBody = Body('EmbeddingsRequest', 'Texts to embed', examples.embed, {
+  model: ModelName,
+  input: Type.Union([
+    Type.String({ minLength: 1, maxLength: MAX_TEXT }),
+    Type.Array(Type.String({ minLength: 1, maxLength: MAX_TEXT }), { minItems: 1, maxItems: MAX_TEXTS }),
+  ]),
+})
+
+const Usage = { prompt_tokens: Count, total_tokens: Count }
+
+export const ChatCompletion = Body('ChatCompletion', 'What the model says', examples.completion, {
+  id: Type.String(),
+  object: Type.String(),
+  created: Type.Integer({ description: 'Seconds since 1970' }),
+  model: Type.String(),
+  choices: Type.Array(
+    Part('ChatChoice', 'One of the replies', {
+      index: Count,
+      message: ChatMessage,
+      finish_reason: Nullable(Type.String({ description: 'stop, or length where max_tokens ended it' })),
+    }),
+  ),
+  usage: Type.Optional(Part('ChatUsage', 'Tokens that it took', { ...Usage, completion_tokens: Count })),
+})
+
+export const EmbeddingList = Body('EmbeddingList', 'A vector for each text', examples.embeddings, {
+  object: Type.String(),
+  data: Type.Array(
+    Part('Embedding', 'The vector of one text', {
+      object: Type.String(),
+      index: Count,
+      embedding: Type.Array(Type.Number()),
+    }),
+  ),
+  model: Type.String(),
+  usage: Type.Optional(Part('EmbeddingsUsage', 'Tokens that it took', Usage)),
+})
+
+export type ChatOrder = Static<typeof ChatBody>
+export type EmbeddingsOrder = Static<typeof EmbeddingsBody>
+export type ServedModel = Static<typeof Served>

@@ -1,0 +1,151 @@
+import type { IncomingMessage } from 'node:http'
+import type { Caller, EnrollmentMode } from '../../domain/access.ts'
+import { conflict, forbidden, ServiceError } from '../../domain/errors.ts'
+import { ChatBody, type ChatOrder, EmbeddingsBody, type EmbeddingsOrder, type ServedModel } from './inference.schema.ts'
+import { askUpstream, brokenOff, type Question, readWhole } from './upstream.ts'
+
+/** Requests of one key, or of one browser, at the server at a time, and of all. */
+const MAX_OF_CALLER = 4
+const MAX_OF_ALL = 32
+const MAX_LIST_BYTES = 2 ** 20
+const MAX_ANSWER_BYTES = 64 * 2 ** 20
+/** A generation without end is ended. */
+const MAX_MS = 15 * 60 * 1000
+
+/** What the inference server answers: its bytes as they come, and what it says about itself (`X-Service-…`). */
+export interface Relayed {
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: AsyncIterable<Buffer>
+}
+
+const NO_SERVER = 'What answers at SERVICE_INFERENCE_URL is not an OpenAI-style inference server.'
+const TYPES = ['application/json', 'text/event-stream'] as const
+const OWN_HEADER = /^x-service-[a-z-]{1,60}$/
+
+const ownOf = (headers: IncomingMessage['headers']): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).filter(
+      (entry): entry is [string, string] => OWN_HEADER.test(entry[0]) && typeof entry[1] === 'string',
+    ),
+  )
+
+const frame = (event: string | null, data: object): Buffer =>
+  Buffer.from(`${event === null ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`)
+
+/**
+ * The body of an answer. A stream that breaks off ends with an error in OpenAI's shape; what the server said in trailers, which pages
+ * cannot read, follows as an event of its own behind the last chunk, where OpenAI's clients do not read on.
+ */
+async function* bytesOf(answer: IncomingMessage, streams: boolean): AsyncGenerator<Buffer> {
+  let size = 0
+  try {
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      size += piece.length
+      if (size > MAX_ANSWER_BYTES) throw new ServiceError('upstream_failed', 'The inference server does not stop.')
+      yield piece
+    }
+    const trailers = ownOf(answer.trailers)
+    if (streams && Object.keys(trailers).length > 0) yield frame('trailers', trailers)
+  } catch (error) {
+    if (!streams) throw error
+    const { message, code } = brokenOff(error)
+    yield frame(null, { error: { message, type: 'server_error', param: null, code } })
+  } finally {
+    answer.destroy()
+  }
+}
+
+const MAX_MODELS = 1000
+
+/** What a server lists; what is left out there is unknown here too. @throws ServiceError when it is no list of models */
+const modelsIn = (text: Buffer): readonly ServedModel[] => {
+  try {
+    const { data } = JSON.parse(text.toString('utf8')) as { data: readonly Partial<ServedModel>[] }
+    return data
+      .slice(0, MAX_MODELS)
+      .map(({ id, created = 0, owned_by = '' }) => ({ id: String(id), object: 'model', created, owned_by }))
+  } catch (cause) {
+    throw new ServiceError('upstream_failed', NO_SERVER, { cause })
+  }
+}
+
+/** The fields that a body is documented with: nothing else is sent on. */
+const only = (schema: { readonly properties: object }, body: object): object =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(schema.properties, name)))
+
+/** Passes requests on to the one inference server that the operator named, each bounded in size, time and number. */
+export const createInferenceService = (settings: {
+  readonly url: string | null
+  readonly enrollment: EnrollmentMode
+}) => {
+  const { url, enrollment } = settings
+  const running = new Map<string, number>()
+  let all = 0
+
+  const enter = ({ sessionId, rateKeyId, keyId }: Caller): (() => void) => {
+    const name = sessionId ?? rateKeyId ?? keyId
+    const own = running.get(name) ?? 0
+    if (own >= MAX_OF_CALLER || all >= MAX_OF_ALL) {
+      const message =
+        own >= MAX_OF_CALLER
+          ? `${MAX_OF_CALLER} requests of this key are at the inference server already. Wait until one of them is over.`
+          : 'The inference server has as many requests as this service sends it at a time. Try again soon.'
+      throw new ServiceError('rate_limited', message, { retryAfterSeconds: 5 })
+    }
+    running.set(name, own + 1)
+    all++
+    return () => {
+      all--
+      const left = (running.get(name) ?? 1) - 1
+      if (left === 0) running.delete(name)
+      else running.set(name, left)
+    }
+  }
+
+  /** The server's answer while `caller` has a place; the place is held until the body has been read, or given up. */
+  const relay = async (caller: Caller, question: Question): Promise<Relayed> => {
+    if (enrollment === 'token' && caller.deviceId !== null) {
+      throw forbidden(
+        "A device's own key does not reach the inference server. Use a key that was made for a person or a program.",
+      )
+    }
+    if (url === null) {
+      throw conflict(
+        'This service knows no inference server. Start one with: svc serve <model>, and set SERVICE_INFERENCE_URL to its address.',
+      )
+    }
+    const leave = enter(caller)
+    try {
+      const signal = AbortSignal.any([question.signal, AbortSignal.timeout(MAX_MS)])
+      const answer = await askUpstream(url, { ...question, signal })
+      const type = TYPES.find((known) => answer.headers['content-type']?.startsWith(known))
+      if (type === undefined) {
+        answer.destroy()
+        throw new ServiceError('upstream_failed', NO_SERVER)
+      }
+      answer.once('close', leave)
+      return { type, headers: ownOf(answer.headers), body: bytesOf(answer, type === 'text/event-stream') }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  return {
+    /** The models of the server, as it lists them. @throws ServiceError */
+    async models(caller: Caller, signal: AbortSignal): Promise<readonly ServedModel[]> {
+      const { body } = await relay(caller, { method: 'GET', path: '/v1/models', signal })
+      return modelsIn(await readWhole(body, MAX_LIST_BYTES))
+    },
+
+    /** @throws ServiceError; a stream's later failure is its last event */
+    chat: (caller: Caller, order: ChatOrder, signal: AbortSignal): Promise<Relayed> =>
+      relay(caller, { method: 'POST', path: '/v1/chat/completions', body: only(ChatBody, order), signal }),
+
+    embed: (caller: Caller, order: EmbeddingsOrder, signal: AbortSignal): Promise<Relayed> =>
+      relay(caller, { method: 'POST', path: '/v1/embeddings', body: only(EmbeddingsBody, order), signal }),
+  }
+}
+
+export type InferenceService = ReturnType<typeof createInferenceService>

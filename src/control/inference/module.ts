@@ -1,0 +1,17 @@
+import type { Context } from '../context.ts'
+import type { Module } from '../module.ts'
+import { inferenceRoutes } from './inference.routes.ts'
+import { createInferenceService } from './inference.service.ts'
+
+const create = ({ config: { inferenceUrl: url, enrollment } }: Context) => ({
+  inference: createInferenceService({ url, enrollment }),
+})
+
+/** The way to the inference server that SERVICE_INFERENCE_URL names. */
+export type Inference = ReturnType<typeof create>
+
+export const inference: Module<Inference, object> = {
+  tables: [],
+  create,
+  routes: (app, parts) => inferenceRoutes(app, parts.inference),
+}

@@ -1,0 +1,126 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { ServiceError } from '../../domain/errors.ts'
+
+/** A server that sends nothing for so long is given up; `svc serve` gives a sign of life every 15 seconds. */
+const SILENCE_MS = 60_000
+const MAX_REFUSAL_BYTES = 64 * 1024
+
+const failed = (message: string, cause?: unknown): ServiceError =>
+  new ServiceError('upstream_failed', message, { cause })
+
+const tooSlow = (): ServiceError =>
+  new ServiceError(
+    'upstream_timeout',
+    `The inference server sent nothing for ${SILENCE_MS / 1000} s. Look at its log, or ask for less.`,
+  )
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such name',
+  EHOSTUNREACH: 'there is no way to it',
+  ECONNRESET: 'it closed the connection',
+}
+
+/** Why a connection failed, in words that tell what to do. `url` is the operator's own setting. */
+const unreachable = (url: string, error: NodeJS.ErrnoException): ServiceError =>
+  failed(
+    `The inference server at ${url} cannot be used: ${REASONS[error.code ?? ''] ?? error.message}. Start it with: svc serve <model>`,
+    error,
+  )
+
+/** What an answer that broke off is told as. */
+export const brokenOff = (error: unknown): ServiceError =>
+  error instanceof ServiceError
+    ? error
+    : failed('The inference server closed the connection before its answer was over.', error)
+
+export interface Question {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: object
+  readonly signal: AbortSignal
+}
+
+/** Reads an answer that should be small. @throws ServiceError when it is not, or breaks off */
+export const readWhole = async (answer: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> => {
+  const pieces: Buffer[] = []
+  let size = 0
+  try {
+    for await (const piece of answer) {
+      size += piece.length
+      if (size > maxBytes) throw failed(`The inference server answers with more than ${maxBytes} bytes.`)
+      pieces.push(piece)
+    }
+  } catch (error) {
+    throw brokenOff(error)
+  }
+  return Buffer.concat(pieces)
+}
+
+const messageIn = (text: string): string | null => {
+  try {
+    const { error, message, detail } = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const told = (error as { message?: unknown } | undefined)?.message ?? error ?? message ?? detail
+    return typeof told === 'string' ? told.slice(0, 1000) : null
+  } catch {
+    return null
+  }
+}
+
+const secondsIn = (header: string | undefined): number => {
+  const seconds = Number(header)
+  return Number.isInteger(seconds) && seconds > 0 ? Math.min(seconds, 3600) : 5
+}
+
+/** A refusal in this API's words: what was wrong with the request stays that; the rest is the server's fault. */
+const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
+  const status = answer.statusCode ?? 0
+  if (status >= 300 && status < 400) {
+    return failed(
+      'The inference server redirects elsewhere, which is not followed. Set SERVICE_INFERENCE_URL to its own address.',
+    )
+  }
+  const told = messageIn((await readWhole(answer, MAX_REFUSAL_BYTES)).toString('utf8'))
+  const message = told ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`
+  if (status === 503 || status === 429) {
+    const retryAfterSeconds = secondsIn(answer.headers['retry-after'])
+    return new ServiceError('upstream_busy', message, { retryAfterSeconds })
+  }
+  // 401 and 403 are about the service's own standing there, and not about the caller's key.
+  const isFaultOfRequest = told !== null && [400, 404, 413, 422].includes(status)
+  if (!isFaultOfRequest) return failed(message)
+  return new ServiceError(status === 404 ? 'not_found' : 'bad_request', message)
+}
+
+/**
+ * Asks the inference server; follows no redirect and goes nowhere but below `base`. Resolves with an answer of status 200, whose
+ * body is still to come.
+ * @throws ServiceError in words for whoever asked; what `signal` was aborted with
+ */
+export const askUpstream = async (base: string, { method, path, body, signal }: Question): Promise<IncomingMessage> => {
+  const url = new URL(`${base}${path}`)
+  const content = body === undefined ? null : Buffer.from(JSON.stringify(body))
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+      method,
+      // A connection of its own: it ends with the request, and none is kept that the server may have closed meanwhile.
+      agent: false,
+      timeout: SILENCE_MS,
+      signal,
+      headers: {
+        accept: 'application/json, text/event-stream',
+        ...(content && { 'content-type': 'application/json', 'content-length': content.length }),
+      },
+    })
+    request.once('response', resolve)
+    request.once('timeout', () => request.destroy(tooSlow()))
+    request.on('error', (error) => {
+      if (signal.aborted) reject(signal.reason)
+      else reject(error instanceof ServiceError ? error : unreachable(base, error))
+    })
+    request.end(content)
+  })
+  if (answer.statusCode !== 200) throw await refusalOf(answer)
+  return answer
+}

@@ -1,0 +1,91 @@
+import type { StreamEvent } from '../../live/sse-parser.ts'
+
+/** A reply as far as it has come. Times are milliseconds since the question was sent. */
+export interface Reply {
+  readonly state: 'running' | 'finished' | 'stopped' | 'failed'
+  readonly text: string
+  readonly error: string | null
+  readonly firstMs: number | null
+  readonly endMs: number | null
+  /** Pieces that the text came in: about its tokens, until the server has counted them. */
+  readonly pieces: number
+  readonly promptTokens: number | null
+  readonly cachedTokens: number | null
+  readonly completionTokens: number | null
+  /** `length` where the limit of tokens ended it. */
+  readonly finish: string | null
+  /** What the server says in headers and trailers of how it made the reply. */
+  readonly notes: Readonly<Record<string, string>>
+}
+
+export const NEW_REPLY: Reply = {
+  state: 'running',
+  text: '',
+  error: null,
+  firstMs: null,
+  endMs: null,
+  pieces: 0,
+  promptTokens: null,
+  cachedTokens: null,
+  completionTokens: null,
+  finish: null,
+  notes: {},
+}
+
+interface Chunk {
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null }
+    readonly finish_reason?: string | null
+  }[]
+  readonly usage?: {
+    readonly prompt_tokens?: number
+    readonly completion_tokens?: number
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number }
+    readonly early_exit_tokens?: number
+  } | null
+  readonly error?: { readonly message?: string }
+}
+
+const parse = <Data>(text: string): Data | null => {
+  try {
+    return JSON.parse(text) as Data
+  } catch {
+    return null
+  }
+}
+
+const withUsage = (reply: Reply, usage: NonNullable<Chunk['usage']>): Reply => ({
+  ...reply,
+  promptTokens: usage.prompt_tokens ?? null,
+  cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? null,
+  completionTokens: usage.completion_tokens ?? null,
+  notes: {
+    ...reply.notes,
+    ...(usage.early_exit_tokens !== undefined && { 'x-service-early-exit-tokens': String(usage.early_exit_tokens) }),
+  },
+})
+
+/** The reply after one more event of its stream; what is not understood changes nothing. */
+export const afterEvent = (reply: Reply, { type, data }: StreamEvent, ms: number): Reply => {
+  if (type === 'trailers') return { ...reply, notes: { ...reply.notes, ...parse<Record<string, string>>(data) } }
+  const chunk = parse<Chunk>(data)
+  if (chunk === null) return reply
+  if (chunk.error) return { ...reply, state: 'failed', error: chunk.error.message ?? 'The server failed.', endMs: ms }
+  const [choice] = chunk.choices ?? []
+  const piece = choice?.delta?.content ?? ''
+  const told = chunk.usage ? withUsage(reply, chunk.usage) : reply
+  return {
+    ...told,
+    text: told.text + piece,
+    pieces: told.pieces + (piece === '' ? 0 : 1),
+    firstMs: told.firstMs ?? (piece === '' ? null : ms),
+    finish: choice?.finish_reason ?? told.finish,
+  }
+}
+
+/** Tokens a second from the first to the last; null before there are two. */
+export const speedOf = ({ completionTokens, pieces, firstMs, endMs }: Reply): number | null => {
+  const tokens = completionTokens ?? pieces
+  if (firstMs === null || endMs === null || tokens < 2 || endMs <= firstMs) return null
+  return ((tokens - 1) / (endMs - firstMs)) * 1000
+}

@@ -1,0 +1,134 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import {
+  openStarter,
+  STARTER,
+  serveForTest,
+  type TestInference,
+} from '../../src/inference/api/test-inference.fixture.ts'
+import type { Engine } from '../../src/inference/engines/engine.ts'
+import { startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+const QUESTION = 'What is the capital of France?'
+const ANSWER = 'The capital of France is Paris.'
+
+let webFolder = ''
+let engine: Engine
+let server: TestInference
+
+/** An embedder whose vectors are known. */
+const startEmbedder = async (): Promise<string> => {
+  const other = createServer((request, response) => {
+    const list = { object: 'list', data: [{ id: 'embedder' }], model: 'embedder' }
+    const data = [
+      [1, 0],
+      [1, 1],
+      [0, -1],
+    ].map((embedding, index) => ({ object: 'embedding', index, embedding }))
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(request.method === 'GET' ? list : { ...list, data, usage: { prompt_tokens: 12 } }))
+  })
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void other.close())
+  return `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+}
+
+const open = async (inferenceUrl: string | null, path = '/playground') => {
+  const world = await startWorld({ webFolder, config: { inferenceUrl } })
+  return openDashboard(world.baseUrl, path)
+}
+
+describe.skipIf(!hasBrowser())('the playground', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+    engine = await openStarter({ path: STARTER })
+    server = await serveForTest(engine)
+  })
+  afterAll(async () => {
+    await server?.close()
+    await engine?.close()
+  })
+
+  it('chats with two models side by side by keyboard, and tells time and speed', async () => {
+    const { page, wrong } = await open(server.url)
+    await page.getByLabel('Beside it').selectOption('starter')
+    await page.getByLabel('Temperature').fill('0')
+    await page.getByLabel('Message').fill(QUESTION)
+    await page.keyboard.press('Enter')
+    const sides = ['Chat with starter', 'Chat with starter beside it'].map((name) =>
+      page.getByRole('log', { name, exact: true }),
+    )
+    for (const side of sides) {
+      await side.getByText(ANSWER, { exact: true }).waitFor()
+      await side.getByText(/^first token after /).waitFor()
+      await side.getByText(/ tokens\/s$/).waitFor()
+      await side.getByText(/^prompt \d+/).waitFor()
+    }
+    expect(new URL(page.url()).search).toBe('?beside=starter&temperature=0')
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    expect(await page.getByText(ANSWER).count()).toBe(0)
+    expect(wrong()).toEqual([])
+  })
+
+  it('stops a reply, and the server with it', async () => {
+    const { page, wrong } = await open(server.url, '/playground?tokens=100000')
+    await page.getByLabel('Message').fill('Tell me a story about everything.')
+    await page.route('**/chat/completions', async (route) => {
+      const body = { ...route.request().postDataJSON(), response_format: NUMBERS }
+      await route.continue({ postData: JSON.stringify(body) })
+    })
+    await page.getByRole('button', { name: 'Send' }).click()
+    await server.until('inference_places_busy{model="starter"}', 1)
+    await page
+      .getByText(/\d, ?\d/)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Stopped.').waitFor()
+    await server.until('inference_places_busy{model="starter"}', 0)
+    expect(wrong()).toEqual([])
+  })
+
+  it('says why where the server refuses or is gone, and how to set one up where there is none', async () => {
+    const gone = await serveForTest(engine)
+    const down = await open(gone.url)
+    await down.page.getByLabel('Message').waitFor()
+    await gone.close()
+    await down.page.getByLabel('Message').fill('Hello')
+    await down.page.keyboard.press('Enter')
+    await down.page.getByText(/cannot be used: nothing listens there/).waitFor()
+    const without = await open(null)
+    await without.page.getByText('SERVICE_INFERENCE_URL=http://127.0.0.1:8080 svc up').waitFor()
+    await expectAccessible(without.page)
+    await expectNoSidewaysScroll(without.page)
+    expect(without.wrong()).toEqual([])
+  })
+
+  it('compares texts by their embeddings', async () => {
+    const { page, wrong } = await open(await startEmbedder(), '/playground/embeddings')
+    await page.getByRole('button', { name: 'Compare' }).click()
+    const rows = page.getByRole('region', { name: 'Similarity of the texts' }).getByRole('row')
+    await rows.nth(1).waitFor()
+    const cells = await rows.nth(1).getByRole('cell').allTextContents()
+    expect(cells).toEqual(['1.000', '0.707', '0.000'])
+    await page.getByText('2 dimensions, 12 tokens').waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    expect(wrong()).toEqual([])
+  })
+})
+
+/** A reply that takes thousands of tokens. */
+const NUMBERS = {
+  type: 'json_schema',
+  json_schema: { name: 'numbers', schema: { type: 'array', items: { type: 'integer' }, minItems: 1000 } },
+}

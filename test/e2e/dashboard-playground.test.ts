@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser())('the playground', () => {
 
   it('chats with two models side by side by keyboard, and tells time and speed', async () => {
     const { page, wrong } = await open(server.url)
-    await page.getByLabel('Beside it').selectOption('starter')
+    await page.getByLabel('Compare with').selectOption('starter')
     await page.getByLabel('Temperature').fill('0')
     await page.getByLabel('Message').fill(QUESTION)
     await page.keyboard.press('Enter')

@@ -31,6 +31,13 @@ const NoServer = () => (
 
 const Served = () => {
   const query = useApi('/api/v1/inference/models', {})
+  if (query.data === undefined)
+    return (
+      <>
+        <PageHeader title="Playground" />
+        <Loaded query={query}>{() => null}</Loaded>
+      </>
+    )
   return (
     <Loaded query={query}>
       {({ data }) => {

@@ -98,7 +98,7 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
         <FieldRow>
           <SelectField label="Model" value={model} options={named} onChange={(name) => change({ model: name })} />
           <SelectField
-            label="Beside it"
+            label="Compare with"
             value={beside ?? ''}
             options={[['', 'No other'], ...named]}
             onChange={(name) => change({ beside: name })}
@@ -112,7 +112,7 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
             onChange={(temperature) => change({ temperature })}
           />
           <NumberField
-            label="Tokens at most"
+            label="Max tokens"
             min={1}
             max={MAX_TOKENS}
             step={1}

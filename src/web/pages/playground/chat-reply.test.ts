@@ -52,6 +52,7 @@ describe('a reply that comes piece by piece', () => {
 
   it('has a speed between its first and its last token', () => {
     expect(speedOf({ ...NEW_REPLY, firstMs: 100, endMs: 1100, completionTokens: 51 })).toBe(50)
+    expect(speedOf({ ...NEW_REPLY, firstMs: 100, endMs: 101, completionTokens: 50 })).toBeCloseTo(495, 0)
     expect(speedOf({ ...NEW_REPLY, firstMs: 100, endMs: 1100, completionTokens: 1 })).toBe(null)
     expect(speedOf(NEW_REPLY)).toBe(null)
   })

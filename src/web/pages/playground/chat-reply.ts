@@ -83,9 +83,13 @@ export const afterEvent = (reply: Reply, { type, data }: StreamEvent, ms: number
   }
 }
 
-/** Tokens a second from the first to the last; null before there are two. */
+/** What comes in one piece has no pace of its own: its time is then that since the question. */
+const MEASURABLE_MS = 10
+
+/** Tokens a second, from the first to the last where that can be measured; null before there is a second one. */
 export const speedOf = ({ completionTokens, pieces, firstMs, endMs }: Reply): number | null => {
   const tokens = completionTokens ?? pieces
-  if (firstMs === null || endMs === null || tokens < 2 || endMs <= firstMs) return null
-  return ((tokens - 1) / (endMs - firstMs)) * 1000
+  if (firstMs === null || endMs === null || tokens < 2) return null
+  const ms = endMs - firstMs
+  return ms >= MEASURABLE_MS ? ((tokens - 1) / ms) * 1000 : (tokens / endMs) * 1000
 }

@@ -21,7 +21,17 @@ const rooms = {
 }
 
 /** The modules of the control plane: each may import those before it. */
-const modules = ['access', 'catalog', 'federations', 'fleet', 'delivery', 'training', 'analytics', 'inference', 'operations']
+const modules = [
+  'access',
+  'catalog',
+  'federations',
+  'fleet',
+  'delivery',
+  'training',
+  'analytics',
+  'inference',
+  'operations',
+]
 
 /** The dashboard's parts: each may import those before it. */
 const webParts = ['text', 'url', 'api', 'live', 'parts', 'shell', 'pages']

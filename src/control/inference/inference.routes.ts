@@ -36,7 +36,6 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         summary: 'List models of the inference server',
         description: 'Of the server that SERVICE_INFERENCE_URL names. 409 when it names none.',
         'x-extension': true,
-        tags: ['inference'],
         response: { 200: ServedModels },
       },
       config,
@@ -57,7 +56,6 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
           'As OpenAI has it; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; what it says in ' +
           'trailers follows the stream as an event `trailers`.',
         'x-extension': true,
-        tags: ['inference'],
         body: ChatBody,
         response: { 200: ChatCompletion },
       },
@@ -77,7 +75,6 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         summary: 'Embed texts by the inference server',
         description: 'As OpenAI has it, for a model that makes embeddings.',
         'x-extension': true,
-        tags: ['inference'],
         body: EmbeddingsBody,
         response: { 200: EmbeddingList },
       },

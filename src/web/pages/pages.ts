@@ -34,6 +34,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./experiments/area.tsx').then((area) => ({ default: area.Area })),
   },
   {
+    name: 'Federations',
+    path: '/federations',
+    key: 'f',
+    load: () => import('./federations/area.tsx').then((area) => ({ default: area.Area })),
+  },
+  {
     name: 'Playground',
     path: '/playground',
     key: 'p',

@@ -171,8 +171,8 @@ export const Curve = ({ title, x, series, better, format = measure, smoothing = 
         {series.map(({ name, points }, index) => {
           const told = better === undefined ? latest(points) : best(points, better)
           const hover = hovered === null ? null : (data[index + 1]?.[hovered] ?? null)
-          const word = better === undefined ? 'now' : 'best'
-          const resting = told === null ? '' : `${word} ${format(told.y)}${better ? ` at ${place(x, told.x)}` : ''}`
+          const marked = better === undefined ? ['', ''] : ['best ', ` at ${place(x, told?.x ?? 0)}`]
+          const resting = told === null ? '' : `${marked[0]}${format(told.y)}${marked[1]}`
           const value = at === null ? resting : format(hover)
           return <Key key={name} index={index} name={name} value={value} />
         })}

@@ -1,0 +1,138 @@
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import { write } from '../../api/write.ts'
+import { FieldRow, SelectField, TextField } from '../../parts/form.tsx'
+import { Button, Panel, Problem } from '../../parts/layout.tsx'
+import styles from './federations.module.css'
+import type { Federation } from './types.ts'
+import type { GroupNames } from './use-group-names.ts'
+
+const KINDS = [
+  ['descriptive', 'Describe each group'],
+  ['t-test', 'Compare two groups'],
+  ['anova', 'Compare all groups'],
+  ['chi-square', 'Are two variables related?'],
+] as const
+type Kind = (typeof KINDS)[number][0]
+
+const GROUPINGS = [
+  ['federation_member', 'Members'],
+  ['device_group', 'Device groups'],
+] as const
+
+const VARIABLES = ['local_loss', 'local_accuracy', 'num_samples', 'training_time_seconds', 'platform', 'status']
+const SUGGESTED = 'analytics-variables'
+
+/** A question about what the devices of the members report. */
+export const AnalyticsForm = ({
+  federation,
+  names,
+  onAnswer,
+}: {
+  readonly federation: Federation
+  readonly names: GroupNames
+  readonly onAnswer: (queryId: string) => void
+}) => {
+  const [kind, setKind] = useState<Kind>('descriptive')
+  const [variable, setVariable] = useState('local_accuracy')
+  const [second, setSecond] = useState('status')
+  const [groupBy, setGroupBy] = useState<(typeof GROUPINGS)[number][0]>('federation_member')
+  const [pair, setPair] = useState<readonly [string, string]>(['', ''])
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const options =
+    groupBy === 'federation_member' ? names.members.map((name) => [name, name] as const) : [...names.groups]
+  const [a, b] = [pair[0] || (options[0]?.[0] ?? ''), pair[1] || (options[1]?.[0] ?? '')]
+  const params = { params: { path: { federation_id: federation.id } } }
+  const ask = () => {
+    switch (kind) {
+      case 'descriptive':
+        return write(
+          api.POST('/api/v1/federations/{federation_id}/analytics/descriptive', {
+            ...params,
+            body: { variable, group_by: groupBy },
+          }),
+        )
+      case 't-test':
+        return write(
+          api.POST('/api/v1/federations/{federation_id}/analytics/t-test', {
+            ...params,
+            body: { variable, group_by: groupBy, group_a: a, group_b: b },
+          }),
+        )
+      case 'anova':
+        return write(
+          api.POST('/api/v1/federations/{federation_id}/analytics/anova', {
+            ...params,
+            body: { variable, group_by: groupBy },
+          }),
+        )
+      case 'chi-square':
+        return write(
+          api.POST('/api/v1/federations/{federation_id}/analytics/chi-square', {
+            ...params,
+            body: { variable_1: variable, variable_2: second },
+          }),
+        )
+    }
+  }
+  const run = (): void => {
+    setBusy(true)
+    setError(null)
+    ask()
+      .then(({ query_id }) => onAnswer(query_id), setError)
+      .finally(() => setBusy(false))
+  }
+  return (
+    <Panel title="Ask" aside="over devices of active members; groups of fewer than five are withheld">
+      <form
+        className={styles.ask}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!busy) run()
+        }}
+      >
+        <FieldRow>
+          <SelectField label="Question" value={kind} options={KINDS} onChange={setKind} />
+          <TextField
+            label={kind === 'chi-square' ? 'First variable' : 'Variable'}
+            required
+            maxLength={200}
+            list={SUGGESTED}
+            value={variable}
+            onChange={(event) => setVariable(event.target.value)}
+          />
+          {kind === 'chi-square' ? (
+            <TextField
+              label="Second variable"
+              required
+              maxLength={200}
+              list={SUGGESTED}
+              value={second}
+              onChange={(event) => setSecond(event.target.value)}
+            />
+          ) : (
+            <SelectField label="Groups" value={groupBy} options={GROUPINGS} onChange={setGroupBy} />
+          )}
+          {kind === 't-test' && (
+            <>
+              <SelectField label="Group" value={a} options={options} onChange={(group) => setPair([group, b])} />
+              <SelectField label="Against" value={b} options={options} onChange={(group) => setPair([a, group])} />
+            </>
+          )}
+          <div>
+            <Button type="submit" tone="primary" disabled={busy || (kind === 't-test' && options.length < 2)}>
+              Ask
+            </Button>
+          </div>
+        </FieldRow>
+        <datalist id={SUGGESTED}>
+          {VARIABLES.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        {error && <Problem error={error} />}
+      </form>
+    </Panel>
+  )
+}

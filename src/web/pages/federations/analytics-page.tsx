@@ -1,0 +1,114 @@
+import { useApi } from '../../api/use-api.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Button, Empty, Loaded, Panel } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { count } from '../../text/format.ts'
+import { usePageState } from '../../url/use-page-state.ts'
+import { AnalyticsForm } from './analytics-form.tsx'
+import { AnalyticsResult } from './analytics-result.tsx'
+import { FederationHeader } from './federation-header.tsx'
+import { useRole } from './role.ts'
+import { type Federation, OTHERS, type Query } from './types.ts'
+import { useGroupNames } from './use-group-names.ts'
+
+const DEFAULTS = { query: '' }
+const LATEST = 20
+
+const KIND: Readonly<Record<Query['query_type'], string>> = {
+  descriptive: 'Description',
+  't-test': 'Two groups',
+  anova: 'All groups',
+  'chi-square': 'Two variables',
+}
+
+const columnsFor = (shown: string, onShow: (id: string) => void): readonly Column<Query>[] => [
+  { name: 'Question', cell: ({ query_type }) => KIND[query_type] },
+  { name: 'Variable', cell: ({ variable }) => variable },
+  { name: 'Asked by', cell: ({ org_id }) => org_id ?? '' },
+  { name: 'Status', cell: ({ status }) => <Badge state={status} /> },
+  { name: 'Asked', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
+  {
+    name: 'Answer',
+    cell: (query) =>
+      query.id === shown ? (
+        'shown above'
+      ) : (
+        <Button onClick={() => onShow(query.id)} aria-label={`Show ${KIND[query.query_type]} of ${query.variable}`}>
+          Show
+        </Button>
+      ),
+  },
+]
+
+const Analytics = ({ federation }: { readonly federation: Federation }) => {
+  const [state, change] = usePageState(DEFAULTS)
+  const names = useGroupNames(federation)
+  const path = { federation_id: federation.id }
+  const queries = useApi(
+    '/api/v1/federations/{federation_id}/analytics/queries',
+    { path, query: { limit: LATEST } },
+    OTHERS,
+  )
+  const shown = state.query === '' ? (queries.data?.queries[0]?.id ?? '') : state.query
+  const query = useApi(
+    '/api/v1/federations/{federation_id}/analytics/queries/{query_id}',
+    { path: { ...path, query_id: shown } },
+    { enabled: shown !== '' },
+  )
+  return (
+    <>
+      <AnalyticsForm federation={federation} names={names} onAnswer={(id) => change({ query: id })} />
+      {shown !== '' && <Loaded query={query}>{(data) => <AnalyticsResult query={data} names={names} />}</Loaded>}
+      <Loaded query={queries}>
+        {(data) => (
+          <Panel
+            title="Questions"
+            aside={data.total > LATEST ? `the latest ${LATEST} of ${count(data.total)}` : 'of all members'}
+            flush
+          >
+            {data.queries.length === 0 ? (
+              <Empty
+                title="Nothing was asked yet"
+                command={`svc analytics describe ${federation.name} local_accuracy --group-by federation_member`}
+              >
+                Ask here, or with:
+              </Empty>
+            ) : (
+              <Table
+                label="Questions"
+                columns={columnsFor(shown, (id) => change({ query: id }))}
+                rows={data.queries}
+                rowKey={({ id }) => id}
+              />
+            )}
+          </Panel>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+const OfMembers = ({ federation }: { readonly federation: Federation }) =>
+  useRole(federation).isMember ? (
+    <Analytics federation={federation} />
+  ) : (
+    <Panel title="Analytics">
+      <Empty title="Join first">Statistics are shown to those who have joined.</Empty>
+    </Panel>
+  )
+
+/** Statistics over the devices of a federation's members. */
+export const AnalyticsPage = ({ federationId }: { readonly federationId: string }) => {
+  const query = useApi('/api/v1/federations/{federation_id}', { path: { federation_id: federationId } })
+  return (
+    <Loaded query={query}>
+      {(federation) => (
+        <>
+          <FederationHeader federation={federation} />
+          <OfMembers federation={federation} />
+        </>
+      )}
+    </Loaded>
+  )
+}

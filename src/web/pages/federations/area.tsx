@@ -1,0 +1,12 @@
+import { Route, Switch } from 'wouter'
+import { AnalyticsPage } from './analytics-page.tsx'
+import { FederationPage } from './federation-page.tsx'
+import { FederationsPage } from './federations-page.tsx'
+
+export const Area = () => (
+  <Switch>
+    <Route path="/federations" component={FederationsPage} />
+    <Route path="/federations/:id">{({ id }) => <FederationPage federationId={id} />}</Route>
+    <Route path="/federations/:id/analytics">{({ id }) => <AnalyticsPage federationId={id} />}</Route>
+  </Switch>
+)

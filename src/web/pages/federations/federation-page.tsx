@@ -1,0 +1,56 @@
+import { useApi } from '../../api/use-api.ts'
+import { Id } from '../../parts/copy.tsx'
+import { Empty, Facts, Loaded, Panel } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { FederationHeader } from './federation-header.tsx'
+import { Members } from './members.tsx'
+import { PrivacyPanel } from './privacy-panel.tsx'
+import { useRole } from './role.ts'
+import { SharedModels } from './shared-models.tsx'
+import { type Federation, OTHERS } from './types.ts'
+
+const Body = ({ federation }: { readonly federation: Federation }) => {
+  const { isMember } = useRole(federation)
+  return (
+    <>
+      {isMember ? (
+        <>
+          <Members federation={federation} />
+          <PrivacyPanel federation={federation} />
+          <SharedModels federation={federation} />
+        </>
+      ) : (
+        <Panel title="Invitation">
+          <Empty title={`${federation.org_id} invites you`}>
+            Members, models, privacy and analytics are shown to those who have joined.
+          </Empty>
+        </Panel>
+      )}
+      <Panel title="Federation">
+        <Facts
+          entries={[
+            ['Owner', federation.org_id],
+            ['Description', federation.description === '' ? 'none' : federation.description],
+            ['Created', <Ago key="created" time={federation.created_at} />],
+            ['Federation id', <Id key="id" id={federation.id} />],
+          ]}
+        />
+      </Panel>
+    </>
+  )
+}
+
+/** One federation: its members and what they contributed, its privacy budget, and the models that it shares. */
+export const FederationPage = ({ federationId }: { readonly federationId: string }) => {
+  const query = useApi('/api/v1/federations/{federation_id}', { path: { federation_id: federationId } }, OTHERS)
+  return (
+    <Loaded query={query}>
+      {(federation) => (
+        <>
+          <FederationHeader federation={federation} />
+          <Body federation={federation} />
+        </>
+      )}
+    </Loaded>
+  )
+}

@@ -1,0 +1,192 @@
+import { useQueries } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { api } from '../../api/client.ts'
+import { read, useApi } from '../../api/use-api.ts'
+import { write } from '../../api/write.ts'
+import { Curve } from '../../parts/curve.tsx'
+import { Dialog, SendForm } from '../../parts/dialog.tsx'
+import { FieldRow, Fields, NumberField, Outcome } from '../../parts/form.tsx'
+import { Button, Empty, Facts, Loaded, Panel, Problem } from '../../parts/layout.tsx'
+import { Meter } from '../../parts/meter.tsx'
+import { count, measure, plural } from '../../text/format.ts'
+import styles from './federations.module.css'
+import { burnDown, forecastSteps } from './forecast.ts'
+import { useRole } from './role.ts'
+import { type Budget, type Federation, OTHERS, type Spending } from './types.ts'
+
+const MOST = 200
+const STANDARD = { noise: 1.1, rate: 0.1 }
+
+const SetBudget = ({
+  federation,
+  budget,
+  onClose,
+}: {
+  readonly federation: Federation
+  readonly budget: Budget
+  readonly onClose: () => void
+}) => {
+  const [epsilon, setEpsilon] = useState(budget.is_set ? budget.total_epsilon_budget : 3)
+  const [delta, setDelta] = useState(budget.total_delta_budget)
+  return (
+    <Dialog title="Set the privacy budget" open onClose={onClose}>
+      <SendForm
+        verb="Set budget"
+        tone="primary"
+        onClose={onClose}
+        act={() =>
+          write(
+            api.PUT('/api/v1/federations/{federation_id}/privacy/budget', {
+              params: { path: { federation_id: federation.id } },
+              body: { total_epsilon_budget: epsilon, total_delta_budget: delta },
+            }),
+          )
+        }
+      >
+        <Fields>
+          <FieldRow>
+            <NumberField label="Epsilon" min={0} step="any" value={epsilon} onChange={setEpsilon} />
+            <NumberField label="Delta" min={0} max={1} step="any" value={delta} onChange={setDelta} />
+          </FieldRow>
+          <Outcome>
+            {epsilon < budget.epsilon_committed
+              ? `${measure(budget.epsilon_committed)} are spent or reserved already: no further private round can start.`
+              : `All private rounds of ${plural(federation.member_count, 'member')} together may spend so much. What is spent stays spent.`}
+          </Outcome>
+        </Fields>
+      </SendForm>
+    </Dialog>
+  )
+}
+
+/** What further rounds of one kind will have spent, asked of the service at a few numbers of them. */
+const useForecast = (federationId: string, noise: number, rate: number, isSet: boolean) => {
+  const path = { federation_id: federationId }
+  const round = { noise_multiplier: noise, sample_rate: rate }
+  const isValid = noise > 0 && rate > 0 && rate <= 1
+  const left = useApi(
+    '/api/v1/federations/{federation_id}/privacy/rounds-left',
+    { path, query: round },
+    { enabled: isSet && isValid },
+  )
+  const steps = isSet && isValid ? forecastSteps(left.data?.rounds_left ?? 0) : []
+  const estimates = useQueries({
+    queries: steps.map((num_steps) => {
+      const params = { path, query: { ...round, num_steps } }
+      return {
+        queryKey: ['/api/v1/federations/{federation_id}/privacy/estimate', params],
+        queryFn: ({ signal }: { signal: AbortSignal }) =>
+          read('/api/v1/federations/{federation_id}/privacy/estimate', params, signal),
+      }
+    }),
+  })
+  const epsilons = estimates.map(({ data }) => data?.projected_epsilon ?? null)
+  return {
+    roundsLeft: left.data?.rounds_left ?? null,
+    error: isValid ? left.error : null,
+    projections: steps.map((rounds, index) => ({ rounds, epsilon: epsilons[index] ?? null })),
+  }
+}
+
+const BurnDown = ({
+  federation,
+  budget,
+  history,
+  before,
+}: {
+  readonly federation: Federation
+  readonly budget: Budget
+  readonly history: readonly Spending[]
+  /** Rounds before those. */
+  readonly before: number
+}) => {
+  const latest = history.at(-1)
+  const [noise, setNoise] = useState(latest?.noise_multiplier ?? STANDARD.noise)
+  const [rate, setRate] = useState(latest?.sample_rate ?? STANDARD.rate)
+  const { roundsLeft, projections, error } = useForecast(federation.id, noise, rate, budget.is_set)
+  const told = JSON.stringify(projections)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: projections are made anew each time; `told` says whether they are others
+  const series = useMemo(
+    () => burnDown(budget.total_epsilon_budget, history, before, projections),
+    [budget, history, before, told],
+  )
+  return (
+    <>
+      <Curve title="Epsilon left" x="private round" series={series} />
+      <div className={styles.forecast}>
+        <NumberField label="Noise multiplier" min={0} step="any" value={noise} onChange={setNoise} />
+        <NumberField label="Sample rate" min={0} max={1} step="any" value={rate} onChange={setRate} />
+        <p role="status">
+          {roundsLeft === null
+            ? ''
+            : roundsLeft === 0
+              ? 'No such round fits the budget any more.'
+              : `${plural(roundsLeft, 'more round')} like this ${roundsLeft === 1 ? 'fits' : 'fit'} the budget.`}
+        </p>
+      </div>
+      {error && <Problem error={error} />}
+    </>
+  )
+}
+
+const Spent = ({ budget }: { readonly budget: Budget }) => (
+  <>
+    <Meter
+      label="Privacy budget"
+      value={budget.epsilon_committed}
+      max={budget.total_epsilon_budget}
+      text={`${measure(budget.current_epsilon_spent)} of ${measure(budget.total_epsilon_budget)} spent`}
+      tone={budget.is_exhausted ? 'bad' : 'busy'}
+    />
+    <Facts
+      entries={[
+        ['Epsilon left', measure(budget.epsilon_remaining)],
+        ['Reserved by rounds in progress', measure(budget.epsilon_committed - budget.current_epsilon_spent)],
+        ['Delta', measure(budget.total_delta_budget)],
+        ['Private rounds', count(budget.rounds_tracked)],
+        ['Accountant', budget.accountant === 'pld' ? 'privacy loss distribution' : 'Rényi'],
+      ]}
+    />
+  </>
+)
+
+/** The budget that all private rounds spend, as it burns down, and how long it will last. */
+export const PrivacyPanel = ({ federation }: { readonly federation: Federation }) => {
+  const { isOwner } = useRole(federation)
+  const [setting, setSetting] = useState(false)
+  const path = { federation_id: federation.id }
+  const budget = useApi('/api/v1/federations/{federation_id}/privacy', { path }, OTHERS)
+  const rounds = budget.data?.rounds_tracked ?? 0
+  const offset = Math.max(0, rounds - MOST)
+  const history = useApi(
+    '/api/v1/federations/{federation_id}/privacy/history',
+    { path, query: { limit: MOST, offset } },
+    { enabled: budget.data !== undefined },
+  )
+  return (
+    <Panel
+      title="Privacy budget"
+      aside={isOwner && budget.data && <Button onClick={() => setSetting(true)}>Set budget</Button>}
+    >
+      <Loaded query={budget}>
+        {(data) =>
+          data.is_set ? (
+            <div className={styles.privacy}>
+              <Spent budget={data} />
+              <Loaded query={history}>
+                {(found) => <BurnDown federation={federation} budget={data} history={found.history} before={offset} />}
+              </Loaded>
+            </div>
+          ) : (
+            <Empty title="No budget is set" command={`svc federation budget ${federation.name} --epsilon 3`}>
+              Private rounds need one; the owner sets it here, or with:
+            </Empty>
+          )
+        }
+      </Loaded>
+      {setting && budget.data && (
+        <SetBudget federation={federation} budget={budget.data} onClose={() => setSetting(false)} />
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,36 @@
+import { useQueries } from '@tanstack/react-query'
+import { read, useApi } from '../../api/use-api.ts'
+import { useRole } from './role.ts'
+import type { Federation } from './types.ts'
+
+const MOST_MEMBERS = 20
+
+export interface GroupNames {
+  readonly members: readonly string[]
+  /** Device groups that this key may see: its own organization's, or those of the members. */
+  readonly groups: ReadonlyMap<string, string>
+}
+
+/** What the groups of a federation are called. */
+export const useGroupNames = (federation: Federation): GroupNames => {
+  const { own } = useRole(federation)
+  const found = useApi('/api/v1/federations/{federation_id}/members', {
+    path: { federation_id: federation.id },
+    query: { limit: 1000 },
+  })
+  const members = (found.data?.members ?? []).filter(({ status }) => status === 'active').map(({ org_id }) => org_id)
+  const answers = useQueries({
+    queries: (own === null ? members.slice(0, MOST_MEMBERS) : [own]).map((org_id) => {
+      const params = { query: { org_id, limit: 1000 } }
+      return {
+        queryKey: ['/api/v1/device-groups', params],
+        queryFn: ({ signal }: { signal: AbortSignal }) => read('/api/v1/device-groups', params, signal),
+      }
+    }),
+  })
+  const several = answers.length > 1
+  const groups = answers.flatMap(({ data }) =>
+    (data?.groups ?? []).map(({ id, name, org_id }) => [id, several ? `${name} of ${org_id}` : name] as const),
+  )
+  return { members, groups: new Map(groups) }
+}

@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { initialModel } from '../../src/sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../src/sdk/trainers/weights-codec.ts'
+import { formOf, startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+const WEIGHTS = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
+
+/** A federation of acme, beta and tiny, whose devices told their battery and took part in one private round. */
+const startFederation = async () => {
+  const world = await startWorld({ webFolder })
+  const devices = []
+  for (const [org_id, size] of [
+    ['acme', 6],
+    ['beta', 5],
+    ['tiny', 2],
+  ] as const) {
+    for (let n = 0; n < size; n++) devices.push(await world.register(`${org_id}-${n}`, { org_id }))
+  }
+  const { key } = devices[0]!
+  const send = async <Answer>(method: string, path: string, body?: unknown, as = key): Promise<Answer> => {
+    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
+    expect([200, 201], JSON.stringify(answer.body)).toContain(answer.status)
+    return answer.body as Answer
+  }
+  for (const [n, { deviceId, key: own }] of devices.entries()) {
+    await send('PUT', `/devices/${deviceId}/heartbeat`, { metrics: { battery: n / 10 } }, own)
+  }
+  const { id } = await send<{ id: string }>('POST', '/federations', { name: 'hospitals', org_id: 'acme' })
+  for (const org_id of ['beta', 'tiny']) await send('POST', `/federations/${id}/join`, { org_id })
+  const model = await send<{ id: string }>('POST', '/models', { name: 'scanner' })
+  await send('POST', `/models/${model.id}/versions/upload`, formOf(WEIGHTS, {}, 'model.safetensors'))
+  await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 3 })
+  const round = await send<{ id: string }>('POST', '/training/rounds/start', {
+    target_devices: devices.length,
+    min_devices: devices.length,
+    global_model_id: 'scanner',
+    federation: id,
+    privacy: { noise_multiplier: 8, clip_norm: 1 },
+  })
+  for (const { key: own } of devices) {
+    const form = formOf(WEIGHTS, { num_samples: 10 }, 'model.safetensors')
+    await send('POST', `/training/rounds/${round.id}/updates`, form, own)
+  }
+  await world.service.runDueTasks()
+  return { world, id, send }
+}
+
+describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('show members, the budget with its forecast and shared models; organizations are invited and removed there', async () => {
+    const { world, id } = await startFederation()
+    const tab = await openDashboard(world.baseUrl, '/federations')
+    const { page } = tab
+    await page.clock.setFixedTime(world.now())
+    await page.getByRole('table', { name: 'Federations' }).getByRole('link', { name: 'hospitals' }).click()
+    const members = page.getByRole('table', { name: 'Members' })
+    await members.getByText('tiny', { exact: true }).waitFor()
+    await page.getByText(/^0\.\d+ of 3\.0000 spent$/).waitFor()
+    await page.getByText(/^\d+ more rounds like this fit the budget\.$/).waitFor()
+    await page
+      .getByRole('img', {
+        name: /^Epsilon left by private round\. left: 2\.\d+ at private round 1; forecast: 0\.\d+ at/,
+      })
+      .waitFor()
+    await page.getByRole('table', { name: 'Shared models' }).getByText('round result').waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await dialog.getByLabel('Organizations', { exact: true }).fill('delta, delta epsilon')
+    await dialog.getByText('delta, epsilon will see this federation').waitFor()
+    await dialog.getByRole('button', { name: 'Invite 2 organizations' }).click()
+    await members.getByText('invited').nth(1).waitFor()
+    await page.getByRole('button', { name: 'Withdraw epsilon' }).click()
+    await dialog.getByRole('button', { name: 'Withdraw' }).click()
+    await members.getByText('epsilon', { exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Remove tiny' }).click()
+    await dialog.getByLabel('Type tiny to confirm').fill('tiny')
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await members.getByText('tiny', { exact: true }).waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Set budget' }).click()
+    await dialog.getByLabel('Epsilon').fill('5')
+    await dialog.getByRole('button', { name: 'Set budget' }).click()
+    await page.getByText(/ of 5\.0000 spent$/).waitFor()
+    expect(page.url()).toContain(id)
+    expect(tab.wrong()).toEqual([])
+  })
+
+  it('answer questions in plots and tables, and say which groups are withheld', async () => {
+    const { world, id } = await startFederation()
+    const tab = await openDashboard(world.baseUrl, `/federations/${id}/analytics`)
+    const { page } = tab
+    await page.clock.setFixedTime(world.now())
+    await page.getByText('Nothing was asked yet').waitFor()
+    const ask = page.getByRole('button', { name: 'Ask', exact: true })
+    await page.getByRole('combobox', { name: 'Variable' }).fill('battery')
+    await ask.click()
+    await page.getByText("Group 'tiny' is withheld: fewer than 5 devices report 'battery'.").waitFor()
+    await page.getByRole('img', { name: /^acme: 0\.0000 to 0\.5000, median 0\.2500, quartiles/ }).waitFor()
+    await page.getByRole('img', { name: /^beta: a quarter of the devices each from 0\.6000 to 0\.7000/ }).waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+
+    await page.getByRole('combobox', { name: 'Question' }).selectOption('Compare two groups')
+    await ask.click()
+    await page.getByRole('img', { name: /^Difference -0\.55\d+, -0\.\d+ to -0\.\d+$/ }).waitFor()
+    await page.getByText('significant', { exact: true }).waitFor()
+    await expectAccessible(page)
+
+    await page.getByRole('combobox', { name: 'Question' }).selectOption('Compare all groups')
+    await ask.click()
+    await page.getByRole('table', { name: 'Pairs' }).getByText('acme minus beta').waitFor()
+    await page.getByRole('combobox', { name: 'Question' }).selectOption('Are two variables related?')
+    await page.getByRole('combobox', { name: 'First variable' }).fill('platform')
+    await ask.click()
+    await page.getByRole('region', { name: 'Pearson’s chi-square test' }).waitFor()
+    await page.getByRole('button', { name: 'Show Description of battery' }).click()
+    await page.getByRole('table', { name: 'Groups' }).waitFor()
+    expect(tab.wrong()).toEqual([])
+  })
+})

@@ -1,42 +1,26 @@
-import type { Action, ActionOption, Argument, Resource } from './resource.ts'
+import { type Action, action, argument, option, type Resource } from './resource.ts'
 
-const federation: Argument = { name: 'federation', help: 'a federation, by name or id', find: 'federation' }
-const variable: Argument = { name: 'variable', help: 'what devices report, such as accuracy', field: 'variable' }
+const federation = argument('federation', 'a federation, by name or id', { find: 'federation' })
+const variable = argument('variable', 'what devices report, such as accuracy', { field: 'variable' })
 const AT = '/api/v1/federations/{federation_id}'
 
-const filters: ActionOption = {
-  flags: '--filter <key=value>',
-  help: 'such as platform=ios or start_time=2026-01-01T00:00:00Z; repeatable',
-  field: 'filters',
-  parse: 'pairs',
-}
-const groupBy: ActionOption = {
-  flags: '--group-by <kind>',
-  help: 'what the groups are (default: device_group)',
-  field: 'group_by',
+const filters = option(
+  '--filter <key=value>',
+  'such as platform=ios or start_time=2026-01-01T00:00:00Z; repeatable',
+  'filters',
+  { parse: 'pairs' },
+)
+const groupBy = option('--group-by <kind>', 'what the groups are (default: device_group)', 'group_by', {
   choices: ['device_group', 'federation_member'],
-}
-const groupIds: ActionOption = {
-  flags: '--group <id>',
-  help: 'only these groups; repeatable',
-  field: 'group_ids',
-  parse: 'each',
-}
-const confidence: ActionOption = {
-  flags: '--confidence <level>',
-  help: 'such as 0.95',
-  field: 'confidence_level',
-  parse: 'number',
-}
+})
+const groupIds = option('--group <id>', 'only these groups; repeatable', 'group_ids', { parse: 'each' })
+const confidence = option('--confidence <level>', 'such as 0.95', 'confidence_level', { parse: 'number' })
 
 export const analytics: Resource = {
   name: 'analytics',
   summary: 'compare statistics over a federation',
   actions: [
-    {
-      name: 'list',
-      summary: 'list analytics queries, newest first',
-      request: `GET ${AT}/analytics/queries`,
+    action('list', 'list analytics queries, newest first', `GET ${AT}/analytics/queries`, {
       args: [federation],
       rows: 'queries',
       columns: [
@@ -48,78 +32,57 @@ export const analytics: Resource = {
         ['ID', 'id', 'id'],
       ],
       none: 'Nothing was asked yet. Ask with: svc analytics describe <federation> <variable>',
-    },
-    {
-      name: 'show',
-      summary: 'show a query and its result',
-      request: `GET ${AT}/analytics/queries/{query_id}`,
-      args: [federation, { name: 'query', help: 'the id of a query', field: 'query_id' }],
-    },
-    {
-      name: 'describe',
-      summary: 'describe a variable by group',
-      request: `POST ${AT}/analytics/descriptive`,
+    }),
+    action('show', 'show a query and its result', `GET ${AT}/analytics/queries/{query_id}`, {
+      args: [federation, argument('query', 'the id of a query', { field: 'query_id' })],
+    }),
+    action('describe', 'describe a variable by group', `POST ${AT}/analytics/descriptive`, {
       args: [federation, variable],
       options: [
         groupBy,
         groupIds,
-        { flags: '--no-percentiles', help: 'leave them out', field: 'include_percentiles', parse: 'off' },
+        option('--no-percentiles', 'leave them out', 'include_percentiles', { parse: 'off' }),
         filters,
       ],
-    },
-    {
-      name: 't-test',
-      summary: "compare two groups by Welch's t-test",
-      request: `POST ${AT}/analytics/t-test`,
+    }),
+    action('t-test', "compare two groups by Welch's t-test", `POST ${AT}/analytics/t-test`, {
       args: [
         federation,
         variable,
-        { name: 'group_a', help: 'id of a group', field: 'group_a' },
-        { name: 'group_b', help: 'id of the other', field: 'group_b' },
+        argument('group_a', 'id of a group', { field: 'group_a' }),
+        argument('group_b', 'id of the other', { field: 'group_b' }),
       ],
       options: [groupBy, confidence, filters],
-    },
-    {
-      name: 'anova',
-      summary: 'compare groups by analysis of variance',
-      request: `POST ${AT}/analytics/anova`,
+    }),
+    action('anova', 'compare groups by analysis of variance', `POST ${AT}/analytics/anova`, {
       args: [federation, variable],
       options: [
         groupBy,
         groupIds,
-        { flags: '--post-hoc', help: 'compare every pair too', field: 'post_hoc', parse: 'flag' },
+        option('--post-hoc', 'compare every pair too', 'post_hoc', { parse: 'flag' }),
         confidence,
         filters,
       ],
-    },
-    {
-      name: 'chi-square',
-      summary: 'test two variables for independence',
-      request: `POST ${AT}/analytics/chi-square`,
+    }),
+    action('chi-square', 'test two variables for independence', `POST ${AT}/analytics/chi-square`, {
       args: [
         federation,
-        { name: 'variable_1', help: 'a variable', field: 'variable_1' },
-        { name: 'variable_2', help: 'another', field: 'variable_2' },
+        argument('variable_1', 'a variable', { field: 'variable_1' }),
+        argument('variable_2', 'another', { field: 'variable_2' }),
       ],
       options: [confidence, filters],
-    },
+    }),
   ],
 }
 
 /** Commands of `svc federation` beside those with files of their own. */
 export const federationActions: readonly Action[] = [
-  {
-    name: 'remove',
-    summary: 'leave a federation or remove a member',
-    request: `DELETE ${AT}/members/{org_id}`,
-    args: [federation, { name: 'org_id', help: 'the organization', field: 'org_id' }],
+  action('remove', 'leave a federation or remove a member', `DELETE ${AT}/members/{org_id}`, {
+    args: [federation, argument('org_id', 'the organization', { field: 'org_id' })],
     confirm: 'Removing {org_id} from {federation}',
     done: '{message}',
-  },
-  {
-    name: 'models',
-    summary: 'list models shared with a federation',
-    request: `GET ${AT}/models`,
+  }),
+  action('models', 'list models shared with a federation', `GET ${AT}/models`, {
     args: [federation],
     rows: 'models',
     columns: [
@@ -132,54 +95,33 @@ export const federationActions: readonly Action[] = [
       ['SHARED', 'shared_at', 'time'],
     ],
     none: 'No models are shared. Share one with: svc federation share <model> <federation>',
-  },
-  {
-    name: 'unshare',
-    summary: 'stop sharing a model',
-    request: `DELETE ${AT}/models/{model_id}`,
-    args: [{ name: 'model', help: 'a model, by name or id', find: 'model' }, federation],
+  }),
+  action('unshare', 'stop sharing a model', `DELETE ${AT}/models/{model_id}`, {
+    args: [argument('model', 'a model, by name or id', { find: 'model' }), federation],
     done: '{message}',
-  },
-  {
-    name: 'noise',
-    summary: 'get the least noise that fits an epsilon',
-    request: `GET ${AT}/privacy/noise-for-epsilon`,
+  }),
+  action('noise', 'get the least noise that fits an epsilon', `GET ${AT}/privacy/noise-for-epsilon`, {
     args: [federation],
     options: [
-      {
-        flags: '--sample-rate <rate>',
-        help: 'target devices / eligible devices',
-        field: 'sample_rate',
+      option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
         parse: 'number',
         required: true,
-      },
-      { flags: '--rounds <count>', help: 'how many (default: 1)', field: 'num_steps', parse: 'number' },
-      { flags: '--target-epsilon <epsilon>', help: 'default: the budget', field: 'target_epsilon', parse: 'number' },
-      { flags: '--target-delta <delta>', help: "default: the budget's", field: 'target_delta', parse: 'number' },
+      }),
+      option('--rounds <count>', 'how many (default: 1)', 'num_steps', { parse: 'number' }),
+      option('--target-epsilon <epsilon>', 'default: the budget', 'target_epsilon', { parse: 'number' }),
+      option('--target-delta <delta>', "default: the budget's", 'target_delta', { parse: 'number' }),
     ],
-  },
-  {
-    name: 'rounds-left',
-    summary: 'get the number of private rounds left',
-    request: `GET ${AT}/privacy/rounds-left`,
+  }),
+  action('rounds-left', 'get the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
     args: [federation],
     options: [
-      {
-        flags: '--noise-multiplier <ratio>',
-        help: 'of each round',
-        field: 'noise_multiplier',
+      option('--noise-multiplier <ratio>', 'of each round', 'noise_multiplier', { parse: 'number', required: true }),
+      option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
         parse: 'number',
         required: true,
-      },
-      {
-        flags: '--sample-rate <rate>',
-        help: 'target devices / eligible devices',
-        field: 'sample_rate',
-        parse: 'number',
-        required: true,
-      },
-      { flags: '--steps <count>', help: 'of a round (default: 1)', field: 'num_steps', parse: 'number' },
-      { flags: '--target-delta <delta>', help: "default: the budget's", field: 'target_delta', parse: 'number' },
+      }),
+      option('--steps <count>', 'of a round (default: 1)', 'num_steps', { parse: 'number' }),
+      option('--target-delta <delta>', "default: the budget's", 'target_delta', { parse: 'number' }),
     ],
-  },
+  }),
 ]

@@ -1,23 +1,18 @@
-import type { Argument, Resource } from './resource.ts'
+import { action, argument, option, type Resource } from './resource.ts'
 
-const deployment: Argument = {
-  name: 'deployment',
-  help: 'a deployment, by id (its first characters will do); the name of a model: its newest',
-  find: 'deployment',
-}
+const deployment = argument(
+  'deployment',
+  'a deployment, by id (its first characters will do); the name of a model: its newest',
+  { find: 'deployment' },
+)
 const AT = '/api/v1/deployments/{deployment_id}'
 
 export const deployments: Resource = {
   name: 'deployments',
   summary: 'see deployments and steer them; svc deploy makes them',
   actions: [
-    {
-      name: 'list',
-      summary: 'list deployments, newest first',
-      request: 'GET /api/v1/deployments',
-      options: [
-        { flags: '--model <model>', help: 'of this model, by the name that was deployed', field: 'model_name' },
-      ],
+    action('list', 'list deployments, newest first', 'GET /api/v1/deployments', {
+      options: [option('--model <model>', 'of this model, by the name that was deployed', 'model_name')],
       rows: 'deployments',
       columns: [
         ['MODEL', 'model_name'],
@@ -31,27 +26,18 @@ export const deployments: Resource = {
         ['ID', 'deployment_id', 'id'],
       ],
       none: 'No deployments. Deploy with: svc deploy <model> --devices <ids>',
-    },
-    { name: 'show', summary: 'show a deployment', request: `GET ${AT}`, args: [deployment] },
-    {
-      name: 'promote',
-      summary: 'activate more targets of a deployment',
-      request: `POST ${AT}/promote`,
-      args: [deployment, { name: 'percent', help: 'of its targets', field: 'rollout_percentage', parse: 'number' }],
+    }),
+    action('show', 'show a deployment', `GET ${AT}`, { args: [deployment] }),
+    action('promote', 'activate more targets of a deployment', `POST ${AT}/promote`, {
+      args: [deployment, argument('percent', 'of its targets', { field: 'rollout_percentage', parse: 'number' })],
       done: 'The deployment of {model_name} {model_version} is {status} at {rollout_percentage} %.',
-    },
-    {
-      name: 'rollback',
-      summary: 'give its devices the version before',
-      request: `POST ${AT}/rollback`,
+    }),
+    action('rollback', 'give its devices the version before', `POST ${AT}/rollback`, {
       args: [deployment],
-      options: [{ flags: '--reason <text>', help: 'kept in its history', field: 'reason' }],
+      options: [option('--reason <text>', 'kept in its history', 'reason')],
       done: 'Rolled back the deployment of {model_name} {model_version} ({deployment_id}).',
-    },
-    {
-      name: 'history',
-      summary: 'list what happened to a deployment',
-      request: `GET ${AT}/history`,
+    }),
+    action('history', 'list what happened to a deployment', `GET ${AT}/history`, {
       args: [deployment],
       rows: 'events',
       columns: [
@@ -62,11 +48,8 @@ export const deployments: Resource = {
         ['REASON', 'reason'],
         ['BY KEY', 'actor', 'id'],
       ],
-    },
-    {
-      name: 'devices',
-      summary: 'list the devices of a deployment by state',
-      request: `GET ${AT}/devices`,
+    }),
+    action('devices', 'list the devices of a deployment by state', `GET ${AT}/devices`, {
       args: [deployment],
       rows: 'devices',
       columns: [
@@ -76,6 +59,6 @@ export const deployments: Resource = {
         ['REPORTED', 'reported_at', 'time'],
         ['REASON', 'reason'],
       ],
-    },
+    }),
   ],
 }

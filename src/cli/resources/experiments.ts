@@ -1,10 +1,10 @@
 import { wrongUsage } from '../failure.ts'
-import type { Action, ActionOption, Argument, Kind, Resource, Row } from './resource.ts'
+import { type Action, action, argument, type Kind, option, type Resource, type Row } from './resource.ts'
 
-const experiment: Argument = { name: 'experiment', help: 'an experiment, by name or id', find: 'experiment' }
+const experiment = argument('experiment', 'an experiment, by name or id', { find: 'experiment' })
 const AT = '/api/v1/experiments/{experiment_id}'
-const reason: ActionOption = { flags: '--reason <text>', help: 'kept with the experiment', field: 'reason' }
-const DEVICE: ActionOption = { flags: '--device <device>', help: 'its device id', field: 'device_id', required: true }
+const reason = option('--reason <text>', 'kept with the experiment', 'reason')
+const DEVICE = option('--device <device>', 'its device id', 'device_id', { required: true })
 
 /** `control=my-model@1.0.0:0.5`: a name, a model, its version (default: the latest) and a share of the devices. */
 const VARIANT = /^(?<name>[^=]+)=(?<model>[^@]+?)(?:@(?<version>[^@:]+))?:(?<share>\d*\.?\d+)$/
@@ -39,17 +39,11 @@ export const experiments: Resource = {
   name: 'experiments',
   summary: 'compare versions on devices',
   actions: [
-    {
-      name: 'list',
-      summary: 'list experiments, newest first',
-      request: 'GET /api/v1/experiments',
+    action('list', 'list experiments, newest first', 'GET /api/v1/experiments', {
       options: [
-        {
-          flags: '--status <status>',
-          help: 'only those',
-          field: 'status',
+        option('--status <status>', 'only those', 'status', {
           choices: ['draft', 'running', 'paused', 'completed', 'cancelled'],
-        },
+        }),
       ],
       rows: 'experiments',
       columns: [
@@ -62,68 +56,42 @@ export const experiments: Resource = {
         ['ID', 'id', 'id'],
       ],
       none: 'No experiments. Make one with: svc experiments create <name> --variant a=<model>:0.5 --variant b=<model>:0.5',
-    },
-    { name: 'show', summary: 'show an experiment', request: `GET ${AT}`, args: [experiment] },
-    {
-      name: 'create',
-      summary: 'make an experiment, to be started then',
-      request: 'POST /api/v1/experiments',
-      args: [{ name: 'name', help: 'unique in the organization', field: 'name' }],
+    }),
+    action('show', 'show an experiment', `GET ${AT}`, { args: [experiment] }),
+    action('create', 'make an experiment, to be started then', 'POST /api/v1/experiments', {
+      args: [argument('name', 'unique in the organization', { field: 'name' })],
       options: [
-        {
-          flags: '--variant <name=model@version:share>',
-          help: 'such as control=my-model@1.0.0:0.5; repeatable',
-          field: 'variants',
+        option('--variant <name=model@version:share>', 'such as control=my-model@1.0.0:0.5; repeatable', 'variants', {
           parse: 'each',
           required: true,
-        },
-        {
-          flags: '--group <group>',
-          help: 'only devices of this group, by name or id; repeatable',
-          field: 'target_groups',
+        }),
+        option('--group <group>', 'only devices of this group, by name or id; repeatable', 'target_groups', {
           parse: 'each',
-        },
-        { flags: '--metric <name>', help: 'what decides (default: accuracy)', field: 'primary_metric' },
-        { flags: '--confidence <level>', help: 'such as 0.95', field: 'confidence_level', parse: 'number' },
+        }),
+        option('--metric <name>', 'what decides (default: accuracy)', 'primary_metric'),
+        option('--confidence <level>', 'such as 0.95', 'confidence_level', { parse: 'number' }),
       ],
       body: variantsOf,
       done: 'Made experiment {name} ({id}).',
       hint: 'Start it with: svc experiments start {name}',
-    },
+    }),
     { ...move('start', 'Started', 'start an experiment'), options: [], done: 'Started experiment {id}: {status}.' },
     move('pause', 'Paused', 'pause an experiment'),
     move('resume', 'Resumed', 'resume an experiment'),
     move('complete', 'Completed', 'complete an experiment'),
     move('cancel', 'Cancelled', 'cancel an experiment'),
-    {
-      name: 'results',
-      summary: 'compare the variants of an experiment',
-      request: `GET ${AT}/analytics`,
-      args: [experiment],
-    },
-    {
-      name: 'assignment',
-      summary: "show a device's variant",
-      request: `GET ${AT}/assignment`,
-      args: [experiment],
-      options: [DEVICE],
-    },
-    {
-      name: 'observe',
-      summary: 'add what a device measured',
-      request: `POST ${AT}/observations`,
+    action('results', 'compare the variants of an experiment', `GET ${AT}/analytics`, { args: [experiment] }),
+    action('assignment', "show a device's variant", `GET ${AT}/assignment`, { args: [experiment], options: [DEVICE] }),
+    action('observe', 'add what a device measured', `POST ${AT}/observations`, {
       args: [experiment],
       options: [
         DEVICE,
-        {
-          flags: '--metric <key=value>',
-          help: 'such as accuracy=0.9; repeatable',
-          field: 'metrics',
+        option('--metric <key=value>', 'such as accuracy=0.9; repeatable', 'metrics', {
           parse: 'pairs',
           required: true,
-        },
+        }),
       ],
       done: 'Accepted {accepted}.',
-    },
+    }),
   ],
 }

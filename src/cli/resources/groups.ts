@@ -1,7 +1,9 @@
-import type { ActionOption, Argument, Column, Resource } from './resource.ts'
+import { type ActionOption, action, argument, type Column, option, type Resource } from './resource.ts'
 
-export const groupArgument: Argument = { name: 'group', help: 'a device group, by name or id', find: 'group' }
-const members: Argument = { name: 'devices', help: 'device ids', field: 'device_ids', many: true }
+export const groupArgument = argument('group', 'a device group, by name or id', { find: 'group' })
+const members = argument('devices', 'device ids', { field: 'device_ids', many: true })
+
+const AT = '/api/v1/device-groups/{group_id}'
 
 const COLUMNS: readonly Column[] = [
   ['NAME', 'name'],
@@ -13,33 +15,22 @@ const COLUMNS: readonly Column[] = [
 ]
 
 const fields: readonly ActionOption[] = [
-  { flags: '--description <text>', help: 'what it is for', field: 'description' },
-  { flags: '--tag <tag>', help: 'a tag; repeatable', field: 'tags', parse: 'each' },
+  option('--description <text>', 'what it is for', 'description'),
+  option('--tag <tag>', 'a tag; repeatable', 'tags', { parse: 'each' }),
 ]
 
 export const groups: Resource = {
   name: 'groups',
   summary: 'make device groups and say who is in them',
   actions: [
-    {
-      name: 'list',
-      summary: 'list device groups',
-      request: 'GET /api/v1/device-groups',
+    action('list', 'list device groups', 'GET /api/v1/device-groups', {
       org: 'query',
       rows: 'groups',
       columns: COLUMNS,
       none: 'No groups. Make one with: svc groups create <name>',
-    },
-    {
-      name: 'show',
-      summary: 'show a group',
-      request: 'GET /api/v1/device-groups/{group_id}',
-      args: [groupArgument],
-    },
-    {
-      name: 'devices',
-      summary: 'list the devices of a group',
-      request: 'GET /api/v1/device-groups/{group_id}/devices',
+    }),
+    action('show', 'show a group', `GET ${AT}`, { args: [groupArgument] }),
+    action('devices', 'list the devices of a group', `GET ${AT}/devices`, {
       args: [groupArgument],
       rows: 'devices',
       columns: [
@@ -51,47 +42,32 @@ export const groups: Resource = {
         ['BY', 'added_by'],
       ],
       none: 'No devices. Add some with: svc groups add <group> <devices...>',
-    },
-    {
-      name: 'create',
-      summary: 'make a group',
-      request: 'POST /api/v1/device-groups',
+    }),
+    action('create', 'make a group', 'POST /api/v1/device-groups', {
       org: 'body',
-      args: [{ name: 'name', help: 'unique in the organization', field: 'name' }],
-      options: [...fields, { flags: '--type <type>', help: 'kind of group (default: static)', field: 'group_type' }],
+      args: [argument('name', 'unique in the organization', { field: 'name' })],
+      options: [...fields, option('--type <type>', 'kind of group (default: static)', 'group_type')],
       done: 'Made group {name} ({id}).',
       hint: 'Add devices with: svc groups add {name} <devices...>',
-    },
-    {
-      name: 'update',
-      summary: "change a group's name, description or tags",
-      request: 'PUT /api/v1/device-groups/{group_id}',
+    }),
+    action('update', "change a group's name, description or tags", `PUT ${AT}`, {
       args: [groupArgument],
-      options: [{ flags: '--name <name>', help: 'another name', field: 'name' }, ...fields],
+      options: [option('--name <name>', 'another name', 'name'), ...fields],
       done: 'Changed group {name} ({id}).',
-    },
-    {
-      name: 'add',
-      summary: 'add devices to a group',
-      request: 'POST /api/v1/device-groups/{group_id}/devices',
+    }),
+    action('add', 'add devices to a group', `POST ${AT}/devices`, {
       args: [groupArgument, members],
-      options: [{ flags: '--added-by <label>', help: 'kept with the members', field: 'added_by' }],
+      options: [option('--added-by <label>', 'kept with the members', 'added_by')],
       done: 'Added {added}.',
-    },
-    {
-      name: 'remove',
-      summary: 'remove devices from a group',
-      request: 'DELETE /api/v1/device-groups/{group_id}/devices',
+    }),
+    action('remove', 'remove devices from a group', `DELETE ${AT}/devices`, {
       args: [groupArgument, members],
       done: 'Removed {removed}.',
-    },
-    {
-      name: 'delete',
-      summary: 'delete a group; its devices stay',
-      request: 'DELETE /api/v1/device-groups/{group_id}',
+    }),
+    action('delete', 'delete a group; its devices stay', `DELETE ${AT}`, {
       args: [groupArgument],
       confirm: 'Deleting the group {group}',
       done: 'Deleted group {group_id}.',
-    },
+    }),
   ],
 }

@@ -1,4 +1,4 @@
-import type { Resource } from './resource.ts'
+import { action, option, type Resource } from './resource.ts'
 import { modelArgument } from './rollouts.ts'
 
 const AT = '/api/v1/models/{model_id}/policy'
@@ -7,10 +7,7 @@ export const policies: Resource = {
   name: 'policies',
   summary: "let a round's result become a rollout by rules",
   actions: [
-    {
-      name: 'list',
-      summary: 'list policies, newest first',
-      request: 'GET /api/v1/policies',
+    action('list', 'list policies, newest first', 'GET /api/v1/policies', {
       rows: 'policies',
       paged: false,
       columns: [
@@ -24,79 +21,38 @@ export const policies: Resource = {
         ['UPDATED', 'updated_at', 'time'],
       ],
       none: 'No policies. Make one with: svc policies set <model>',
-    },
-    { name: 'show', summary: "show a model's policy", request: `GET ${AT}`, args: [modelArgument] },
-    {
-      name: 'set',
-      summary: "make or replace a model's policy",
-      request: `PUT ${AT}`,
+    }),
+    action('show', "show a model's policy", `GET ${AT}`, { args: [modelArgument] }),
+    action('set', "make or replace a model's policy", `PUT ${AT}`, {
       args: [modelArgument],
       options: [
-        {
-          flags: '--enable',
-          help: 'act by it from now on; without it nothing happens by itself',
-          field: 'enabled',
-          parse: 'flag',
-        },
-        {
-          flags: '--canary <percent>',
-          help: 'of the devices that try a version (default: 10)',
-          field: 'canary_percentage',
+        option('--enable', 'act by it from now on; without it nothing happens by itself', 'enabled', { parse: 'flag' }),
+        option('--canary <percent>', 'of the devices that try a version (default: 10)', 'canary_percentage', {
           parse: 'number',
-        },
-        { flags: '--canary-group <group>', help: 'only devices of this group, by name or id', field: 'canary_group' },
-        {
-          flags: '--observe <minutes>',
-          help: 'how long it may take (default: 60)',
-          field: 'observe_minutes',
+        }),
+        option('--canary-group <group>', 'only devices of this group, by name or id', 'canary_group'),
+        option('--observe <minutes>', 'how long it may take (default: 60)', 'observe_minutes', { parse: 'number' }),
+        option('--min-reports <count>', 'devices that must have measured (default: 20)', 'min_reports', {
           parse: 'number',
-        },
-        {
-          flags: '--min-reports <count>',
-          help: 'devices that must have measured (default: 20)',
-          field: 'min_reports',
+        }),
+        option('--max-accuracy-drop <share>', 'how much lower it may be (default: 0.02)', 'max_accuracy_drop', {
           parse: 'number',
-        },
-        {
-          flags: '--max-accuracy-drop <share>',
-          help: 'how much lower it may be (default: 0.02)',
-          field: 'max_accuracy_drop',
+        }),
+        option('--max-loss-increase <share>', 'how much higher it may be (default: 0.05)', 'max_loss_increase', {
           parse: 'number',
-        },
-        {
-          flags: '--max-loss-increase <share>',
-          help: 'how much higher it may be (default: 0.05)',
-          field: 'max_loss_increase',
-          parse: 'number',
-        },
-        {
-          flags: '--confidence <level>',
-          help: 'of the comparison (default: 0.95)',
-          field: 'confidence_level',
-          parse: 'number',
-        },
-        { flags: '--step <percent>', help: "the promotion's (default: 10)", field: 'increment_step', parse: 'number' },
-        {
-          flags: '--interval <minutes>',
-          help: 'between steps (default: 60)',
-          field: 'step_interval_minutes',
-          parse: 'number',
-        },
+        }),
+        option('--confidence <level>', 'of the comparison (default: 0.95)', 'confidence_level', { parse: 'number' }),
+        option('--step <percent>', "the promotion's (default: 10)", 'increment_step', { parse: 'number' }),
+        option('--interval <minutes>', 'between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
       ],
       done: 'The policy of model {model_id} is set; enabled: {enabled}.',
-    },
-    {
-      name: 'delete',
-      summary: "delete a model's policy and its decisions",
-      request: `DELETE ${AT}`,
+    }),
+    action('delete', "delete a model's policy and its decisions", `DELETE ${AT}`, {
       args: [modelArgument],
       confirm: 'Deleting the policy of {model} with its decisions',
       done: 'Deleted the policy of model {model_id}.',
-    },
-    {
-      name: 'decisions',
-      summary: 'list what a policy decided and why',
-      request: `GET ${AT}/decisions`,
+    }),
+    action('decisions', 'list what a policy decided and why', `GET ${AT}/decisions`, {
       args: [modelArgument],
       rows: 'decisions',
       columns: [
@@ -108,6 +64,6 @@ export const policies: Resource = {
         ['ID', 'id', 'id'],
       ],
       none: 'It has decided nothing yet.',
-    },
+    }),
   ],
 }

@@ -90,3 +90,23 @@ export interface Resource {
   readonly summary: string
   readonly actions: readonly (Action | OwnAction)[]
 }
+
+export const argument = (name: string, help: string, more: Omit<Argument, 'name' | 'help'> = {}): Argument => ({
+  name,
+  help,
+  ...more,
+})
+
+export const option = (
+  flags: string,
+  help: string,
+  field: string,
+  more: Omit<ActionOption, 'flags' | 'help' | 'field'> = {},
+): ActionOption => ({ flags, help, field, ...more })
+
+export const action = (
+  name: string,
+  summary: string,
+  request: string,
+  more: Omit<Action, 'name' | 'summary' | 'request'> = {},
+): Action => ({ name, summary, request, ...more })

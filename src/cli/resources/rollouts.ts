@@ -1,12 +1,12 @@
-import type { Action, ActionOption, Argument, Column, Resource } from './resource.ts'
+import { type Action, type ActionOption, action, argument, type Column, option, type Resource } from './resource.ts'
 
-const rollout: Argument = {
-  name: 'rollout',
-  help: 'a rollout, by id (its first characters will do); the name of a model: its newest',
-  find: 'rollout',
-}
-export const modelArgument: Argument = { name: 'model', help: 'a model, by name or id', find: 'model' }
-const reason: ActionOption = { flags: '--reason <text>', help: 'kept in its history', field: 'reason' }
+const rollout = argument(
+  'rollout',
+  'a rollout, by id (its first characters will do); the name of a model: its newest',
+  { find: 'rollout' },
+)
+export const modelArgument = argument('model', 'a model, by name or id', { find: 'model' })
+const reason = option('--reason <text>', 'kept in its history', 'reason')
 const AT = '/api/v1/models/{model_id}/rollouts/{rollout_id}'
 
 const COLUMNS: readonly Column[] = [
@@ -23,25 +23,14 @@ const COLUMNS: readonly Column[] = [
 
 /** What a rollout is made of: the same for one that is only worked out. */
 const plan: readonly ActionOption[] = [
-  { flags: '--version <version>', help: 'the version to deliver', field: 'version', required: true },
-  {
-    flags: '--percentage <percent>',
-    help: 'the first step',
-    field: 'rollout_percentage',
-    parse: 'number',
-    required: true,
-  },
-  { flags: '--target <percent>', help: 'where it ends (default: 100)', field: 'target_percentage', parse: 'number' },
-  { flags: '--step <percent>', help: 'added each time (default: 10)', field: 'increment_step', parse: 'number' },
-  {
-    flags: '--interval <minutes>',
-    help: 'between steps (default: 60)',
-    field: 'step_interval_minutes',
-    parse: 'number',
-  },
-  { flags: '--group <group>', help: 'only devices of this group, by name or id', field: 'group' },
-  { flags: '--auto-rollback', help: 'too many failures roll it back', field: 'auto_rollback', parse: 'flag' },
-  { flags: '--no-start', help: 'keep it pending until svc rollouts start', field: 'start_immediately', parse: 'off' },
+  option('--version <version>', 'the version to deliver', 'version', { required: true }),
+  option('--percentage <percent>', 'the first step', 'rollout_percentage', { parse: 'number', required: true }),
+  option('--target <percent>', 'where it ends (default: 100)', 'target_percentage', { parse: 'number' }),
+  option('--step <percent>', 'added each time (default: 10)', 'increment_step', { parse: 'number' }),
+  option('--interval <minutes>', 'between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
+  option('--group <group>', 'only devices of this group, by name or id', 'group'),
+  option('--auto-rollback', 'too many failures roll it back', 'auto_rollback', { parse: 'flag' }),
+  option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', { parse: 'off' }),
 ]
 
 /** Moves of a rollout that take a reason, and what they did to it. */
@@ -58,44 +47,29 @@ export const rollouts: Resource = {
   name: 'rollouts',
   summary: 'make rollouts and steer them',
   actions: [
-    {
-      name: 'list',
-      summary: 'list rollouts, newest first',
-      request: 'GET /api/v1/rollouts',
+    action('list', 'list rollouts, newest first', 'GET /api/v1/rollouts', {
       options: [
-        {
-          flags: '--model <model>',
-          help: 'of this model, by name or id',
-          field: 'model_id',
+        option('--model <model>', 'of this model, by name or id', 'model_id', {
           find: 'model',
           conflicts: 'status',
           request: 'GET /api/v1/models/{model_id}/rollouts',
-        },
-        {
-          flags: '--status <status>',
-          help: 'only those',
-          field: 'status',
+        }),
+        option('--status <status>', 'only those', 'status', {
           choices: ['pending', 'active', 'paused', 'completed', 'rolled_back'],
-        },
+        }),
       ],
       rows: 'rollouts',
       columns: COLUMNS,
       none: 'No rollouts. Deploy with: svc deploy <model>',
-    },
-    { name: 'show', summary: 'show a rollout', request: `GET ${AT}`, args: [rollout] },
-    {
-      name: 'create',
-      summary: 'make a rollout of a version',
-      request: 'POST /api/v1/models/{model_id}/rollouts',
+    }),
+    action('show', 'show a rollout', `GET ${AT}`, { args: [rollout] }),
+    action('create', 'make a rollout of a version', 'POST /api/v1/models/{model_id}/rollouts', {
       args: [modelArgument],
       options: plan,
       done: 'Made the rollout of version {version}: {status} at {percentage} % ({rollout_id}).',
       hint: 'Watch it with: svc status {model_name} --watch',
-    },
-    {
-      name: 'preview',
-      summary: 'work out the steps of a rollout',
-      request: 'POST /api/v1/models/{model_id}/rollouts/dry-run',
+    }),
+    action('preview', 'work out the steps of a rollout', 'POST /api/v1/models/{model_id}/rollouts/dry-run', {
       args: [modelArgument],
       options: plan,
       rows: 'steps',
@@ -104,23 +78,17 @@ export const rollouts: Resource = {
         ['AT', 'percentage', 'percent'],
         ['DEVICES', 'devices', 'count'],
       ],
-    },
+    }),
     move('start', 'Started', 'start a pending rollout'),
     move('pause', 'Paused', 'pause a rollout'),
     move('resume', 'Resumed', 'resume a rollout'),
     move('advance', 'Advanced', 'take the next step now'),
     move('rollback', 'Rolled back', 'give its devices the version before'),
-    {
-      name: 'set-percentage',
-      summary: 'set the percentage of a rollout',
-      request: `PUT ${AT}/percentage`,
-      args: [rollout, { name: 'percent', help: 'from 0 to 100', field: 'percentage', parse: 'number' }],
+    action('set-percentage', 'set the percentage of a rollout', `PUT ${AT}/percentage`, {
+      args: [rollout, argument('percent', 'from 0 to 100', { field: 'percentage', parse: 'number' })],
       done: 'The rollout of version {version} is {status} at {percentage} % ({rollout_id}).',
-    },
-    {
-      name: 'history',
-      summary: 'list what happened to a rollout',
-      request: `GET ${AT}/history`,
+    }),
+    action('history', 'list what happened to a rollout', `GET ${AT}/history`, {
       args: [rollout],
       rows: 'events',
       columns: [
@@ -131,11 +99,8 @@ export const rollouts: Resource = {
         ['REASON', 'reason'],
         ['BY KEY', 'actor', 'id'],
       ],
-    },
-    {
-      name: 'devices',
-      summary: 'list the devices of a rollout by state',
-      request: `GET ${AT}/devices`,
+    }),
+    action('devices', 'list the devices of a rollout by state', `GET ${AT}/devices`, {
       args: [rollout],
       rows: 'devices',
       columns: [
@@ -146,14 +111,11 @@ export const rollouts: Resource = {
         ['REASON', 'reason'],
       ],
       none: 'It reaches no device yet.',
-    },
-    {
-      name: 'delete',
-      summary: 'cancel and delete a rollout',
-      request: `DELETE ${AT}`,
+    }),
+    action('delete', 'cancel and delete a rollout', `DELETE ${AT}`, {
       args: [rollout],
       confirm: 'Deleting the rollout {rollout}, whose devices get what they got before,',
       done: 'Deleted rollout {rollout_id}.',
-    },
+    }),
   ],
 }

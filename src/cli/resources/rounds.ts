@@ -1,12 +1,9 @@
 import { ACCEPTED_STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
-import type { Action, Argument, Column, Resource } from './resource.ts'
+import { action, argument, type Column, option, type Resource } from './resource.ts'
 
-const round: Argument = {
-  name: 'round',
-  help: 'a round, by number or id; latest: the newest',
-  find: 'round',
-  default: 'latest',
-}
+const round = argument('round', 'a round, by number or id; latest: the newest', { find: 'round', default: 'latest' })
+
+const AT = '/api/v1/training/rounds/{round_id}'
 
 const COLUMNS: readonly Column[] = [
   ['ROUND', 'round_number', 'count'],
@@ -21,102 +18,43 @@ const COLUMNS: readonly Column[] = [
   ['ID', 'id', 'id'],
 ]
 
-const start: Action = {
-  name: 'start',
-  summary: 'start one round; svc train start runs many',
-  request: 'POST /api/v1/training/rounds/start',
+const start = action('start', 'start one round; svc train start runs many', 'POST /api/v1/training/rounds/start', {
   options: [
-    {
-      flags: '--target-devices <count>',
-      help: 'devices to select',
-      field: 'target_devices',
-      parse: 'number',
-      required: true,
-    },
-    {
-      flags: '--min-devices <count>',
-      help: 'updates that it needs',
-      field: 'min_devices',
-      parse: 'number',
-      required: true,
-    },
-    {
-      flags: '--model <model>',
-      help: 'where it begins (default: the latest aggregate)',
-      field: 'global_model_id',
-      find: 'model',
-    },
-    {
-      flags: '--timeout <seconds>',
-      help: 'how long it may take (default: 300)',
-      field: 'timeout_seconds',
-      parse: 'number',
-    },
-    {
-      flags: '--strategy <strategy>',
-      help: 'how updates become one',
-      field: 'strategy',
-      choices: ACCEPTED_STRATEGY_NAMES,
-    },
-    {
-      flags: '--option <key=value>',
-      help: 'an option of the strategy; repeatable',
-      field: 'strategy_options',
-      parse: 'pairs',
-    },
-    {
-      flags: '--hyperparameter <key=value>',
-      help: 'for the devices; repeatable',
-      field: 'hyperparameters',
-      parse: 'pairs',
-    },
-    { flags: '--group <group>', help: 'only devices of this group, by name or id', field: 'group' },
-    { flags: '--federation <federation>', help: 'devices of its active members, by name or id', field: 'federation' },
-    {
-      flags: '--privacy <key=value>',
-      help: 'noise_multiplier=1 clip_norm=1; repeatable',
-      field: 'privacy',
-      parse: 'pairs',
-    },
-    {
-      flags: '--secure-aggregation <key=value>',
-      help: 'threshold=3; repeatable',
-      field: 'secure_aggregation',
-      parse: 'pairs',
-    },
-    { flags: '--raw-vector', help: 'model and updates are bare float32 vectors', field: 'raw_vector', parse: 'flag' },
-    { flags: '--org <org_id>', help: 'its organization (default: that of the key)', field: 'org_id' },
+    option('--target-devices <count>', 'devices to select', 'target_devices', { parse: 'number', required: true }),
+    option('--min-devices <count>', 'updates that it needs', 'min_devices', { parse: 'number', required: true }),
+    option('--model <model>', 'where it begins (default: the latest aggregate)', 'global_model_id', { find: 'model' }),
+    option('--timeout <seconds>', 'how long it may take (default: 300)', 'timeout_seconds', { parse: 'number' }),
+    option('--strategy <strategy>', 'how updates become one', 'strategy', { choices: ACCEPTED_STRATEGY_NAMES }),
+    option('--option <key=value>', 'an option of the strategy; repeatable', 'strategy_options', { parse: 'pairs' }),
+    option('--hyperparameter <key=value>', 'for the devices; repeatable', 'hyperparameters', { parse: 'pairs' }),
+    option('--group <group>', 'only devices of this group, by name or id', 'group'),
+    option('--federation <federation>', 'devices of its active members, by name or id', 'federation'),
+    option('--privacy <key=value>', 'noise_multiplier=1 clip_norm=1; repeatable', 'privacy', { parse: 'pairs' }),
+    option('--secure-aggregation <key=value>', 'threshold=3; repeatable', 'secure_aggregation', { parse: 'pairs' }),
+    option('--raw-vector', 'model and updates are bare float32 vectors', 'raw_vector', { parse: 'flag' }),
+    option('--org <org_id>', 'its organization (default: that of the key)', 'org_id'),
   ],
   done: 'Started round {round_number} ({id}): {target_devices} devices, at least {min_devices} updates.',
   hint: 'Watch it with: svc rounds show {round_number}',
-}
+})
 
 export const rounds: Resource = {
   name: 'rounds',
   summary: 'start rounds and see who took part',
   actions: [
-    {
-      name: 'list',
-      summary: 'list rounds, newest first',
-      request: 'GET /api/v1/training/rounds',
+    action('list', 'list rounds, newest first', 'GET /api/v1/training/rounds', {
       rows: 'rounds',
       columns: COLUMNS,
       none: 'No rounds. Train with: svc train start <model>',
-    },
-    { name: 'show', summary: 'show a round', request: 'GET /api/v1/training/rounds/{round_id}/status', args: [round] },
+    }),
+    action('show', 'show a round', `GET ${AT}/status`, { args: [round] }),
     start,
-    {
-      name: 'cancel',
-      summary: 'end a round at once',
-      request: 'POST /api/v1/training/rounds/{round_id}/cancel',
+    action('cancel', 'end a round at once', `POST ${AT}/cancel`, {
       args: [round],
-      options: [{ flags: '--reason <text>', help: 'shown with the round', field: 'reason' }],
+      options: [option('--reason <text>', 'shown with the round', 'reason')],
       done: 'Cancelled round {round_number} ({id}).',
-    },
-    {
-      name: 'participants',
-      summary: 'list the devices of a round with their reasons',
-      request: 'GET /api/v1/training/rounds/{round_id}/participants',
+    }),
+    action('participants', 'list the devices of a round with their reasons', `GET ${AT}/participants`, {
       args: [round],
       rows: 'participants',
       columns: [
@@ -128,11 +66,8 @@ export const rounds: Resource = {
         ['REASON', 'reason'],
       ],
       none: 'Nobody took part.',
-    },
-    {
-      name: 'updates',
-      summary: 'list the updates of a round',
-      request: 'GET /api/v1/training/rounds/{round_id}/updates',
+    }),
+    action('updates', 'list the updates of a round', `GET ${AT}/updates`, {
       args: [round],
       rows: 'updates',
       columns: [
@@ -147,25 +82,16 @@ export const rounds: Resource = {
         ['CREATED', 'created_at', 'time'],
       ],
       none: 'No updates.',
-    },
-    {
-      name: 'selection',
-      summary: 'explain whether a device was selected',
-      request: 'GET /api/v1/training/rounds/{round_id}/selection',
-      args: [{ name: 'device', help: 'a device, by its device id', field: 'device_id' }, round],
-    },
-    {
-      name: 'receipt',
-      summary: 'show the receipt of a completed round',
-      request: 'GET /api/v1/training/rounds/{round_id}/receipt',
+    }),
+    action('selection', 'explain whether a device was selected', `GET ${AT}/selection`, {
+      args: [argument('device', 'a device, by its device id', { field: 'device_id' }), round],
+    }),
+    action('receipt', 'show the receipt of a completed round', `GET ${AT}/receipt`, {
       args: [round],
       hint: 'Replay it with: svc train verify {round_id}',
-    },
-    {
-      name: 'secure',
-      summary: 'show where a secure round stands',
-      request: 'GET /api/v1/training/rounds/{round_id}/secure',
+    }),
+    action('secure', 'show where a secure round stands', `GET ${AT}/secure`, {
       args: [round],
-    },
+    }),
   ],
 }

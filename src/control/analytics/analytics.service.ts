@@ -1,56 +1,27 @@
 import type { Caller } from '../../domain/access.ts'
 import { activeSince } from '../../domain/device.ts'
-import { badRequest, notFound, ServiceError } from '../../domain/errors.ts'
-import { isUuid } from '../../domain/model.ts'
-import type { Database } from '../../platform/db/open.ts'
-import type { FederationsService } from '../federations/federations.service.ts'
+import { badRequest } from '../../domain/errors.ts'
 import { compareGroups, describeGroup, testGroups, testTable } from './analyses.ts'
 import { collectTable } from './contingency.ts'
 import { type Conditions, createGroupSamples, type GroupBy, smallestShown } from './group-samples.service.ts'
-import type { QueriesStore, StoredQuery } from './queries.store.ts'
-import type { QueryType } from './query-type.ts'
+import type { StoredQuery } from './queries.store.ts'
+import { type Body, createQueryRecord, type QueryParts } from './query-record.service.ts'
 import type { ReadingsReport } from './readings.report.ts'
 import { variableOf } from './variable.ts'
 
 export type { Conditions } from './group-samples.service.ts'
 export type { StoredQuery } from './queries.store.ts'
 
-type Body = Readonly<Record<string, unknown>>
-
 /** Statistics over what the devices of a federation's active members report; only aggregates leave it. */
-export const createAnalyticsService = (parts: {
-  readonly database: Database
-  readonly queries: QueriesStore
-  readonly readings: ReadingsReport
-  readonly federations: Pick<FederationsService, 'getAsMember' | 'activeOrgs'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, queries, readings, federations, now, newId } = parts
+export const createAnalyticsService = ({ readings, ...parts }: QueryParts & { readonly readings: ReadingsReport }) => {
+  const { database, now } = parts
+  const { run: recorded, list, get } = createQueryRecord(parts)
   const groups = createGroupSamples({ database, readings, now })
 
-  /** Runs a query and records it, whatever comes of it. */
-  const recorded = async (
-    caller: Caller,
-    federationId: string,
-    asked: { readonly queryType: QueryType; readonly variable: string; readonly request: Body },
-    work: (orgIds: readonly string[]) => Promise<Body>,
-  ): Promise<StoredQuery> => {
-    const federation = await federations.getAsMember(caller, federationId)
-    const base = { ...asked, id: newId(), federationId: federation.id, orgId: caller.orgId, createdAt: now() }
-    try {
-      const result = await work(await federations.activeOrgs(database.sql, federation.id))
-      const query: StoredQuery = { ...base, status: 'completed', result, reason: null }
-      await queries.insert(database.sql, query)
-      return query
-    } catch (error) {
-      const reason = error instanceof ServiceError ? error.message : 'An unexpected error of the service.'
-      await queries.insert(database.sql, { ...base, status: 'failed', result: null, reason })
-      throw error
-    }
-  }
-
   return {
+    list,
+    get,
+
     descriptive: (
       caller: Caller,
       federationId: string,
@@ -147,18 +118,6 @@ export const createAnalyticsService = (parts: {
         if (table === null) warnings.push(`Withheld: fewer than ${minDevices} devices report both variables.`)
         return { ...testTable(table, wanted.level, warnings), warnings }
       })
-    },
-
-    async list(caller: Caller, federationId: string, page: { limit: number; offset: number }) {
-      const federation = await federations.getAsMember(caller, federationId)
-      return queries.list(database.sql, federation.id, page)
-    },
-
-    async get(caller: Caller, federationId: string, queryId: string): Promise<StoredQuery> {
-      const federation = await federations.getAsMember(caller, federationId)
-      const query = isUuid(queryId) ? await queries.find(database.sql, federation.id, queryId) : null
-      if (query === null) throw notFound('Query', queryId, `of federation '${federation.name}'`)
-      return query
     },
   }
 }

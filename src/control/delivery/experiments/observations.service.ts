@@ -1,15 +1,12 @@
 import { type Caller, holds, sees } from '../../../domain/access.ts'
-import type { AssignedDevice } from '../../../domain/assignment.ts'
 import { conflict, forbidden, notFound } from '../../../domain/errors.ts'
-import { variantOf } from '../../../domain/experiment.ts'
 import { analyseExperiment, type ExperimentAnalysis } from '../../../domain/experiment-analysis.ts'
 import { type Moments, mergeMoments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { DevicesService } from '../../fleet/devices/devices.service.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
-import type { Candidate, ObservationsReport } from './observations.report.ts'
+import type { StoredExperiment, StoredVariant } from './experiments.service.ts'
 import type { MetricSample, ObservationsStore, Reading } from './observations.store.ts'
+import { createPlacements, type PlacementParts } from './placements.service.ts'
 
 type Metrics = Readonly<Record<string, number | null>>
 
@@ -20,61 +17,18 @@ export interface Observation {
   readonly metrics: Metrics
 }
 
-/** Where a device stands: its variant, or why it has none. */
-type Place = { readonly index: number; readonly variant: StoredVariant } | { readonly outside: string }
-
 /** What devices measure in experiments, and what that says. */
-export const createObservationsService = (parts: {
-  readonly database: Database
+export const createObservationsService = ({
+  store,
+  now,
+  ...parts
+}: PlacementParts & {
   readonly store: ObservationsStore
-  readonly report: ObservationsReport
-  readonly experiments: Pick<ExperimentsService, 'get'>
-  readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'find' | 'reaches' | 'tests'>
-  readonly devices: Pick<DevicesService, 'owner'>
+  readonly plans: Pick<DeliveryPlans, 'find' | 'tests'>
   readonly now: () => Date
 }) => {
-  const { database, store, report, experiments, plans, devices, now } = parts
-
-  const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
-    if (!plans.reaches(experiment.orgId, device.orgId)) {
-      return { outside: 'It belongs to another organization than the experiment.' }
-    }
-    if (!device.isTargeted) return { outside: "It is in none of the experiment's target groups." }
-    const index = variantOf(experiment, device.deviceId)
-    return { index, variant: experiment.variants[index]! }
-  }
-
-  /** Another plan that gives the device the variant's model; null when the variant is what it is measured with. */
-  const overriding = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
-    const given = plans.assignmentsOf(device).find(({ offer }) => offer.modelId === variant.modelId)
-    if (given === undefined || given.planId === experiment.id) return null
-    return `Its variant is '${variant.name}', but ${given.kind} ${given.planId} takes precedence and assigns version ${given.offer.version}.`
-  }
-
-  /** One reading of each device and metric, sorted. */
-  const gather = (): { add(place: Omit<Reading, 'values' | 'metric'>, metrics: Metrics): void; all(): Reading[] } => {
-    const found = new Map<string, Reading>()
-    return {
-      add({ variant, deviceId }, metrics) {
-        for (const [metric, value] of Object.entries(metrics)) {
-          if (value === null) continue
-          const key = `${variant} ${deviceId} ${metric}`
-          const values = mergeMoments(found.get(key)?.values ?? NO_MOMENTS, { count: 1, mean: value, m2: 0 })
-          found.set(key, { variant, deviceId, metric, values })
-        }
-      },
-      all: () => [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading),
-    }
-  }
-
-  const notRunning = ({ status }: { readonly status: string }) =>
-    conflict(`The experiment is ${status}; observations are taken only while it is running.`)
-
-  const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
-    report.candidates(database.sql, names, targetGroups, {
-      deviceId: caller.deviceId,
-      near: caller.orgId ?? orgId,
-    })
+  const { database, report, experiments, plans } = parts
+  const { candidatesFor, partOf, placement } = createPlacements(parts)
 
   /**
    * Keeps what devices measured. A device that takes no part is skipped, with the reason.
@@ -96,10 +50,9 @@ export const createObservationsService = (parts: {
         skipped.push({ deviceId, reason: 'It does not exist, or this key may not see it.', isUnknown: true })
         continue
       }
-      const place = placeOf(experiment, device)
-      const outside = 'outside' in place ? place.outside : overriding(experiment, place.variant, device)
-      if (outside !== null) skipped.push({ deviceId, reason: outside, isUnknown: false })
-      else if ('index' in place) readings.add({ variant: place.index, deviceId: device.id }, metrics)
+      const part = partOf(experiment, device)
+      if ('outside' in part) skipped.push({ deviceId, reason: part.outside, isUnknown: false })
+      else readings.add({ variant: part.index, deviceId: device.id }, metrics)
     }
     const isKept = await database.transaction(async (tx) => {
       if (!(await store.keepRunning(tx, id))) return false
@@ -111,29 +64,8 @@ export const createObservationsService = (parts: {
   }
 
   return {
+    placement,
     observe,
-
-    /** The variant that a device has or would have, and whether it is given it now. */
-    async placement(caller: Caller, id: string, deviceId: string | undefined) {
-      const experiment = await experiments.get(caller, id)
-      const name = deviceId ?? (await devices.owner(caller)).deviceId
-      const device = (await candidatesFor(caller, experiment, [name])).get(name)
-      if (device === undefined || !sees(caller, device.orgId)) throw notFound('Device', name)
-      if (caller.deviceId !== null && caller.deviceId !== device.id && !holds(caller, 'devices:read')) {
-        throw forbidden('This key may ask for its own device only; for others it lacks devices:read.')
-      }
-      const place = placeOf(experiment, device)
-      if ('outside' in place) return { experiment, device, variant: null, reason: place.outside }
-      const { variant } = place
-      const isGiven = plans.assignmentsOf(device).some(({ planId }) => planId === experiment.id)
-      const reason = isGiven
-        ? null
-        : experiment.status !== 'running'
-          ? `The experiment is ${experiment.status}.`
-          : (overriding(experiment, variant, device) ??
-            `No upload carries version ${variant.version} of variant '${variant.name}' yet.`)
-      return { experiment, device, variant, reason }
-    },
 
     /** One device's observation: what a batch would skip is an error. */
     async observeOne(caller: Caller, id: string, observation: Observation) {
@@ -210,5 +142,24 @@ export const createObservationsService = (parts: {
     },
   }
 }
+
+/** One reading of each device and metric, sorted. */
+const gather = (): { add(place: Omit<Reading, 'values' | 'metric'>, metrics: Metrics): void; all(): Reading[] } => {
+  const found = new Map<string, Reading>()
+  return {
+    add({ variant, deviceId }, metrics) {
+      for (const [metric, value] of Object.entries(metrics)) {
+        if (value === null) continue
+        const key = `${variant} ${deviceId} ${metric}`
+        const values = mergeMoments(found.get(key)?.values ?? NO_MOMENTS, { count: 1, mean: value, m2: 0 })
+        found.set(key, { variant, deviceId, metric, values })
+      }
+    },
+    all: () => [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading),
+  }
+}
+
+const notRunning = ({ status }: { readonly status: string }) =>
+  conflict(`The experiment is ${status}; observations are taken only while it is running.`)
 
 export type ObservationsService = ReturnType<typeof createObservationsService>

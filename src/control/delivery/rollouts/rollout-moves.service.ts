@@ -120,3 +120,5 @@ export const createRolloutMoves = (parts: {
     },
   }
 }
+
+export type RolloutMoves = ReturnType<typeof createRolloutMoves>

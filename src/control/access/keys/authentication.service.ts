@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import {
+  type Caller,
+  DEFAULT_ORG,
+  DEVICE_GRANTS,
+  type EnrollmentMode,
+  type Grant,
+  SCOPES,
+} from '../../../domain/access.ts'
+import { isWellFormedKey } from '../../../domain/api-key.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { KeysStore, StoredKey } from './keys.store.ts'
+
+const CACHED_KEYS = 200_000
+/** A revocation in another process is seen after at most this long. */
+const CACHED_MS = 5000
+
+export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export const isValid = (key: StoredKey, at: Date): boolean =>
+  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > at)
+
+/** Whom a key stands for. Keys are looked up many at a time and remembered for seconds; their uses are written once in a while. */
+export const createAuthentication = (parts: {
+  readonly database: Database
+  readonly store: KeysStore
+  readonly enrollment: EnrollmentMode
+  readonly now: () => Date
+}) => {
+  const { database, store, enrollment, now } = parts
+  const cache = new LRUCache<string, StoredKey>({
+    maxSize: CACHED_KEYS,
+    sizeCalculation: () => 1,
+    ttl: CACHED_MS,
+    // Whoever had a valid key a while ago is no guesser.
+    noDeleteOnStaleGet: true,
+    perf: { now: () => now().getTime() },
+  })
+  const uses = new Map<string, Date>()
+
+  const lookUp = createBatcher<string, StoredKey | null>({
+    maxBatch: 1000,
+    run: async (hashes) => {
+      const found = new Map((await store.findByHashes(database.sql, hashes)).map((key) => [key.hash, key]))
+      return hashes.map((hash) => found.get(hash) ?? null)
+    },
+  })
+
+  /** A device's key may do what the enrollment mode says today, whatever the mode was when it was made. */
+  const grantsOf = (key: StoredKey): readonly Grant[] => {
+    if (key.deviceId === null) return key.grants
+    return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
+  }
+
+  /** Under token enrollment a device's key is bound, also one that an older version left without an organization. */
+  const orgOf = (key: StoredKey): string | null => {
+    if (key.deviceId === null) return key.orgId
+    return enrollment === 'open' ? null : (key.orgId ?? DEFAULT_ORG)
+  }
+
+  const callerFor = (key: StoredKey): Caller => ({
+    keyId: key.id,
+    orgId: orgOf(key),
+    deviceId: key.deviceId,
+    deviceName: key.deviceId === null ? null : key.name,
+    grants: grantsOf(key),
+    homeOrgId: enrollment === 'open' ? null : DEFAULT_ORG,
+    rateKeyId: key.rootId ?? key.id,
+  })
+
+  return {
+    /**
+     * The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. Calls `unfamiliar` before
+     * the database is asked for a key that this process does not remember, and throws what that throws.
+     */
+    async authenticate(token: string, unfamiliar: () => void = () => undefined): Promise<Caller | null> {
+      if (!isWellFormedKey(token)) return null
+      const hash = hashOf(token)
+      let key = cache.get(hash)
+      if (key === undefined) {
+        if (cache.peek(hash, { allowStale: true }) === undefined) unfamiliar()
+        key = (await lookUp(hash)) ?? undefined
+        if (key === undefined) return null
+        cache.set(hash, key)
+      }
+      const at = now()
+      if (!isValid(key, at)) return null
+      uses.set(key.id, at)
+      return callerFor(key)
+    },
+
+    /** The caller that the key `id` stands for; null when it is revoked, expired or gone. */
+    async callerById(id: string): Promise<Caller | null> {
+      const key = await store.find(database.sql, id)
+      if (key === null || !isValid(key, now())) return null
+      uses.set(key.id, now())
+      return callerFor(key)
+    },
+
+    /** Keys of these hashes are looked up again. */
+    forget(hashes: readonly string[]): void {
+      for (const hash of hashes) cache.delete(hash)
+    },
+
+    /** Writes when keys were last used: once in a while, not once a request. */
+    async flushUses(): Promise<void> {
+      if (uses.size === 0) return
+      const flushed = [...uses].map(([id, at]) => ({ id, at }))
+      uses.clear()
+      await store.markUsed(database.sql, flushed)
+    },
+  }
+}

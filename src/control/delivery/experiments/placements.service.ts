@@ -1,0 +1,83 @@
+import { type Caller, holds, sees } from '../../../domain/access.ts'
+import type { AssignedDevice } from '../../../domain/assignment.ts'
+import { forbidden, notFound } from '../../../domain/errors.ts'
+import { variantOf } from '../../../domain/experiment.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
+import type { Candidate, ObservationsReport } from './observations.report.ts'
+
+/** Where a device stands: its variant, or why it has none. */
+type Place = { readonly index: number; readonly variant: StoredVariant } | { readonly outside: string }
+
+export interface PlacementParts {
+  readonly database: Database
+  readonly report: ObservationsReport
+  readonly experiments: Pick<ExperimentsService, 'get'>
+  readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'reaches'>
+  readonly devices: Pick<DevicesService, 'owner'>
+}
+
+/** Which variant of an experiment a device has. */
+export const createPlacements = ({ database, report, experiments, plans, devices }: PlacementParts) => {
+  const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
+    if (!plans.reaches(experiment.orgId, device.orgId)) {
+      return { outside: 'It belongs to another organization than the experiment.' }
+    }
+    if (!device.isTargeted) return { outside: "It is in none of the experiment's target groups." }
+    const index = variantOf(experiment, device.deviceId)
+    return { index, variant: experiment.variants[index]! }
+  }
+
+  /** Another plan that gives the device the variant's model; null when the variant is what it is measured with. */
+  const overriding = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
+    const given = plans.assignmentsOf(device).find(({ offer }) => offer.modelId === variant.modelId)
+    if (given === undefined || given.planId === experiment.id) return null
+    return `Its variant is '${variant.name}', but ${given.kind} ${given.planId} takes precedence and assigns version ${given.offer.version}.`
+  }
+
+  const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
+    report.candidates(database.sql, names, targetGroups, {
+      deviceId: caller.deviceId,
+      near: caller.orgId ?? orgId,
+    })
+
+  /** Why a device takes no part in an experiment, or the number of its variant. */
+  const partOf = (
+    experiment: StoredExperiment,
+    device: Candidate,
+  ): { readonly outside: string } | { readonly index: number } => {
+    const place = placeOf(experiment, device)
+    if ('outside' in place) return place
+    const outside = overriding(experiment, place.variant, device)
+    return outside === null ? { index: place.index } : { outside }
+  }
+
+  return {
+    candidatesFor,
+    partOf,
+
+    /** The variant that a device has or would have, and whether it is given it now. */
+    async placement(caller: Caller, id: string, deviceId: string | undefined) {
+      const experiment = await experiments.get(caller, id)
+      const name = deviceId ?? (await devices.owner(caller)).deviceId
+      const device = (await candidatesFor(caller, experiment, [name])).get(name)
+      if (device === undefined || !sees(caller, device.orgId)) throw notFound('Device', name)
+      if (caller.deviceId !== null && caller.deviceId !== device.id && !holds(caller, 'devices:read')) {
+        throw forbidden('This key may ask for its own device only; for others it lacks devices:read.')
+      }
+      const place = placeOf(experiment, device)
+      if ('outside' in place) return { experiment, device, variant: null, reason: place.outside }
+      const { variant } = place
+      const isGiven = plans.assignmentsOf(device).some(({ planId }) => planId === experiment.id)
+      const reason = isGiven
+        ? null
+        : experiment.status !== 'running'
+          ? `The experiment is ${experiment.status}.`
+          : (overriding(experiment, variant, device) ??
+            `No upload carries version ${variant.version} of variant '${variant.name}' yet.`)
+      return { experiment, device, variant, reason }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { StoredPolicy } from './policies.store.ts'
+import type { PolicyParts } from './policy-decisions.service.ts'
+
+export interface FinishedRound {
+  readonly id: string
+  readonly roundNumber: number
+  readonly aggregatedModelId: string
+}
+
+/**
+ * The newest round that was trained from the policy's model, or from what came of it in earlier rounds, that ended since the
+ * policy was set and that came after all rounds it has decided on. Training answers it.
+ */
+export type UndecidedRound = (db: Executor, policy: StoredPolicy) => Promise<FinishedRound | null>
+
+/** How a policy takes up what a finished round learned: as a version that a canary group is given. */
+export const createCanaries = (parts: PolicyParts) => {
+  const { database, store, decisionsStore, plans, models, rollouts, now, newId } = parts
+
+  let undecided: UndecidedRound = async () => null
+
+  /** Takes up the newest round that came of the policy's model, unless another is still being observed. */
+  const begin = async (policy: StoredPolicy): Promise<void> => {
+    const { settings } = policy
+    const round = await undecided(database.sql, policy)
+    if (round === null || (await decisionsStore.observing(database.sql, policy.id)).length > 0) return
+    const origin = await models.originOf(round.aggregatedModelId, 1)
+    const model = await models.known(policy.modelId)
+    if (origin === null || model === null) return
+    await plans.change(async (tx, bump) => {
+      // Whoever was faster has left a decision.
+      if ((await store.lockEnabled(tx, policy.id)) === null) return
+      if ((await undecided(tx, policy))?.id !== round.id) return
+      // Where its job has published the round, that is the version.
+      const published = await models.publish(tx, model.id, {
+        modelId: round.aggregatedModelId,
+        roundId: round.id,
+        roundNumber: round.roundNumber,
+        jobId: null,
+        metrics: {},
+      })
+      if (published === null) return
+      const { version } = published
+      const canary = await rollouts.launch(tx, bump, model, {
+        version: String(version),
+        percentage: settings.canaryPercentage,
+        targetPercentage: settings.canaryPercentage,
+        incrementStep: settings.incrementStep,
+        // Only the policy's judgement ends it.
+        stepIntervalSeconds: NO_STEPS_SECONDS,
+        groupId: settings.canaryGroupId,
+        autoRollback: true,
+        startImmediately: true,
+      })
+      await decisionsStore.addDecision(tx, {
+        id: newId(),
+        policyId: policy.id,
+        roundId: round.id,
+        rolloutId: canary.id,
+        version: String(version),
+        status: 'observing',
+        record: {
+          roundNumber: round.roundNumber,
+          aggregateModelId: round.aggregatedModelId,
+          promotionRolloutId: null,
+          reason: null,
+          comparisons: [],
+        },
+        createdAt: now(),
+        decidedAt: null,
+      })
+    })
+  }
+
+  return {
+    begin,
+
+    /** Training says this way which rounds there are to decide on, when it is created. */
+    followRounds(answer: UndecidedRound): void {
+      undecided = answer
+    },
+  }
+}

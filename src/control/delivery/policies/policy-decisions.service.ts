@@ -1,0 +1,125 @@
+import { explain, isJudgeable, judge } from '../../../domain/policy.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { RolloutsService } from '../rollouts/rollouts.service.ts'
+import { createCanaries } from './canaries.service.ts'
+import type { DecisionStatus, DecisionsStore, StoredDecision } from './decisions.store.ts'
+import type { PoliciesStore, StoredPolicy } from './policies.store.ts'
+
+export interface PolicyParts {
+  readonly database: Database
+  readonly store: PoliciesStore
+  readonly decisionsStore: DecisionsStore
+  readonly plans: DeliveryPlans
+  readonly models: ModelsService
+  readonly rollouts: RolloutsService
+  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
+  readonly now: () => Date
+  readonly newId: () => string
+}
+
+/** `status` is what has become of the policy, or of the model it has judged. */
+export const announcePolicy = (
+  plans: DeliveryPlans,
+  tx: Executor,
+  { id, orgId, modelId }: StoredPolicy,
+  status: string,
+): Promise<void> => plans.announce(tx, { kind: 'policy', id, orgId, modelId, status })
+
+/** What becomes of canaries: promoted, or rolled back. */
+export const createPolicyDecisions = (parts: PolicyParts) => {
+  const { database, store, decisionsStore, plans, models, rollouts, log, now } = parts
+  const { begin, followRounds } = createCanaries(parts)
+
+  /** Looks at a canary at most twice, so that chance gets no third: when enough have measured, and at the end. */
+  const conclude = async (decision: StoredDecision, policy: StoredPolicy): Promise<void> => {
+    const { settings } = policy
+    const canary = decision.rolloutId === null ? null : await rollouts.find(decision.rolloutId)
+    if (canary === null) return end(decision, policy, 'rolled_back', 'The canary rollout was deleted.')
+    if (canary.status === 'rolled_back') {
+      return end(decision, policy, 'rolled_back', canary.reason ?? 'The canary rollout was rolled back.')
+    }
+    // Somebody has paused it, and will say how it goes on.
+    if (canary.status === 'paused') return
+    const measured = await decisionsStore.measured(database.sql, {
+      rolloutId: canary.id,
+      modelId: policy.modelId,
+      since: decision.createdAt,
+    })
+    const isOver = now().getTime() >= decision.createdAt.getTime() + settings.observeMinutes * 60_000
+    const hasLooked = decision.record.comparisons.length > 0
+    if (!isOver && (hasLooked || !isJudgeable(measured.canary, measured.current, settings))) return
+    const { verdict, comparisons } = judge(measured.canary, measured.current, settings)
+    const seen: StoredDecision = { ...decision, record: { ...decision.record, comparisons } }
+    const findings = comparisons.map(explain).join(' ') || 'No device measured accuracy or loss.'
+    if (verdict === 'promote') return end(seen, policy, 'promoted', `No worse than the current version. ${findings}`)
+    if (verdict === 'roll_back') return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`)
+    if (isOver) {
+      const reason = `Inconclusive after ${settings.observeMinutes} minutes, so nothing was promoted. ${findings}`
+      return end(seen, policy, 'rolled_back', reason)
+    }
+    await database.transaction(async (tx) => {
+      if (await decisionsStore.lockObserving(tx, seen.id)) await decisionsStore.decide(tx, seen)
+    })
+  }
+
+  const end = (
+    decision: StoredDecision,
+    policy: StoredPolicy,
+    status: Exclude<DecisionStatus, 'observing'>,
+    reason: string,
+  ): Promise<void> =>
+    plans.change(async (tx, bump) => {
+      if (!(await decisionsStore.lockObserving(tx, decision.id))) return
+      const { settings } = policy
+      let promotionRolloutId: string | null = null
+      if (decision.rolloutId !== null) {
+        const ended = await rollouts.end(
+          tx,
+          bump,
+          decision.rolloutId,
+          status === 'promoted' ? 'reach' : 'rollback',
+          reason,
+        )
+        const model = await models.known(policy.modelId, tx)
+        // An operator was faster: the canary is gone, and what it showed is promoted to nobody.
+        if (status === 'promoted' && (ended === null || model === null)) return
+        if (status === 'promoted' && model !== null) {
+          const promotion = await rollouts.launch(tx, bump, model, {
+            version: decision.version,
+            percentage: settings.canaryGroupId === null ? settings.canaryPercentage : settings.incrementStep,
+            targetPercentage: 100,
+            incrementStep: settings.incrementStep,
+            stepIntervalSeconds: settings.stepIntervalSeconds,
+            groupId: null,
+            autoRollback: true,
+            startImmediately: true,
+          })
+          promotionRolloutId = promotion.id
+        }
+      }
+      const record = { ...decision.record, promotionRolloutId, reason }
+      await decisionsStore.decide(tx, { ...decision, status, record, decidedAt: now() })
+      await announcePolicy(plans, tx, policy, status)
+    })
+
+  /** Ends the observations that are due, and takes up what finished rounds have brought. */
+  const tick = async (): Promise<void> => {
+    for (const { decision, policy } of await decisionsStore.observing(database.sql)) {
+      await safely(policy, () => conclude(decision, policy))
+    }
+    for (const policy of await store.enabled(database.sql)) await safely(policy, () => begin(policy))
+  }
+
+  /** One policy that cannot act must not keep the others from acting. */
+  const safely = async (policy: StoredPolicy, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      log.error({ policy_id: policy.id, err: error }, 'a policy could not act; it will be retried')
+    }
+  }
+
+  return { tick, followRounds }
+}

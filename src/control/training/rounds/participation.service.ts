@@ -112,6 +112,12 @@ export const createParticipation = (parts: {
   }
 }
 
+const CHOSEN: Readonly<Record<Participant['chosen'], string>> = {
+  starter: 'Selected: its key started the round.',
+  drawn: 'Selected: drawn at random among the active devices when the round started.',
+  joined: 'Selected: it sent a heartbeat while the round had free places.',
+}
+
 /** `isIncluded`: it could take part, as far as that depends on the device. */
 const explain = (round: StoredRound, part: Participant | null, isIncluded: boolean): string => {
   if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
@@ -121,14 +127,7 @@ const explain = (round: StoredRound, part: Participant | null, isIncluded: boole
   if (round.privacy !== null) {
     return `${part === null ? 'Not selected' : 'Selected'}: each eligible device was drawn independently at random when the round started.`
   }
-  switch (part?.chosen) {
-    case 'starter':
-      return 'Selected: its key started the round.'
-    case 'drawn':
-      return 'Selected: drawn at random among the active devices when the round started.'
-    case 'joined':
-      return 'Selected: it sent a heartbeat while the round had free places.'
-  }
+  if (part !== null) return CHOSEN[part.chosen]
   if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
   return round.takingPart < round.targetDevices
     ? 'Not selected yet: it was not active when the round started. It joins with its next heartbeat.'

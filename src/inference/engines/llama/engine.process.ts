@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { InferenceError } from '../../errors.ts'
 import { failureOf } from '../child/failure.ts'
 import type { Command, EngineEvent, Message } from './protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
@@ -70,5 +71,13 @@ process.on('message', (command: Command) => {
     case 'count':
       answer(command.id, (open) => ({ id: command.id, type: 'counted', tokens: open.countTokens(command.messages) }))
       break
+    case 'embed':
+    case 'listen':
+      answer(command.id, () => {
+        throw new InferenceError(
+          'unsupported',
+          'llama.cpp is used for chats here: it makes no embeddings or transcripts.',
+        )
+      })
   }
 })

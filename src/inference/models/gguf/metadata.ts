@@ -1,38 +1,8 @@
 import type { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 
-export type MetadataType =
-  | 'u8'
-  | 'i8'
-  | 'u16'
-  | 'i16'
-  | 'u32'
-  | 'i32'
-  | 'f32'
-  | 'bool'
-  | 'string'
-  | 'array'
-  | 'u64'
-  | 'i64'
-  | 'f64'
-
-/** In the order of their numbers in the file (gguf.h, enum gguf_type). */
-const TYPES: readonly MetadataType[] = [
-  'u8',
-  'i8',
-  'u16',
-  'i16',
-  'u32',
-  'i32',
-  'f32',
-  'bool',
-  'string',
-  'array',
-  'u64',
-  'i64',
-  'f64',
-]
-const SIZES: Readonly<Record<MetadataType, number>> = {
+/** In the order of their numbers in the file (gguf.h, enum gguf_type), with their bytes: of a string, those of its length. */
+const SIZES = {
   u8: 1,
   i8: 1,
   u16: 2,
@@ -46,7 +16,26 @@ const SIZES: Readonly<Record<MetadataType, number>> = {
   u64: 8,
   i64: 8,
   f64: 8,
+} as const
+
+export type MetadataType = keyof typeof SIZES
+
+const TYPES = Object.keys(SIZES) as readonly MetadataType[]
+
+const READ: Readonly<Record<Exclude<MetadataType, 'string' | 'array'>, (bytes: Buffer) => Scalar>> = {
+  u8: (bytes) => bytes.readUInt8(),
+  i8: (bytes) => bytes.readInt8(),
+  u16: (bytes) => bytes.readUInt16LE(),
+  i16: (bytes) => bytes.readInt16LE(),
+  u32: (bytes) => bytes.readUInt32LE(),
+  i32: (bytes) => bytes.readInt32LE(),
+  f32: (bytes) => bytes.readFloatLE(),
+  bool: (bytes) => bytes.readUInt8() !== 0,
+  u64: (bytes) => bytes.readBigUInt64LE(),
+  i64: (bytes) => bytes.readBigInt64LE(),
+  f64: (bytes) => bytes.readDoubleLE(),
 }
+
 /** A chat template or a license is the longest real string; 2^26 elements are ten times the largest real vocabulary. */
 const MAX_STRING_LENGTH = 1 << 26
 const MAX_ARRAY_LENGTH = 1 << 26
@@ -118,31 +107,7 @@ const readArray = (reader: HeaderReader, type: MetadataType, length: number, key
 const readScalar = (reader: HeaderReader, type: MetadataType, key: string): Scalar => {
   const what = `the value of ${quoted(key)}`
   if (type === 'string') return reader.stringBytes(what, MAX_STRING_LENGTH).toString('utf8')
-  const bytes = reader.take(SIZES[type], what)
-  switch (type) {
-    case 'u8':
-      return bytes.readUInt8(0)
-    case 'i8':
-      return bytes.readInt8(0)
-    case 'u16':
-      return bytes.readUInt16LE(0)
-    case 'i16':
-      return bytes.readInt16LE(0)
-    case 'u32':
-      return bytes.readUInt32LE(0)
-    case 'i32':
-      return bytes.readInt32LE(0)
-    case 'f32':
-      return bytes.readFloatLE(0)
-    case 'bool':
-      return bytes.readUInt8(0) !== 0
-    case 'u64':
-      return bytes.readBigUInt64LE(0)
-    case 'i64':
-      return bytes.readBigInt64LE(0)
-    case 'f64':
-      return bytes.readDoubleLE(0)
-    case 'array':
-      throw invalidModel(reader.path, `has arrays inside the array ${quoted(key)}, which GGUF does not have.`)
-  }
+  if (type === 'array')
+    throw invalidModel(reader.path, `has arrays inside the array ${quoted(key)}, which GGUF does not have.`)
+  return READ[type](reader.take(SIZES[type], what))
 }

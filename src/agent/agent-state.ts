@@ -3,7 +3,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { badRequest } from '../domain/errors.ts'
-import { writeDurably } from './durable-file.ts'
+import { writeDurably } from '../platform/transfer/durable-file.ts'
 
 /** What an agent must remember between runs: the key is shown once, at registration. */
 export interface Identity {

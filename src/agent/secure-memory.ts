@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeDurably } from '../platform/transfer/durable-file.ts'
 import type { SecureMemory } from '../sdk/secure-part.ts'
 import type { DevicePart } from '../secure-aggregation/device-part.ts'
-import { writeDurably } from './durable-file.ts'
 
 const FILE = 'secure.json'
 

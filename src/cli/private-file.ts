@@ -1,25 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { writeDurably } from '../platform/transfer/durable-file.ts'
 import { Failure } from './failure.ts'
 
 /** Writes JSON that only its owner may read: whole or not at all, also when another `svc` writes at the same time. */
 export const writePrivate = async (path: string, value: unknown): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const growing = `${path}.${randomBytes(6).toString('hex')}`
-  try {
-    const file = await open(growing, 'wx', 0o600)
-    try {
-      await file.writeFile(`${JSON.stringify(value, null, 2)}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(growing, path)
-  } catch (error) {
-    await rm(growing, { force: true })
-    throw error
-  }
+  await writeDurably(path, `${JSON.stringify(value, null, 2)}\n`)
 }
 
 /** The object in a JSON file; null when there is no such file. */

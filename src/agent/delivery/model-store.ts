@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { renameDurably, writeDurably } from '../durable-file.ts'
+import { renameDurably, writeDurably } from '../../platform/transfer/durable-file.ts'
 import { endingByContent } from '../weights-ending.ts'
 import { emptyState, isFolderName, type KeptVersion, type ModelState } from './model-state.ts'
 

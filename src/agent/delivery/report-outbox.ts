@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { ApiError } from '../../client/client.ts'
+import { writeDurably } from '../../platform/transfer/durable-file.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { backOffMs, DEFAULT_POLICY, isPassing, sleep } from '../../sdk/retry.ts'
-import { writeDurably } from '../durable-file.ts'
 
 interface Waiting {
   readonly planId: string

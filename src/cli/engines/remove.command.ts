@@ -7,12 +7,7 @@ export const define = (command: Command, { io, out }: Session): void => {
   command.argument('<engine>', PART_ARGUMENT).action(async (name: string) => {
     const part = requireNamed(name)
     const { removePart } = await import('../../inference/engines/parts/install-part.ts')
-    const wasThere = await removePart(part, {
-      engines: enginesFolder(io.env),
-      env: io.env,
-      signal: io.signal ?? new AbortController().signal,
-      note: out.note,
-    })
+    const wasThere = await removePart(part, enginesFolder(io.env))
     out.line(wasThere ? `Removed ${name}.` : `${name} was not installed.`)
   })
 }

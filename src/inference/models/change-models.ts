@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { InferenceError } from '../errors.ts'
+import { clearLeftovers, discard, growingIn, replace } from '../whole-folder.ts'
 import { copyModel } from './copy-model.ts'
 import { entryText } from './model-entry.ts'
 import type { ModelFile } from './model-file.ts'
@@ -22,55 +22,6 @@ export interface ModelToAdd {
   readonly signal?: AbortSignal
 }
 
-const writeWhole = async (path: string, text: string): Promise<void> => {
-  const file = await open(path, 'wx')
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-const DAY_MS = 24 * 60 * 60 * 1000
-
-/** What an interrupted run left: nobody adds one model for a whole day. */
-const clearLeftovers = async (root: string, now: number): Promise<void> => {
-  const left = (await readdir(root)).filter((name) => /^\.(adding|removed)-/.test(name))
-  for (const name of left) {
-    const age = await stat(join(root, name))
-      .then(({ mtimeMs }) => now - mtimeMs)
-      .catch(() => 0)
-    if (age > DAY_MS) await rm(join(root, name), { recursive: true, force: true })
-  }
-}
-
-/** Takes a folder out of sight in one step, then deletes it. */
-const discard = async (root: string, folder: string): Promise<boolean> => {
-  const hidden = join(root, `.removed-${randomBytes(6).toString('hex')}`)
-  try {
-    await rename(folder, hidden)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
-  await rm(hidden, { recursive: true, force: true })
-  return true
-}
-
-/** Another process may add the same model at the same moment: then the later one stays. */
-const replace = async (root: string, growing: string, folder: string): Promise<void> => {
-  for (let tries = 1; ; tries++) {
-    await discard(root, folder)
-    try {
-      return await rename(growing, folder)
-    } catch (error) {
-      const taken = ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
-      if (!taken || tries === 5) throw error
-    }
-  }
-}
-
 const reserved = (): InferenceError =>
   new InferenceError('invalid_request', `The name '${STARTER}' belongs to the model of the package. Choose another.`)
 
@@ -86,14 +37,15 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
   const variant = normalVariant(asked ?? variantInName(basename(source)) ?? 'default')
   await mkdir(root, { recursive: true })
   await clearLeftovers(root, Date.now())
-  const growing = join(root, `.adding-${randomBytes(6).toString('hex')}`)
+  const growing = growingIn(root)
   const file = basename(source).replace(/^\.+|[:\\]/g, '_')
   const folder = join(root, name, variant)
   try {
     const copied = await copyModel(source, join(growing, file), options.signal)
     const addedAt = (options.now ?? new Date()).toISOString()
     const about = { ...copied, source: options.source ?? source }
-    await writeWhole(join(growing, 'model.json'), entryText({ name, variant, file, ...about, addedAt }))
+    const entry = entryText({ name, variant, file, ...about, addedAt })
+    await writeFile(join(growing, 'model.json'), entry, { flush: true })
     await mkdir(join(root, name), { recursive: true })
     await replace(root, growing, folder)
     return { name: `${name}:${variant}`, variant, path: join(folder, file), format, ...about }

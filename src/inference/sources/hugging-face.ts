@@ -1,4 +1,4 @@
-import { follow, plainEtag } from '../../platform/transfer/follow.ts'
+import { follow, jsonOf, plainEtag } from '../../platform/transfer/follow.ts'
 import { type Digest, type FoundFile, safeFileName } from '../../platform/transfer/remote-file.ts'
 import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { chooseFile, type ListedFile } from './choose-file.ts'
@@ -72,21 +72,6 @@ const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSe
   }
 }
 
-const boundedJson = async (response: Response): Promise<unknown> => {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += part.length
-    if (size > MAX_TREE_BYTES) throw new TransferError('The list of files is longer than any that is read.')
-    parts.push(part)
-  }
-  try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'))
-  } catch {
-    return null
-  }
-}
-
 const nextPage = (response: Response): string | null =>
   /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1] ?? null
 
@@ -110,7 +95,7 @@ const listFiles = async (
     const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
     if (!response.ok) throw await refusal(response)
     const next = nextPage(response)
-    const listed = await boundedJson(response)
+    const listed = await jsonOf(response, MAX_TREE_BYTES)
     if (!Array.isArray(listed)) throw new TransferError(`What answers at ${endpoint.href} is not a Hugging Face hub.`)
     files.push(...listed.flatMap(fileIn))
     page = next === null ? null : new URL(next, page)

@@ -1,4 +1,4 @@
-import { follow } from '../../platform/transfer/follow.ts'
+import { follow, jsonOf } from '../../platform/transfer/follow.ts'
 import { type FoundFile, safeFileName } from '../../platform/transfer/remote-file.ts'
 import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import type { OllamaSource } from './model-source.ts'
@@ -23,26 +23,8 @@ interface Layer {
   readonly size: number
 }
 
-const textOf = async (response: Response): Promise<string> => {
-  const length = Number(response.headers.get('content-length') ?? 0)
-  if (length > MAX_MANIFEST_BYTES) throw new TransferError('The registry sends a manifest that is too long.')
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(part, { stream: true })
-    if (text.length > MAX_MANIFEST_BYTES) throw new TransferError('The registry sends a manifest that is too long.')
-  }
-  return text
-}
-
-const parsed = (text: string): Readonly<Record<string, unknown>> | null => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
-}
+const objectOf = async (response: Response): Promise<Readonly<Record<string, unknown>>> =>
+  ((await jsonOf(response, MAX_MANIFEST_BYTES)) ?? {}) as Readonly<Record<string, unknown>>
 
 const isLayer = (value: unknown): value is Layer => {
   const { mediaType, digest, size } = (value ?? {}) as Readonly<Record<string, unknown>>
@@ -74,7 +56,7 @@ const createTokens = ({ registry, signal }: OllamaSettings) => {
     if (realm === null) return {}
     if (token === null || performance.now() - token.since > TOKEN_MS) {
       const { response } = await follow(realm, { signal })
-      const answer = response.ok ? parsed(await textOf(response)) : null
+      const answer = response.ok ? await objectOf(response) : null
       const text = answer?.token ?? answer?.access_token
       if (typeof text !== 'string') {
         throw new TransferError(`${realm.host} gives no token for this model.`, { advice: 'It may be private.' })
@@ -139,7 +121,7 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
   }
   if (!response.ok) throw await refusal(response)
 
-  const layers = parsed(await textOf(response))?.layers
+  const { layers } = await objectOf(response)
   if (!Array.isArray(layers)) throw new TransferError(`What answers at ${registry.href} is not an Ollama registry.`)
   const models = layers.filter(isLayer).filter(({ mediaType }) => mediaType === MODEL_LAYER)
   const [model] = models

@@ -85,6 +85,23 @@ export const follow = async (start: URL, asked: Asked): Promise<Answered> => {
   }
 }
 
+/** What an answer says, where it is JSON of at most so many bytes; else null. @throws TransferError where it is longer */
+export const jsonOf = async (response: Response, maxBytes: number): Promise<unknown> => {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += part.length
+    if (size > maxBytes)
+      throw new TransferError(`The answer is longer than the ${maxBytes} bytes that are read of one.`)
+    parts.push(part)
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
 /** The text between the quotes, without the mark of a weak one. */
 export const plainEtag = (etag: string | null): string | null =>
   etag === null ? null : etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1') || null

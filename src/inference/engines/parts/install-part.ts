@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InferenceError } from '../../errors.ts'
 import { bytesUnder } from '../../models/copy-model.ts'
-import { whileLocked } from './install-lock.ts'
+import { clearLeftovers, discard, growingIn, replace } from '../../whole-folder.ts'
 import { faultOf, modulePathOf, type PartState, partState } from './installed-part.ts'
 import type { Part } from './part.ts'
 import { npmInstall, runProgram } from './run-npm.ts'
@@ -36,30 +35,12 @@ const prepare = async (part: Part, staging: string): Promise<void> => {
   await writeFile(join(staging, '.npmrc'), part.npmrc.map((line) => `${line}\n`).join(''))
 }
 
-const stagingPrefix = (part: Part): string => `.${part.folder}.`
-
-/** The lock's owner is the only one who installs: what others left half done is rubbish. */
-const removeLeftovers = async (part: Part, engines: string): Promise<void> => {
-  for (const name of await readdir(engines)) {
-    if (name.startsWith(stagingPrefix(part)) && !name.includes('.lock')) {
-      await rm(join(engines, name), { recursive: true, force: true })
-    }
-  }
-}
-
-const replace = async (folder: string, staging: string, aside: string): Promise<void> => {
-  await rename(folder, aside).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-  })
-  await rename(staging, folder)
-  await rm(aside, { recursive: true, force: true })
-}
-
 const install = async (part: Part, options: InstallOptions): Promise<void> => {
   const { engines, env, signal, note } = options
-  await removeLeftovers(part, engines)
+  await mkdir(engines, { recursive: true })
+  await clearLeftovers(engines, Date.now())
   const folder = join(engines, part.folder)
-  const staging = join(engines, stagingPrefix(part) + randomBytes(6).toString('hex'))
+  const staging = growingIn(engines)
   try {
     await prepare(part, staging)
     const packages = Object.entries(part.packages).map(([name, version]) => `${name}@${version}`)
@@ -69,50 +50,28 @@ const install = async (part: Part, options: InstallOptions): Promise<void> => {
     await assertUsable(part, staging, options)
     const bytes = await bytesUnder(staging)
     await writeFile(join(staging, 'part.json'), `${JSON.stringify({ packages: part.packages, bytes }, null, 2)}\n`)
-    await replace(folder, staging, `${staging}.old`)
+    await replace(engines, staging, folder)
   } finally {
     await rm(staging, { recursive: true, force: true })
   }
 }
 
-const lockOf = (part: Part, engines: string): string => join(engines, `${stagingPrefix(part)}lock`)
-
 /**
- * Installs a part, whole or not at all, unless it is there already. Others who want the same wait for it.
+ * Installs a part, whole or not at all, unless it is there already.
  * @throws InferenceError engine_failed with what npm said; engine_missing where there is no npm
  */
-export const installPart = (
+export const installPart = async (
   part: Part,
   options: InstallOptions,
 ): Promise<Extract<PartState, { state: 'installed' }>> => {
-  const { engines, signal, note } = options
-  const onWait = (): void => note('Another svc is installing it; waiting for that.')
-  return whileLocked(lockOf(part, engines), signal, onWait, async () => {
-    const before = await partState(part, engines)
-    if (before.state === 'installed') return before
-    await install(part, options)
-    const after = await partState(part, engines)
-    if (after.state !== 'installed') throw new InferenceError('engine_failed', `${part.folder} is not there after all.`)
-    return after
-  })
+  const before = await partState(part, options.engines)
+  if (before.state === 'installed') return before
+  await install(part, options)
+  const after = await partState(part, options.engines)
+  if (after.state !== 'installed') throw new InferenceError('engine_failed', `${part.folder} is not there after all.`)
+  return after
 }
 
 /** Removes a part. Whether it was there. */
-export const removePart = (part: Part, { engines, signal, note }: InstallOptions): Promise<boolean> =>
-  whileLocked(
-    lockOf(part, engines),
-    signal,
-    () => note('Another svc is installing it; waiting for that.'),
-    async () => {
-      const folder = join(engines, part.folder)
-      const aside = join(engines, stagingPrefix(part) + randomBytes(6).toString('hex'))
-      try {
-        await rename(folder, aside)
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-        throw error
-      }
-      await rm(aside, { recursive: true, force: true })
-      return true
-    },
-  )
+export const removePart = (part: Part, engines: string): Promise<boolean> =>
+  discard(engines, join(engines, part.folder))

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeDurably } from '../../../platform/transfer/durable-file.ts'
 import { InferenceError } from '../../errors.ts'
 import type { Calibration } from './choose-model.ts'
 import { SCORING } from './complexity.ts'
@@ -17,14 +17,7 @@ export const writeCalibration = async (home: string, { prompts, tiers }: Calibra
     tiers: tiers.map(({ model, upToScore }) => ({ model, up_to_score: upToScore })),
   }
   await mkdir(home, { recursive: true, mode: 0o700 })
-  const growing = join(dirname(path), `.routing.${randomBytes(6).toString('hex')}`)
-  try {
-    await writeFile(growing, `${JSON.stringify(file, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true })
-    await rename(growing, path)
-  } catch (error) {
-    await rm(growing, { force: true })
-    throw error
-  }
+  await writeDurably(path, `${JSON.stringify(file, null, 2)}\n`)
   return path
 }
 

@@ -1,9 +1,10 @@
-import { open, rename } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A name is durable only once the folder that holds it is. Windows cannot open folders; it needs none of this. */
-export const syncFolder = async (folder: string): Promise<void> => {
+const syncFolder = async (folder: string): Promise<void> => {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
   try {
@@ -42,12 +43,12 @@ export const renameDurably = async (from: string, to: string): Promise<void> => 
 
 /** Replaces a small file as a whole: readers, and whoever starts after a crash, see the old text or the new. Owner only. */
 export const writeDurably = async (path: string, text: string): Promise<void> => {
-  const temporary = `${path}.${process.pid}.tmp`
-  const file = await open(temporary, 'w', 0o600)
+  const growing = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    await file.writeFile(text)
-  } finally {
-    await file.close()
+    await writeFile(growing, text, { flag: 'wx', mode: 0o600 })
+    await renameDurably(growing, path)
+  } catch (error) {
+    await rm(growing, { force: true })
+    throw error
   }
-  await renameDurably(temporary, path)
 }

@@ -28,9 +28,10 @@ const VERB: Readonly<Record<Action, string>> = {
 
 const act = (action: Action, { id }: Experiment, reason: string): Promise<unknown> => {
   const params = { params: { path: { experiment_id: id } } }
-  if (action === 'start') return write(api.POST('/api/v1/experiments/{experiment_id}/start', params))
   const body = reason === '' ? {} : { reason }
   switch (action) {
+    case 'start':
+      return write(api.POST('/api/v1/experiments/{experiment_id}/start', params))
     case 'pause':
       return write(api.POST('/api/v1/experiments/{experiment_id}/pause', { ...params, body }))
     case 'resume':

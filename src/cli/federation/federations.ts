@@ -1,8 +1,6 @@
 import type { paths } from '../../client/client.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { isSameService } from '../service-address.ts'
-import type { Session } from '../session.ts'
 
 export type Federation =
   paths['/api/v1/federations/{federation_id}']['get']['responses']['200']['content']['application/json']
@@ -30,22 +28,6 @@ export const federationNamed = async (connection: Connection, name: string): Pro
     throw new Failure(`There are several federations '${name}': ${ids}.`, { advice: 'Name it by its id.' })
   }
   return found
-}
-
-/** --org, else the organization of `init` or `login` on the same service. */
-export const orgFor = async (
-  session: Session,
-  { baseUrl }: Connection,
-  option: string | undefined,
-): Promise<string> => {
-  if (option !== undefined) return option
-  const config = await session.home.config()
-  if (config !== null && isSameService(config.apiBase, baseUrl)) return config.orgId
-  const kept = await session.home.credentials(baseUrl)
-  if (kept?.orgId) return kept.orgId
-  throw new Failure('No organization was given.', {
-    advice: 'Name it with --org, or create one with: svc init <org_name>',
-  })
 }
 
 export const federationFields = (federation: Federation): [string, string | null][] => [

@@ -1,4 +1,4 @@
-import { type Action, action, argument, option, type Resource } from './resource.ts'
+import { action, argument, option, type Resource } from './resource.ts'
 
 const federation = argument('federation', 'a federation, by name or id', { find: 'federation' })
 const variable = argument('variable', 'what devices report, such as accuracy', { field: 'variable' })
@@ -74,54 +74,3 @@ export const analytics: Resource = {
     }),
   ],
 }
-
-/** Commands of `svc federation` beside those with files of their own. */
-export const federationActions: readonly Action[] = [
-  action('remove', 'leave a federation or remove a member', `DELETE ${AT}/members/{org_id}`, {
-    args: [federation, argument('org_id', 'the organization', { field: 'org_id' })],
-    confirm: 'Removing {org_id} from {federation}',
-    done: '{message}',
-  }),
-  action('models', 'list models shared with a federation', `GET ${AT}/models`, {
-    args: [federation],
-    rows: 'models',
-    columns: [
-      ['MODEL', (row) => row.name ?? row.model_id],
-      ['OWNER', 'org_id'],
-      ['VERSION', 'latest_version', 'count'],
-      ['FRAMEWORK', 'framework'],
-      ['ACCURACY', 'accuracy', 'share'],
-      ['LOSS', 'loss', 'figure'],
-      ['SHARED', 'shared_at', 'time'],
-    ],
-    none: 'No models are shared. Share one with: svc federation share <model> <federation>',
-  }),
-  action('unshare', 'stop sharing a model', `DELETE ${AT}/models/{model_id}`, {
-    args: [argument('model', 'a model, by name or id', { find: 'model' }), federation],
-    done: '{message}',
-  }),
-  action('noise', 'get the least noise that fits an epsilon', `GET ${AT}/privacy/noise-for-epsilon`, {
-    args: [federation],
-    options: [
-      option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
-        parse: 'number',
-        required: true,
-      }),
-      option('--rounds <count>', 'how many (default: 1)', 'num_steps', { parse: 'number' }),
-      option('--target-epsilon <epsilon>', 'default: the budget', 'target_epsilon', { parse: 'number' }),
-      option('--target-delta <delta>', "default: the budget's", 'target_delta', { parse: 'number' }),
-    ],
-  }),
-  action('rounds-left', 'get the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
-    args: [federation],
-    options: [
-      option('--noise-multiplier <ratio>', 'of each round', 'noise_multiplier', { parse: 'number', required: true }),
-      option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
-        parse: 'number',
-        required: true,
-      }),
-      option('--steps <count>', 'of a round (default: 1)', 'num_steps', { parse: 'number' }),
-      option('--target-delta <delta>', "default: the budget's", 'target_delta', { parse: 'number' }),
-    ],
-  }),
-]

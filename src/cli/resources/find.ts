@@ -112,7 +112,13 @@ const pick = async (
   rows: readonly Row[],
 ): Promise<Row> => {
   const { id, name } = LISTS[kind]
-  const exact = rows.find((row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text))
+  const [exact, ...others] = rows.filter(
+    (row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text),
+  )
+  if (others.length > 0) {
+    const ids = [exact!, ...others].map((row) => `${row[id]} (of ${row.org_id})`).join(', ')
+    throw new Failure(`There are several ${kind}s '${text}': ${ids}.`, { advice: 'Name it by its id.' })
+  }
   if (exact !== undefined) return exact
   const begun = START_OF_ID.test(text) ? rows.filter((row) => String(row[id]).startsWith(text.toLowerCase())) : []
   if (begun.length === 1) return begun[0]!

@@ -1,8 +1,9 @@
 import type { CommandEntry, CommandGroup } from '../command.ts'
-import { analytics, federationActions } from './analytics.ts'
+import { analytics } from './analytics.ts'
 import { deployments } from './deployments.ts'
 import { devices } from './devices.ts'
 import { experiments } from './experiments.ts'
+import { federations } from './federations.ts'
 import { groups } from './groups.ts'
 import { jobActions } from './jobs.ts'
 import { policies } from './policies.ts'
@@ -28,19 +29,22 @@ const entryOf = (action: Action | OwnAction): CommandEntry => ({
   load: 'load' in action ? action.load : async () => (await import('./define-action.ts')).defineAction(action),
 })
 
-export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(({ name, summary, actions }) => ({
+const groupOf = ({ name, summary, actions }: Resource): CommandGroup => ({
   name,
   summary,
   commands: actions.map(entryOf),
-}))
+})
 
-export const FEDERATION_COMMANDS: readonly CommandEntry[] = federationActions.map(entryOf)
+export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
+
+/** Has a place of its own in the interface's table. */
+export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
 
 export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
 
 /** Every action of the tables, with the word that it is under. */
 export const ACTIONS: readonly { readonly under: string; readonly action: Action }[] = [
   ...RESOURCES,
-  { name: 'federation', actions: federationActions },
+  federations,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

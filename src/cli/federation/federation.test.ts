@@ -21,12 +21,18 @@ const start = async () => {
   return { world, admin, acme: await member('acme'), beta: await member('beta') }
 }
 
-const done = (stdout: string, stderr = '') => ({ exitCode: 0, stdout, stderr })
+const done = (stdout: unknown, stderr = '') => ({ exitCode: 0, stdout, stderr })
 
 it('founds a federation, invites, joins, shares a model and lists the members', async () => {
   const { world, acme, beta } = await start()
   const made = await acme.svc('federation', 'create', 'hospitals', '--org', 'acme', '--description', 'scans')
-  const id = /^Id: +(\S+)$/m.exec(made.stdout)![1]!
+  const id = /\((\S+)\)/.exec(made.stdout)![1]!
+  expect(made).toEqual(
+    done(
+      `Created federation hospitals (${id}), which acme owns.\n`,
+      `Invite others: svc federation invite ${id} <org_ids>\n`,
+    ),
+  )
   const fields =
     `Id:           ${id}\n` +
     'Name:         hospitals\n' +
@@ -36,11 +42,12 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
     'Status:       active\n' +
     'You are:      owner\n' +
     'Created:      2026-01-01T00:00:00.000Z\n'
-  expect(made).toEqual(done(fields, `Invite others: svc federation invite ${id} <org_ids>\n`))
   expect(await acme.svc('federation', 'invite', 'hospitals', 'beta,gamma', 'delta')).toEqual(
-    done('Invited beta.\nInvited gamma.\nInvited delta.\n'),
+    done('Invited: beta, gamma, delta. Invited before, or members: -.\n'),
   )
-  expect(await acme.svc('federation', 'invite', id, 'beta')).toEqual(done('beta was already invited or a member.\n'))
+  expect(await acme.svc('federation', 'invite', id, 'beta')).toEqual(
+    done('Invited: -. Invited before, or members: beta.\n'),
+  )
   expect(await beta.svc('federation', 'show', 'hospitals')).toEqual(
     done(
       fields.replace('You are:      owner', 'You are:      invited'),
@@ -48,11 +55,11 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
     ),
   )
   expect(await beta.svc('federation', 'join', 'hospitals', '--org', 'beta')).toEqual(
-    done(`beta is a member of hospitals (${id}).\n`),
+    done(`beta is a member of federation ${id}.\n`),
   )
   await world.request('POST', '/api/v1/models', { key: acme.key, body: { name: 'scanner' } })
   expect(await acme.svc('federation', 'share', 'scanner', 'hospitals')).toEqual(
-    done('Members of hospitals may read scanner.\n'),
+    done(expect.stringMatching(/^Members of the federation may read scanner \(\S+\)\.\n$/)),
   )
   await acme.svc('federation', 'budget', 'hospitals', '--epsilon', '8')
   expect(await beta.svc('federation', 'show', id)).toEqual(
@@ -65,29 +72,27 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
   expect(await beta.svc('federation', 'list')).toEqual(
     done(
       'ID                                    NAME       OWNER  YOU ARE  MEMBERS  CREATED\n' +
-        `${id}  hospitals  acme   member   2        2026-01-01\n`,
+        `${id}  hospitals  acme   member         2  2026-01-01 00:00\n`,
     ),
   )
   expect(await acme.svc('federation', 'members', 'hospitals')).toEqual(
     done(
-      'ORGANIZATION  ROLE    STATUS   ROUNDS  SAMPLES  ACCURACY  LOSS  LAST CONTRIBUTION\n' +
-        'acme          owner   active   0       0        -         -     -\n' +
-        'beta          member  active   0       0        -         -     -\n' +
-        'delta         member  invited  0       0        -         -     -\n' +
-        'gamma         member  invited  0       0        -         -     -\n',
+      'ORGANIZATION  ROLE    STATUS   ROUNDS  SAMPLES\n' +
+        'acme          owner   active        0        0\n' +
+        'beta          member  active        0        0\n' +
+        'delta         member  invited       0        0\n' +
+        'gamma         member  invited       0        0\n',
     ),
   )
 })
 
 it('takes the organization of init where none is named', async () => {
   const { admin } = await start()
-  expect(await admin('federation', 'create', 'x')).toEqual({
-    exitCode: 1,
-    stdout: '',
-    stderr: 'svc: No organization was given.\nName it with --org, or create one with: svc init <org_name>\n',
-  })
+  const ownerOf = async (name: string) =>
+    JSON.parse((await admin('federation', 'create', name, '--json')).stdout).org_id
+  expect(await ownerOf('x')).toBe('default')
   await admin('init', 'Acme')
-  expect(JSON.parse((await admin('federation', 'create', 'x', '--json')).stdout)).toMatchObject({ org_id: 'acme' })
+  expect(await ownerOf('y')).toBe('acme')
 })
 
 it('sets and shows the privacy budget, and tells what a round would cost', async () => {

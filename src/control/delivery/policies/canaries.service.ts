@@ -1,7 +1,10 @@
 import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
-import type { Executor } from '../../../platform/db/open.ts'
-import type { StoredPolicy } from './policies.store.ts'
-import type { PolicyParts } from './policy-decisions.service.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { RolloutsService } from '../rollouts/rollouts.service.ts'
+import type { DecisionsStore } from './decisions.store.ts'
+import type { PoliciesStore, StoredPolicy } from './policies.store.ts'
 
 export interface FinishedRound {
   readonly id: string
@@ -14,6 +17,18 @@ export interface FinishedRound {
  * policy was set and that came after all rounds it has decided on. Training answers it.
  */
 export type UndecidedRound = (db: Executor, policy: StoredPolicy) => Promise<FinishedRound | null>
+
+export interface PolicyParts {
+  readonly database: Database
+  readonly store: PoliciesStore
+  readonly decisionsStore: DecisionsStore
+  readonly plans: DeliveryPlans
+  readonly models: ModelsService
+  readonly rollouts: RolloutsService
+  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
+  readonly now: () => Date
+  readonly newId: () => string
+}
 
 /** How a policy takes up what a finished round learned: as a version that a canary group is given. */
 export const createCanaries = (parts: PolicyParts) => {

@@ -1,23 +1,9 @@
 import { explain, isJudgeable, judge } from '../../../domain/policy.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import type { RolloutsService } from '../rollouts/rollouts.service.ts'
-import { createCanaries } from './canaries.service.ts'
-import type { DecisionStatus, DecisionsStore, StoredDecision } from './decisions.store.ts'
-import type { PoliciesStore, StoredPolicy } from './policies.store.ts'
-
-export interface PolicyParts {
-  readonly database: Database
-  readonly store: PoliciesStore
-  readonly decisionsStore: DecisionsStore
-  readonly plans: DeliveryPlans
-  readonly models: ModelsService
-  readonly rollouts: RolloutsService
-  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
-  readonly now: () => Date
-  readonly newId: () => string
-}
+import { createCanaries, type PolicyParts } from './canaries.service.ts'
+import type { DecisionStatus, StoredDecision } from './decisions.store.ts'
+import type { StoredPolicy } from './policies.store.ts'
 
 /** `status` is what has become of the policy, or of the model it has judged. */
 export const announcePolicy = (

@@ -11,7 +11,7 @@ import { emptyFolder, eventually, post, startFleet } from './delivery/delivery.f
 
 /** An agent of the device; it is stopped when the test ends. */
 const startAgent = async (world: World, device: { deviceId: string; key: string }, options: Partial<AgentOptions>) => {
-  const said: string[] = []
+  const response: string[] = []
   const stop = new AbortController()
   const ended = runAgent({
     baseUrl: world.baseUrl,
@@ -22,15 +22,15 @@ const startAgent = async (world: World, device: { deviceId: string; key: string 
     intervalSeconds: 0.3,
     signal: stop.signal,
     now: () => world.now().getTime(),
-    log: (message) => said.push(message),
+    log: (message) => response.push(message),
     ...options,
   })
   onTestFinished(async () => {
     stop.abort(new Error('the test is over'))
     await ended
   })
-  const line = (text: string) => eventually(() => said.find((one) => one.includes(text)) ?? null)
-  return { said, line }
+  const line = (text: string) => eventually(() => response.find((one) => one.includes(text)) ?? null)
+  return { said: response, line }
 }
 
 /** A linear classifier of points in the plane: its sign decides whether it is always right or always wrong. */

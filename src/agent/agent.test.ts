@@ -34,7 +34,7 @@ interface Running {
   readonly stateDir: string
   readonly ended: Promise<void>
   readonly results: RoundResult[]
-  readonly said: string[]
+  readonly response: string[]
   stop(): void
   identity(): Promise<Identity>
 }
@@ -47,14 +47,14 @@ const startAgent = async (
   const stateDir = options.stateDir ?? (await emptyFolder())
   const stop = new AbortController()
   const results: RoundResult[] = []
-  const said: string[] = []
+  const response: string[] = []
   const ended = runAgent({
     baseUrl: world.baseUrl,
     stateDir,
     intervalSeconds: 0.3,
     signal: stop.signal,
     now: () => world.now().getTime(),
-    log: (message) => said.push(message),
+    log: (message) => response.push(message),
     onRound: (result) => results.push(result),
     ...options,
   })
@@ -66,7 +66,7 @@ const startAgent = async (
     stateDir,
     ended,
     results,
-    said,
+    response,
     stop: () => stop.abort(new Error('The agent was stopped.')),
     identity: () =>
       eventually(async () => (await openAgentState(stateDir, world.baseUrl, options.deviceId ?? null)).load()),
@@ -157,7 +157,7 @@ test('what a command cannot do is told to the service with what it printed, and 
   const { apiKey } = await agent.identity()
   const { id } = await startRound(world, apiKey, 1)
   const reason = 'The trainer ended with exit code 4. It said:\nno GPU'
-  await eventually(async () => agent.said.find((line) => line.includes(reason)) ?? null)
+  await eventually(async () => agent.response.find((line) => line.includes(reason)) ?? null)
   expect(await explain(world, apiKey, id)).toMatchObject({ state: 'failed', reason })
   agent.stop()
   await agent.ended
@@ -221,7 +221,7 @@ test('a round that ends without the device ends its training, and the agent wait
   await startRound(world, apiKey, 1)
   await begun
   await world.advance(301)
-  await eventually(async () => agent.said.find((line) => line.includes('The round is already failed')) ?? null)
+  await eventually(async () => agent.response.find((line) => line.includes('The round is already failed')) ?? null)
 })
 
 test('a round that ends without the device is a failed one for an agent that counts its rounds', async () => {
@@ -246,7 +246,8 @@ test('an agent keeps its device over restarts of itself and of the service', asy
   const second = await startAgent(world, { trainer, stateDir: first.stateDir })
   await eventually(
     async () =>
-      second.said.find((line) => line === `Device ${identity.deviceId} waits for rounds at ${world.baseUrl}.`) ?? null,
+      second.response.find((line) => line === `Device ${identity.deviceId} waits for rounds at ${world.baseUrl}.`) ??
+      null,
   )
   second.stop()
   await second.ended

@@ -119,8 +119,8 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   /** The round that awaits us, if any, and whether there was something new to run. */
   const beat = async (device: Device, deliveries: Deliveries) => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
-    const asked = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
-    const answer = await device.heartbeat(metricsOf(latest), asked)
+    const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
+    const answer = await device.heartbeat(metricsOf(latest), requested)
     return { answer, roundId: answer.pendingRoundId, isNews: deliveries.take(answer) }
   }
 

@@ -152,8 +152,8 @@ describe('NumPy archives', () => {
       { id: 'a', path: path('a', 1), numSamples: 1 },
       { id: 'b', path: path('b', 5), numSamples: 3 },
     ])
-    const wanted = readFileSync(files.npz('wanted', [tensor('w', 'f64', new Array(40_000).fill(4))]))
-    expect(readFileSync(files.path('out')).equals(wanted)).toBe(true)
+    const requested = readFileSync(files.npz('wanted', [tensor('w', 'f64', new Array(40_000).fill(4))]))
+    expect(readFileSync(files.path('out')).equals(requested)).toBe(true)
     expect(readdirSync(files.folder).sort()).toEqual(['a', 'b', 'out', 'wanted'])
   })
 

@@ -43,7 +43,7 @@ export const krumScores = (
       .reduce((sum, distance) => sum + distance, 0),
   )
 
-const nearestUpdates = (kernel: Kernel, round: Round, wanted: (honest: number) => number): Strategy => {
+const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number) => number): Strategy => {
   const rows = round.samples.length
   const liars = numberOption(round.options, 'byzantine')
   if (rows < 2 * liars + 3)
@@ -56,7 +56,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, wanted: (honest: number) =
       `Krum compares every update with every other, and this round has ${rows}, more than ${MAX_ROWS}. ` +
         'Use fedmedian or fedtrimmedavg, or select fewer devices.',
     )
-  const keep = Math.min(wanted(rows - liars), rows - liars)
+  const keep = Math.min(requested(rows - liars), rows - liars)
   const columns = columnsFor(rows, MAX_COLUMNS)
   const distances = pairDistances(kernel, rows, columns)
   const row = kernel.allocate(padded(columns) * 8)

@@ -66,9 +66,9 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     await complete(argv.slice(argv[1] === '--' ? 2 : 1), COMMANDS, io)
     return 0
   }
-  const [asked, verbose] = withoutVerbose(argv)
+  const [requested, verbose] = withoutVerbose(argv)
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
-  const words = normalized(asked)
+  const words = normalized(requested)
   try {
     const chosen = await chosenBy(words)
     const session = createSession({ ...io, verbose })

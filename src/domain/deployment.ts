@@ -91,8 +91,8 @@ export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported:
 const leftOver = ({ activated, active, failed }: Reported): string | null => {
   const silent = activated - active - failed
   const parts = [failed > 0 ? `${failed} failed` : '', silent > 0 ? `${silent} had not reported and may catch up` : '']
-  const said = parts.filter((part) => part !== '').join(', ')
-  return said === '' ? null : `${active} of ${activated} devices run it; ${said}.`
+  const text = parts.filter((part) => part !== '').join(', ')
+  return text === '' ? null : `${active} of ${activated} devices run it; ${text}.`
 }
 
 /**

@@ -32,10 +32,10 @@ const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
 }
 
 /** The topics that the caller may follow, of those it asks for; of all when it asks for none. Throws forbidden. */
-export const topicsFor = (caller: Caller, wanted: readonly EventTopic[] | null): readonly EventTopic[] => {
-  const refused = wanted?.find((topic) => !holds(caller, SCOPE_OF[topic]))
+export const topicsFor = (caller: Caller, requested: readonly EventTopic[] | null): readonly EventTopic[] => {
+  const refused = requested?.find((topic) => !holds(caller, SCOPE_OF[topic]))
   if (refused !== undefined) {
     throw forbidden(`topics: '${refused}' needs the scope '${SCOPE_OF[refused]}'. Leave it out, or use another key.`)
   }
-  return wanted ?? EVENT_TOPICS.filter((topic) => holds(caller, SCOPE_OF[topic]))
+  return requested ?? EVENT_TOPICS.filter((topic) => holds(caller, SCOPE_OF[topic]))
 }

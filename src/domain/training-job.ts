@@ -126,7 +126,7 @@ export const FAILED_ROUNDS_ALLOWED = 3
 export interface RoundSizes {
   readonly minDevices: number
   readonly selected: number
-  readonly wanted: number
+  readonly requested: number
 }
 
 /**
@@ -139,22 +139,26 @@ export const roundSizes = (
 ): RoundSizes => {
   const { strategy, minDevices, targetDevices, overSelection } = settings
   const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
-  const wanted = isAsynchronous ? Number(strategy.options.buffer) : targetDevices
-  if (minDevices > wanted) {
+  const requested = isAsynchronous ? Number(strategy.options.buffer) : targetDevices
+  if (minDevices > requested) {
     throw badRequest(
       `min_devices (${minDevices}) must not exceed ${isAsynchronous ? 'strategy_options.buffer' : 'target_devices'} ` +
-        `(${wanted}): a round closes with that number of updates.`,
+        `(${requested}): a round closes with that number of updates.`,
     )
   }
   const fewest = fewestUpdates(strategy)
-  if (wanted < fewest) {
+  if (requested < fewest) {
     throw badRequest(
-      `target_devices (${wanted}) is too low for strategy '${strategy.name}' with strategy_options.byzantine ` +
+      `target_devices (${requested}) is too low for strategy '${strategy.name}' with strategy_options.byzantine ` +
         `${strategy.options.byzantine}: it needs 2f + 3 = ${fewest} updates. Set target_devices to that, or byzantine lower.`,
     )
   }
   // 10 * 1.1 is a little more than 11 in floating point.
-  return { minDevices: Math.max(minDevices, fewest), wanted, selected: Math.ceil(targetDevices * overSelection - 1e-9) }
+  return {
+    minDevices: Math.max(minDevices, fewest),
+    requested,
+    selected: Math.ceil(targetDevices * overSelection - 1e-9),
+  }
 }
 
 /** Whether the losses of a job's completed rounds, oldest first, have stopped getting better. Rounds without a loss say nothing. */

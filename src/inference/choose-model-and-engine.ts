@@ -47,7 +47,7 @@ export const chooseModelAndEngine = async (
     return null
   })
   if (file === null) return remote(name, server!.usualAddress, server!.name)
-  return { file, engine: await chooseEngine({ model: file, wanted: engine, platform: thisPlatform(), env }) }
+  return { file, engine: await chooseEngine({ model: file, requested: engine, platform: thisPlatform(), env }) }
 }
 
 export type EngineSettings = Omit<OpenOptions, 'model' | 'engine' | 'env'>

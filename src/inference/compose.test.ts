@@ -38,7 +38,7 @@ const start = async (options: Partial<InferenceSettings> & Pick<InferenceSetting
   return { server, ask, url: `http://127.0.0.1:${port}` }
 }
 
-const said = (model: string, content: string) => ({
+const response = (model: string, content: string) => ({
   status: 200,
   body: expect.objectContaining({
     model,
@@ -48,8 +48,10 @@ const said = (model: string, content: string) => ({
 
 test('a server of one model is started by one call, answers, and closes twice without harm', async () => {
   const { server, ask, url } = await start({ models: [STARTER] })
-  expect(await ask('starter')).toEqual(said('starter', 'The capital of France is Paris.'))
-  expect(await ask(STARTER), 'by the name it was asked for').toEqual(said('starter', 'The capital of France is Paris.'))
+  expect(await ask('starter')).toEqual(response('starter', 'The capital of France is Paris.'))
+  expect(await ask(STARTER), 'by the name it was asked for').toEqual(
+    response('starter', 'The capital of France is Paris.'),
+  )
   expect((await ask('auto')).status, 'nothing is routed').toBe(404)
   expect(server.models.names).toEqual(['starter'])
   await server.close()
@@ -61,8 +63,8 @@ test('several models are loaded when they are asked for, and auto is one of them
   const { ask, url } = await start({ models: ['starter', BIGGER], autoRoute: true })
   const loaded = async () => ((await (await fetch(`${url}/health`)).json()) as { loaded: object[] }).loaded
   expect(await loaded()).toEqual([{ model: 'starter', engine: 'llama.cpp' }])
-  expect(await ask('auto')).toEqual(said('starter', 'The capital of France is Paris.'))
-  expect(await ask('tiny-chat-q8_0')).toEqual(said('tiny-chat-q8_0', 'The capital of France is Paris.'))
+  expect(await ask('auto')).toEqual(response('starter', 'The capital of France is Paris.'))
+  expect(await ask('tiny-chat-q8_0')).toEqual(response('tiny-chat-q8_0', 'The capital of France is Paris.'))
   expect(await loaded()).toHaveLength(2)
 })
 

@@ -111,8 +111,8 @@ const openPool = async (all: readonly ChosenModel[], { env, engineSettings, sign
  * invalid_request about `models` when two of them have one name
  */
 export const openModels = async (options: ServedModelsOptions): Promise<ServedModels> => {
-  const asked = [...new Set(options.models)]
-  const chosen = await Promise.all(asked.map((name) => chooseModelAndEngine(options, name, options.engine)))
+  const requested = [...new Set(options.models)]
+  const chosen = await Promise.all(requested.map((name) => chooseModelAndEngine(options, name, options.engine)))
   const names = chosen.map(({ file }) => file.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
@@ -125,7 +125,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const { source, engine, close } =
     chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
   return {
-    source: alsoNamed(source, new Map(asked.map((name, index) => [name, names[index]!]))),
+    source: alsoNamed(source, new Map(requested.map((name, index) => [name, names[index]!]))),
     route,
     calibrated: calibration?.prompts ?? null,
     first: { chosen: first, engine },

@@ -86,11 +86,11 @@ test('a heartbeat says which assignments are known, and brings those that are no
     json(200, { ...beat, assignments_tag: 'none' }),
     json(200, beat),
   )
-  const told = async (knownAssignments: string) => {
+  const reported = async (knownAssignments: string) => {
     const { assignments, assignmentsTag } = await device.heartbeat(undefined, { knownAssignments })
     return [assignments, assignmentsTag]
   }
-  expect([await told(''), await told('a1'), await told('a1'), await told('a1')]).toEqual([
+  expect([await reported(''), await reported('a1'), await reported('a1'), await reported('a1')]).toEqual([
     [[assignment], 'a1'],
     [null, 'a1'],
     [[], 'none'],

@@ -3,16 +3,16 @@ import { NetworkError, Refusal } from './api-error.ts'
 import { backOffMs, DEFAULT_POLICY, retrying, type Surroundings, sleep } from './retry.ts'
 
 /** A world whose clock moves only by waiting, and that writes down how long each wait was. */
-const stoppedWorld = (random = 1): Surroundings & { readonly waits: number[]; readonly said: string[] } => {
+const stoppedWorld = (random = 1): Surroundings & { readonly waits: number[]; readonly response: string[] } => {
   let time = 0
   const waits: number[] = []
-  const said: string[] = []
+  const response: string[] = []
   return {
     waits,
-    said,
+    response,
     now: () => time,
     random: () => random,
-    log: (message) => said.push(message),
+    log: (message) => response.push(message),
     sleep: async (milliseconds) => {
       waits.push(milliseconds)
       time += milliseconds
@@ -40,7 +40,7 @@ test('network errors are tried again after doubling waits, up to the longest', a
   const world = stoppedWorld()
   expect(await retrying('call', failing([cut, cut, cut]), world, policy)).toBe('done')
   expect(world.waits).toEqual([1000, 2000, 3000])
-  expect(world.said[0]).toBe('call: cut. Trying again in 1.0 s.')
+  expect(world.response[0]).toBe('call: cut. Trying again in 1.0 s.')
 })
 
 test('half of every wait is left to chance', () => {

@@ -27,14 +27,14 @@ export const secureCalls = (transport: Transport): SecureCalls => {
   }
 
   /** An earlier try may have arrived although its answer did not. */
-  const said = async (roundId: string, status: SecureStatus, options: CallOptions, send: () => Promise<Body>) => {
+  const response = async (roundId: string, status: SecureStatus, options: CallOptions, send: () => Promise<Body>) => {
     try {
       return stateOf(await send())
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error
       const found = await state(roundId, options)
-      const wasHeard = found.status === status ? found.answered : found.counted && found.status !== 'failed'
-      if (wasHeard) return found
+      const wasReceived = found.status === status ? found.answered : found.counted && found.status !== 'failed'
+      if (wasReceived) return found
       throw error
     }
   }
@@ -46,7 +46,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const body = { encryption_key: message.encryptionKey, masking_key: message.maskingKey }
       const path = '/api/v1/training/rounds/{round_id}/secure/keys'
       const params = paramsOf(roundId)
-      return said(roundId, 'advertising', options, () =>
+      return response(roundId, 'advertising', options, () =>
         transport.call('secure keys', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
@@ -55,7 +55,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const body = { seed_commitment: message.seedCommitment, sealed: message.sealed }
       const path = '/api/v1/training/rounds/{round_id}/secure/shares'
       const params = paramsOf(roundId)
-      return said(roundId, 'sharing', options, () =>
+      return response(roundId, 'sharing', options, () =>
         transport.call('secure shares', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
@@ -64,7 +64,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const body = { self_masks: message.selfMasks, masking_keys: message.maskingKeys }
       const path = '/api/v1/training/rounds/{round_id}/secure/unmask'
       const params = paramsOf(roundId)
-      return said(roundId, 'unmasking', options, () =>
+      return response(roundId, 'unmasking', options, () =>
         transport.call('secure unmasking', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },

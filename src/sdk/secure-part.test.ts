@@ -90,10 +90,10 @@ describe('a device that is killed', () => {
 it('changes beyond the range are clipped, counted and told on the device only', async () => {
   const { world, members } = await secureFleet(4)
   const roundId = await startRound(world, members)
-  const told: string[] = []
+  const reported: string[] = []
   // The widest change of a weight between two of these models is less than 8, the range.
-  await Promise.all(members.map((member) => take(member, roundId, { log: (message) => told.push(message) })))
-  expect(told).toEqual([])
+  await Promise.all(members.map((member) => take(member, roundId, { log: (message) => reported.push(message) })))
+  expect(reported).toEqual([])
   expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
 })
 

@@ -32,11 +32,11 @@ export const cohortOf = async (names: readonly string[], settings: SecureSetting
   const roundId = 'round-of-tests'
   const advertised = new Map(names.map((device) => [device, advertise({ roundId, device, settings })]))
   const roster = Object.fromEntries([...advertised].map(([name, part]) => [name, part.message]))
-  const heard: Record<string, KeysMessage> = {}
+  const received: Record<string, KeysMessage> = {}
   for (const [name, keys] of Object.entries(roster)) {
-    requireTurn(openRound(roundId, settings), 'advertising', name, new Set(Object.keys(heard)))
-    checkKeys(name, keys, heard)
-    heard[name] = keys
+    requireTurn(openRound(roundId, settings), 'advertising', name, new Set(Object.keys(received)))
+    checkKeys(name, keys, received)
+    received[name] = keys
   }
   const shared = new Map<string, Shared>()
   for (const [name, part] of advertised) shared.set(name, await dealShares(part, roundId, roster))

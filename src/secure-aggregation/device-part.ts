@@ -78,8 +78,8 @@ export interface Unmasked extends Agreed {
  */
 export type DevicePart = Advertised | Shared | Masked | Unmasked
 
-const notNow = (part: DevicePart, wanted: string) =>
-  conflict(`The device was asked to ${wanted}, but its part in this round is '${part.step}'. No step is repeated.`)
+const notNow = (part: DevicePart, requested: string) =>
+  conflict(`The device was asked to ${requested}, but its part in this round is '${part.step}'. No step is repeated.`)
 
 const requireRound = (part: DevicePart, roundId: string): void => {
   if (roundId !== part.roundId) {

@@ -17,7 +17,7 @@ describe.each([
     const cohort = await cohortOf(names, settings, 20)
     const seen = { done: 0, failed: 0 }
     for (const pattern of patterns(names)) {
-      const { round, heard, sum, delivered } = cohort.run(pattern)
+      const { round, heard: received, sum, delivered } = cohort.run(pattern)
       const [dealt, masked, answered] = [
         count(pattern, ['shares', 'masked', 'answer']),
         count(pattern, ['masked', 'answer']),
@@ -25,14 +25,14 @@ describe.each([
       ]
       // Whatever happened: of no device has the service heard shares of both secrets, nor enough of one to fail with.
       for (const name of names) {
-        const answers = Object.values(heard.answers)
+        const answers = Object.values(received.answers)
         const seeds = answers.filter(({ selfMasks }) => Object.hasOwn(selfMasks, name)).length
         const keys = answers.filter(({ maskingKeys }) => Object.hasOwn(maskingKeys, name)).length
         expect(Math.min(seeds, keys)).toBe(0)
         if (round.status === 'failed') expect(seeds + keys).toBeLessThan(threshold)
       }
       if (answered >= threshold) {
-        addMasks(sum!, await unmaskingStreams(round, heard))
+        addMasks(sum!, await unmaskingStreams(round, received))
         expect({ pattern, status: round.status, sum: [...sum!] }).toEqual({
           pattern,
           status: 'done',
@@ -53,7 +53,7 @@ describe.each([
             `Secure aggregation needs ${threshold} devices; only ${left} ${deed} in time. Nothing of any update was ` +
             'revealed.',
         })
-        await expect(unmaskingStreams(round, heard)).rejects.toThrow('are needed')
+        await expect(unmaskingStreams(round, received)).rejects.toThrow('are needed')
         seen.failed++
       }
     }
@@ -67,8 +67,8 @@ test('10 devices of which three leave, one in each step, sum up to the plain sum
   const cohort = await cohortOf(names, secureSettings({ devices: 10 }), 5)
   const deeds: LastDeed[] = ['keys', 'shares', 'masked']
   const pattern = Object.fromEntries(names.map((name, i) => [name, deeds[i] ?? 'answer']))
-  const { round, heard, sum, delivered } = cohort.run(pattern)
-  addMasks(sum!, await unmaskingStreams(round, heard))
+  const { round, heard: received, sum, delivered } = cohort.run(pattern)
+  addMasks(sum!, await unmaskingStreams(round, received))
   expect(delivered).toEqual(names.slice(2))
   expect([...sum!]).toEqual([...cohort.plainSum(names.slice(2))])
 })

@@ -135,7 +135,7 @@ describe('secureSettings', () => {
     [{ devices: 5, range: 2 ** 21 }, 'secure_aggregation.range is 2097152'],
     [{ devices: 5, maxWeight: 0 }, 'secure_aggregation.max_weight is 0'],
     [{ devices: 5, maxWeight: 1.5 }, 'secure_aggregation.max_weight is 1.5'],
-  ])('%j is refused: %s', (wanted, message) => {
-    expect(() => secureSettings(wanted)).toThrow(message)
+  ])('%j is refused: %s', (requested, message) => {
+    expect(() => secureSettings(requested)).toThrow(message)
   })
 })

@@ -29,19 +29,19 @@ export const defaultThreshold = (devices: number): number => Math.max(2, Math.ce
  * threshold up to half of the devices, since a server could then ask one half for one secret of a device and the other
  * half for its other one.
  */
-export const secureSettings = (wanted: {
+export const secureSettings = (requested: {
   readonly devices: number
   readonly threshold?: number | undefined
   readonly range?: number | undefined
   readonly maxWeight?: number | undefined
 }): SecureSettings => {
-  const { devices, range = DEFAULT_RANGE, maxWeight = 1 } = wanted
+  const { devices, range = DEFAULT_RANGE, maxWeight = 1 } = requested
   if (!Number.isInteger(devices) || devices < 2 || devices > MAX_DEVICES) {
     throw badRequest(
       `secure_aggregation: a round of ${devices} devices cannot be secure. Select between 2 and ${MAX_DEVICES}.`,
     )
   }
-  const threshold = wanted.threshold ?? defaultThreshold(devices)
+  const threshold = requested.threshold ?? defaultThreshold(devices)
   const lowest = Math.floor(devices / 2) + 1
   if (!Number.isInteger(threshold) || threshold < lowest || threshold > devices) {
     throw badRequest(

@@ -129,9 +129,9 @@ describe('a device that delivered', () => {
 
   test('cannot be played off against others: two lists never give enough shares of both secrets', () => {
     const withoutD = ['a', 'b', 'c']
-    for (let told = 0; told < 2 ** withoutD.length; told++) {
+    for (let reported = 0; reported < 2 ** withoutD.length; reported++) {
       const answers = withoutD.map((name, i) =>
-        revealShares(cohort.masked(name, names).part as Masked, roundId, told & (1 << i) ? names : withoutD),
+        revealShares(cohort.masked(name, names).part as Masked, roundId, reported & (1 << i) ? names : withoutD),
       )
       // 'd' itself answers only to a list with its own name.
       answers.push(revealShares(cohort.masked('d', names).part, roundId, names))
@@ -145,7 +145,7 @@ describe('a device that delivered', () => {
 describe('the service refuses', () => {
   const advertising = openRound(roundId, settings)
   const sharing = closeStep(advertising, names)
-  const { round: done, heard } = cohort.run({ ...stay, d: 'shares' })
+  const { round: done, heard: received } = cohort.run({ ...stay, d: 'shares' })
   const unmasking: SecureRound = { ...done, status: 'unmasking' }
 
   test('keys of another device, keys twice in one message, and keys that are none', () => {
@@ -175,7 +175,7 @@ describe('the service refuses', () => {
   })
 
   test('answers that show both shares of a device, the wrong one, none, or a share at place 0', () => {
-    const message = heard.answers.a!
+    const message = received.answers.a!
     const { a, ...rest } = message.selfMasks
     const changed = (part: Partial<UnmaskMessage>) => () => checkUnmask(unmasking, { ...message, ...part })
     expect(changed({})).not.toThrow()
@@ -200,9 +200,9 @@ describe('the service refuses', () => {
 
   test('to unmask with a tampered share of either kind', async () => {
     const tampered = (kind: keyof UnmaskMessage, name: string, at: number) => {
-      const answer = heard.answers.b!
+      const answer = received.answers.b!
       const b = { ...answer, [kind]: { ...answer[kind], [name]: flip(answer[kind][name]!, at) } }
-      return unmaskingStreams(done, { ...heard, answers: { ...heard.answers, b } })
+      return unmaskingStreams(done, { ...received, answers: { ...received.answers, b } })
     }
     // X25519 ignores bits of the first and the last byte of a key: changes there may be none. Place 64 is where the share lies,
     // drawn at random, and changing it may give 0.
@@ -216,8 +216,10 @@ describe('the service refuses', () => {
         )
       }
     }
-    const twice = { ...heard.answers, b: heard.answers.a! }
-    await expect(unmaskingStreams(done, { ...heard, answers: twice })).rejects.toThrow('do not reconstruct its secret')
+    const twice = { ...received.answers, b: received.answers.a! }
+    await expect(unmaskingStreams(done, { ...received, answers: twice })).rejects.toThrow(
+      'do not reconstruct its secret',
+    )
   })
 })
 
@@ -251,8 +253,12 @@ describe('the steps of a secure round', () => {
 test('devices may be called anything, even what every object has', async () => {
   const odd = ['__proto__', 'constructor', 'ü', 'x"]']
   const strange = await cohortOf(odd, settings, 2)
-  const { round, heard, delivered } = strange.run(Object.fromEntries(odd.map((name) => [name, 'answer' as const])))
+  const {
+    round,
+    heard: received,
+    delivered,
+  } = strange.run(Object.fromEntries(odd.map((name) => [name, 'answer' as const])))
   expect(round.status).toBe('done')
   expect(delivered).toEqual(odd)
-  expect(await unmaskingStreams(round, heard)).toHaveLength(4)
+  expect(await unmaskingStreams(round, received)).toHaveLength(4)
 })

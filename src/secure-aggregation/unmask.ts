@@ -14,7 +14,7 @@ import type { SecureRound } from './server-round.ts'
 import { combineShares } from './shares.ts'
 
 /** What the service has heard, by device. */
-export interface Heard {
+export interface Received {
   readonly keys: Readonly<Record<string, KeysMessage>>
   readonly shares: Readonly<Record<string, Pick<SharesMessage, 'seedCommitment'>>>
   readonly answers: Readonly<Record<string, UnmaskMessage>>
@@ -26,9 +26,9 @@ export interface Heard {
  * compared with what its owner published; conflict names the device of the first that does not fit. Streams lost to
  * drop-outs cost (left) x (delivered) expansions, the rest one for each delivery.
  */
-export const unmaskingStreams = async (round: SecureRound, heard: Heard): Promise<MaskStream[]> => {
+export const unmaskingStreams = async (round: SecureRound, received: Received): Promise<MaskStream[]> => {
   const { roundId, dealt, delivered, settings } = round
-  const answers = Object.entries(heard.answers)
+  const answers = Object.entries(received.answers)
     .sort(([a], [b]) => byName(a, b))
     .slice(0, settings.threshold)
     .map(([, answer]) => answer)
@@ -44,14 +44,14 @@ export const unmaskingStreams = async (round: SecureRound, heard: Heard): Promis
   const streams: MaskStream[] = []
   for (const name of delivered) {
     const seed = await combined(name, (answer) => answer.selfMasks)
-    if (toHex(seedCommitment(roundId, name, seed)) !== heard.shares[name]!.seedCommitment) throw wrongShares(name)
+    if (toHex(seedCommitment(roundId, name, seed)) !== received.shares[name]!.seedCommitment) throw wrongShares(name)
     streams.push({ ...selfMask(roundId, name, seed), sign: -1 })
   }
   for (const name of dealt.filter((device) => !delivered.includes(device))) {
     const secretKey = await combined(name, (answer) => answer.maskingKeys)
-    if (toHex(publicKeyOf(secretKey)) !== heard.keys[name]!.maskingKey) throw wrongShares(name)
+    if (toHex(publicKeyOf(secretKey)) !== received.keys[name]!.maskingKey) throw wrongShares(name)
     for (const peer of delivered) {
-      const theirs = fromHex(heard.keys[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)
+      const theirs = fromHex(received.keys[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)
       // In the peer's vector this mask has the opposite sign of ours, and it is to be taken away: ours is what is missing.
       streams.push(pairMask(roundId, name, secretKey, peer, theirs))
     }

@@ -27,8 +27,8 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
   const actualByName = new Map(actual.map((entry) => [entry.name, entry]))
   for (const { name, dtype, shape } of expected) {
     const entry = actualByName.get(name)
-    const wanted = `${dtype} ${showShape(shape)}`
-    if (entry === undefined) return `tensor ${showName(name)} (${wanted}) is missing`
+    const requested = `${dtype} ${showShape(shape)}`
+    if (entry === undefined) return `tensor ${showName(name)} (${requested}) is missing`
     if (entry.shape.length !== shape.length || entry.shape.some((size, axis) => size !== shape[axis]))
       return `tensor ${showName(name)} has shape ${showShape(entry.shape)}, expected ${showShape(shape)}`
     if (entry.dtype !== dtype) return `tensor ${showName(name)} has type ${entry.dtype}, expected ${dtype}`

@@ -340,10 +340,10 @@ describe('a zip archive', () => {
     expect(messageOf(() => findDirectory(wide(1, MAX_ZIP_DIRECTORY + 1)))).toContain('at most 200000 are read')
   })
 
-  const end = (comment: number, said = comment): Uint8Array => {
+  const end = (comment: number, response = comment): Uint8Array => {
     const bytes = new Uint8Array(22 + comment)
     viewOf(bytes).setUint32(0, 0x06054b50, true)
-    viewOf(bytes).setUint16(20, said, true)
+    viewOf(bytes).setUint16(20, response, true)
     return bytes
   }
 

@@ -94,14 +94,14 @@ export const activate = async (
     await save({ ...state, trying: null, refused })
     throw new ActivationRefused(reason)
   }
-  let told: Metrics | null = null
+  let reported: Metrics | null = null
   if (hook !== null) {
     if (earlier >= MAX_INTERRUPTIONS) {
       return refuse(`Its activation was started ${earlier} times and never finished: the agent was stopped each time.`)
     }
     await save({ ...state, trying: { version: next, attempts: earlier + 1 } })
     try {
-      told = await runHook(state, next, state.current, context)
+      reported = await runHook(state, next, state.current, context)
     } catch (error) {
       if (signal.aborted) {
         // Whoever stopped it will say what is to run; that was no fault of this version.
@@ -113,7 +113,7 @@ export const activate = async (
   }
   const path = folder.pathOf(next)
   const seen = path === null || measure === null ? null : await measure(path)
-  const metrics = seen === null && told === null ? next.metrics : { ...seen, ...told }
+  const metrics = seen === null && reported === null ? next.metrics : { ...seen, ...reported }
   const done = switched(state, { ...next, metrics })
   await save(done)
   return done

@@ -37,7 +37,7 @@ test('a version that a rollout gives is fetched, checked, made to run and report
     refused: null,
     path: join(unit.folder, model, `${sha256}.txt`),
   })
-  expect(unit.said).toEqual(['Model m: downloading version 1.0.0, 0.0 MB.', 'Model m: version 1.0.0 is active.'])
+  expect(unit.lines).toEqual(['Model m: downloading version 1.0.0, 0.0 MB.', 'Model m: version 1.0.0 is active.'])
 })
 
 test('a rollback makes the version before run again at once, without a download, and older files go', async () => {
@@ -58,7 +58,7 @@ test('a rollback makes the version before run again at once, without a download,
   await rollBack(bad)
   await unit.pull()
   await eventually(() =>
-    unit.said.filter((line) => line.includes('version 2.0.0 is active.')).length === 2 ? true : null,
+    unit.lines.filter((line) => line.includes('version 2.0.0 is active.')).length === 2 ? true : null,
   )
   expect(await unit.running(model)).toBe('second')
   expect(unit.downloads).toEqual(['1.0.0', '2.0.0', '3.0.0'])
@@ -109,8 +109,8 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   const [unit, late] = await Promise.all([startUnit(world, device), startUnit(world, other)])
   await Promise.all([unit.pull(), late.pull()])
   await Promise.all([unit.line('version 1.0.0 is active.'), late.line('version 1.0.0 is active.')])
-  const wanted = { model_name: 'm', model_version: '2.0.0', strategy: 'blue_green', devices: ['edge-1', 'edge-2'] }
-  const { deployment_id: id } = await post(world, key, '/deploy/execute', wanted)
+  const requested = { model_name: 'm', model_version: '2.0.0', strategy: 'blue_green', devices: ['edge-1', 'edge-2'] }
+  const { deployment_id: id } = await post(world, key, '/deploy/execute', requested)
   await unit.pull()
   await unit.line('version 2.0.0 is ready and waits for its activation.')
   expect(await unit.running(model)).toBe('first')
@@ -121,7 +121,7 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   // The switch is in the database a moment before the service's memory knows of it.
   const beat = async () => {
     await Promise.all([unit.pull(), late.pull()])
-    return [unit, late].every(({ said }) => said.at(-1) === 'Model m: version 2.0.0 is active.')
+    return [unit, late].every(({ lines: response }) => response.at(-1) === 'Model m: version 2.0.0 is active.')
   }
   await expect.poll(beat).toBe(true)
   expect(await unit.running(model)).toBe('second')
@@ -279,7 +279,7 @@ test('another plan for what runs already is adopted without doing anything', asy
   expect((await unit.pointer(model))?.previous).toBe(null)
   await rollBack(first)
   await unit.pull()
-  expect(unit.said).toHaveLength(2)
+  expect(unit.lines).toHaveLength(2)
 })
 
 test('what runs is measured, and said again from time to time with new figures', async () => {

@@ -38,7 +38,7 @@ export const post = async (
 
 export interface Unit {
   readonly folder: string
-  readonly said: string[]
+  readonly lines: string[]
   /** What was told to the service, in order. */
   readonly reports: (DeliveryReport & { readonly planId: string })[]
   /** Versions whose download was started. */
@@ -62,7 +62,7 @@ export interface UnitOptions extends Partial<DeliveriesOptions> {
 /** The delivering part of an agent, with the real service and real files. Stopped when the test ends. */
 export const startUnit = async (world: World, device: TestDevice, options: UnitOptions = {}): Promise<Unit> => {
   const folder = options.folder ?? (await emptyFolder())
-  const said: string[] = []
+  const lines: string[] = []
   const reports: (DeliveryReport & { readonly planId: string })[] = []
   const downloads: string[] = []
   const stop = new AbortController()
@@ -95,7 +95,7 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
       },
     },
     signal: stop.signal,
-    log: (message) => said.push(message),
+    log: (message) => lines.push(message),
   })
   const end = async (): Promise<void> => {
     stop.abort(new Error('The test is over.'))
@@ -108,14 +108,14 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
   }
   return {
     folder,
-    said,
+    lines,
     reports,
     downloads,
     pull: async () => {
       deliveries.take(await client.heartbeat(undefined, { knownAssignments: deliveries.known() }))
     },
     stop: end,
-    line: (text) => eventually(() => said.find((line) => line.includes(text)) ?? null),
+    line: (text) => eventually(() => lines.find((line) => line.includes(text)) ?? null),
     pointer,
     running: async (model) => {
       const path = (await pointer(model))?.path ?? null

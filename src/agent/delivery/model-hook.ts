@@ -79,8 +79,10 @@ export const commandHook = ({ command, cwd, timeoutSeconds, onLine }: HookOption
     signal.throwIfAborted()
     if (run.stopped === 'timeout') throw new HookFailed(`The --on-model command was stopped after ${timeoutSeconds} s.`)
     if (run.exitCode !== 0) {
-      const said = run.lastLines.findLast((line) => line.trim() !== '')?.trim()
-      throw new HookFailed(said ?? `The --on-model command ended with ${run.signal ?? `exit code ${run.exitCode}`}.`)
+      const lastLine = run.lastLines.findLast((line) => line.trim() !== '')?.trim()
+      throw new HookFailed(
+        lastLine ?? `The --on-model command ended with ${run.signal ?? `exit code ${run.exitCode}`}.`,
+      )
     }
     return metricsOf(run.lastOutput)
   },

@@ -22,18 +22,18 @@ export interface StepsContext {
 export interface ModelSteps {
   load(): Promise<void>
   /** Fetches what is wanted and makes it run, as far as that is not so. @throws DeliveryFailed, or a passing error. */
-  ensureActive(wanted: Assignment, stop: AbortSignal): Promise<void>
+  ensureActive(requested: Assignment, stop: AbortSignal): Promise<void>
   /** No plan gives this model any more: what ran before the last one runs again. */
   rollback(stop: AbortSignal): Promise<void>
   /** Measures again, where this device can, and says again what runs: a comparison wants figures of today. */
-  restate(wanted: Assignment): Promise<void>
+  restate(requested: Assignment): Promise<void>
   /** Tells the service that it failed. */
-  reportFailure(wanted: Assignment, reason: string): Promise<void>
+  reportFailure(requested: Assignment, reason: string): Promise<void>
   log(message: string): void
 }
 
-const hasContentOf = (version: KeptVersion | null, wanted: Assignment): boolean =>
-  version !== null && sameContent(version, wanted)
+const hasContentOf = (version: KeptVersion | null, requested: Assignment): boolean =>
+  version !== null && sameContent(version, requested)
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
@@ -41,7 +41,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
   const { folder, hook, measure, outbox } = context
   let state: ModelState = emptyState(null, null)
   /** The last thing told in this run of the agent: after a start, where things stand is said once more. */
-  let told = ''
+  let reported = ''
 
   const log = (message: string): void => context.log(`${titleOf(state)}: ${message}`)
   const save = async (next: ModelState): Promise<void> => {
@@ -52,39 +52,39 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
 
   const nameOf = ({ planId, version }: Assignment, what: DeliveryReport['state']): string =>
     `${planId} ${version} ${what}`
-  const report = async (wanted: Assignment, said: Omit<DeliveryReport, 'version'>): Promise<void> => {
-    told = nameOf(wanted, said.state)
-    await outbox.add(wanted.planId, { ...said, version: wanted.version })
+  const report = async (requested: Assignment, response: Omit<DeliveryReport, 'version'>): Promise<void> => {
+    reported = nameOf(requested, response.state)
+    await outbox.add(requested.planId, { ...response, version: requested.version })
   }
-  const sayActive = (wanted: Assignment): Promise<void> =>
-    report(wanted, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
+  const sayActive = (requested: Assignment): Promise<void> =>
+    report(requested, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
 
   /** A file that cannot go now (Windows, while somebody reads it) goes the next time: what runs is not affected. */
-  const tidy = (wanted: Assignment | null): Promise<void> => {
-    const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, wanted?.file]
+  const tidy = (requested: Assignment | null): Promise<void> => {
+    const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, requested?.file]
     return folder.tidy(new Set(kept.flatMap((file) => (file ? [file.sha256] : [])))).catch(() => undefined)
   }
 
   /** What is wanted runs already, perhaps because of another plan. */
-  const adopt = async (wanted: Assignment): Promise<void> => {
-    const { planId, version, format } = wanted
+  const adopt = async (requested: Assignment): Promise<void> => {
+    const { planId, version, format } = requested
     const { current } = state
     if (current !== null && (current.planId !== planId || current.version !== version)) {
       await save({ ...state, current: { ...current, planId, version, format }, refused: null })
     }
-    if (told !== nameOf(wanted, 'active')) await sayActive(wanted)
-    await tidy(wanted)
+    if (reported !== nameOf(requested, 'active')) await sayActive(requested)
+    await tidy(requested)
   }
 
-  const fetch = async (wanted: Assignment, signal: AbortSignal): Promise<KeptVersion> => {
-    const { planId, version, format, modelName } = wanted
-    if (wanted.file === null && hook === null) {
+  const fetch = async (requested: Assignment, signal: AbortSignal): Promise<KeptVersion> => {
+    const { planId, version, format, modelName } = requested
+    if (requested.file === null && hook === null) {
       throw new DeliveryFailed(
         `The catalog has no model '${modelName}', and this device has no --on-model command that could resolve the name.`,
       )
     }
-    const size = wanted.file?.sizeBytes ?? 0
-    const file = await fetchVersion(wanted, {
+    const size = requested.file?.sizeBytes ?? 0
+    const file = await fetchVersion(requested, {
       device: context.device,
       folder,
       turns: context.downloads,
@@ -93,24 +93,24 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
         log(
           `downloading version ${version}, ${megabytes(size)}${received > 0 ? `, from ${megabytes(received)} on` : ''}.`,
         )
-        void report(wanted, { state: 'downloading' })
+        void report(requested, { state: 'downloading' })
       },
-      onVerify: () => void report(wanted, { state: 'verifying' }),
+      onVerify: () => void report(requested, { state: 'verifying' }),
     })
-    const known = [state.current, state.previous].find((one) => hasContentOf(one, wanted))
+    const known = [state.current, state.previous].find((one) => hasContentOf(one, requested))
     return { planId, version, format, file, metrics: known?.metrics ?? null }
   }
 
   /** Whether its hook has said no to this very assignment; that is said once more, because the report may be lost. */
-  const wasRefused = async (wanted: Assignment): Promise<boolean> => {
+  const wasRefused = async (requested: Assignment): Promise<boolean> => {
     const { refused } = state
     const isIt =
       refused !== null &&
-      refused.planId === wanted.planId &&
-      refused.version === wanted.version &&
-      refused.sha256 === (wanted.file?.sha256 ?? null) &&
+      refused.planId === requested.planId &&
+      refused.version === requested.version &&
+      refused.sha256 === (requested.file?.sha256 ?? null) &&
       refused.hook === (hook?.digest ?? '')
-    if (isIt && told === '') await report(wanted, { state: 'failed', reason: refused.reason })
+    if (isIt && reported === '') await report(requested, { state: 'failed', reason: refused.reason })
     return isIt
   }
 
@@ -121,29 +121,30 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       state = (await folder.load()) ?? state
     },
 
-    ensureActive: async (wanted, stop) => {
+    ensureActive: async (requested, stop) => {
       const { current, trying } = state
-      state = { ...state, modelId: wanted.modelId, modelName: wanted.modelName }
-      if (trying === null && (await wasRefused(wanted))) return
-      const isHere = wanted.file === null || (await folder.find(wanted.file.sha256, wanted.file.sizeBytes)) !== null
-      if (hasContentOf(current, wanted) && isHere && trying === null) return adopt(wanted)
-      if (current !== null && current.planId !== null && current.planId !== wanted.planId) {
+      state = { ...state, modelId: requested.modelId, modelName: requested.modelName }
+      if (trying === null && (await wasRefused(requested))) return
+      const isHere =
+        requested.file === null || (await folder.find(requested.file.sha256, requested.file.sizeBytes)) !== null
+      if (hasContentOf(current, requested) && isHere && trying === null) return adopt(requested)
+      if (current !== null && current.planId !== null && current.planId !== requested.planId) {
         // From here on it is what ran before, and stays when the new plan is withdrawn.
         await save({ ...state, current: { ...current, planId: null } })
       }
-      const next = await fetch(wanted, stop)
-      if (wanted.activate) {
-        await activate(state, next, wanted, partsOf(stop))
+      const next = await fetch(requested, stop)
+      if (requested.activate) {
+        await activate(state, next, requested, partsOf(stop))
         log(`version ${next.version} is active${describeMetrics(state.current?.metrics ?? null)}.`)
-        await sayActive(wanted)
+        await sayActive(requested)
       } else {
         if (state.trying !== null) await withdraw(state, state.current, partsOf(stop))
-        if (told !== nameOf(wanted, 'ready')) {
+        if (reported !== nameOf(requested, 'ready')) {
           log(`version ${next.version} is ready and waits for its activation.`)
-          await report(wanted, { state: 'ready' })
+          await report(requested, { state: 'ready' })
         }
       }
-      await tidy(wanted)
+      await tidy(requested)
     },
 
     rollback: async (stop) => {
@@ -154,24 +155,24 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
         await withdraw(state, next, partsOf(stop))
         log(next === null ? 'withdrawn; there is no previous version.' : `rolled back to version ${next.version}.`)
       }
-      told = ''
+      reported = ''
       await tidy(null)
     },
 
-    restate: async (wanted) => {
+    restate: async (requested) => {
       const { current } = state
-      if (current === null || current.planId !== wanted.planId || state.trying !== null) return
+      if (current === null || current.planId !== requested.planId || state.trying !== null) return
       const path = folder.pathOf(current)
       const seen = path === null || measure === null ? null : await measure(path)
       if (seen !== null) await save({ ...state, current: { ...current, metrics: { ...current.metrics, ...seen } } })
-      await sayActive(wanted)
+      await sayActive(requested)
     },
 
-    reportFailure: async (wanted, reason) => {
+    reportFailure: async (requested, reason) => {
       const stays =
         state.current === null ? 'No version is running.' : `Version ${state.current.version} keeps running.`
-      log(`version ${wanted.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${stays}`)
-      await report(wanted, { state: 'failed', reason })
+      log(`version ${requested.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${stays}`)
+      await report(requested, { state: 'failed', reason })
     },
   }
 }

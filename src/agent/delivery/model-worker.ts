@@ -41,7 +41,7 @@ const leadsTo = (a: Assignment | null | undefined, b: Assignment | null): boolea
  * what was wanted before, be it a download or a hook. All waits are timers', which no change of the date moves.
  */
 export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContext): ModelWorker => {
-  let wanted: Assignment | null | undefined
+  let requested: Assignment | null | undefined
   let step = new AbortController()
   let awaken = (): void => undefined
 
@@ -55,7 +55,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
         clearTimeout(timer)
         resolve()
       }
-      if (wanted !== target || signal.aborted) awaken()
+      if (requested !== target || signal.aborted) awaken()
     })
 
   const work = async (target: Assignment | null, failures: number, stop: AbortSignal): Promise<Outcome> => {
@@ -78,14 +78,14 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
 
   const run = async (): Promise<void> => {
     await steps.load()
-    let brought: Assignment | null | undefined
+    let delivered: Assignment | null | undefined
     let outcome: Outcome = { waitMs: Number.POSITIVE_INFINITY, isSettled: false }
     let failures = 0
     while (!signal.aborted) {
-      const target = wanted
-      if (target !== undefined && (target !== brought || !outcome.isSettled)) {
-        if (target !== brought) failures = 0
-        brought = target
+      const target = requested
+      if (target !== undefined && (target !== delivered || !outcome.isSettled)) {
+        if (target !== delivered) failures = 0
+        delivered = target
         step = new AbortController()
         outcome = await work(target, failures, AbortSignal.any([signal, step.signal]))
         failures = outcome.isSettled ? 0 : failures + 1
@@ -99,9 +99,9 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
   signal.addEventListener('abort', () => awaken(), { once: true })
   return {
     want: (assignment) => {
-      if (isSameWish(wanted, assignment)) return
-      const isTheSameWork = leadsTo(wanted, assignment)
-      wanted = assignment
+      if (isSameWish(requested, assignment)) return
+      const isTheSameWork = leadsTo(requested, assignment)
+      requested = assignment
       if (!isTheSameWork) step.abort(new Error('Another version is assigned now.'))
       awaken()
     },

@@ -10,7 +10,7 @@ import { openOutbox } from './report-outbox.ts'
 /** An outbox whose service answers as `answer` says. It sends until the test ends. */
 const start = async (path: string, answer: (report: DeliveryReport) => void = () => undefined) => {
   const sent: string[] = []
-  const said: string[] = []
+  const response: string[] = []
   const stop = new AbortController()
   const outbox = await openOutbox({
     path,
@@ -18,7 +18,7 @@ const start = async (path: string, answer: (report: DeliveryReport) => void = ()
       answer(report)
       sent.push(`${planId} ${report.state} ${report.version} ${JSON.stringify(report.metrics ?? null)}`)
     },
-    log: (message) => said.push(message),
+    log: (message) => response.push(message),
   })
   const running = outbox.run(stop.signal)
   const end = async (): Promise<void> => {
@@ -26,7 +26,7 @@ const start = async (path: string, answer: (report: DeliveryReport) => void = ()
     await running
   }
   onTestFinished(end)
-  return { outbox, sent, said, end }
+  return { outbox, sent, said: response, end }
 }
 
 const away = (): never => {
@@ -58,13 +58,19 @@ test('what could not be sent is sent by the next start: the newest of each plan,
 test('what the service will never take is told and dropped; a refused key is waited out', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   const gone = { error: 'not_found', message: "Plan 'p' does not exist.", status_code: 404 }
-  const { outbox, sent, said } = await start(path, ({ version }) => {
+  const {
+    outbox,
+    sent,
+    said: response,
+  } = await start(path, ({ version }) => {
     if (version === '1') throw new ApiError(404, gone)
   })
   await outbox.add('p', { state: 'active', version: '1' })
   await outbox.add('q', { state: 'active', version: '2' })
   await expect.poll(() => sent).toEqual(['q active 2 null'])
-  expect(said).toEqual(["The service rejected the report that version 1 is active: ApiError: Plan 'p' does not exist."])
+  expect(response).toEqual([
+    "The service rejected the report that version 1 is active: ApiError: Plan 'p' does not exist.",
+  ])
   const refused = await start(join(await emptyFolder(), 'reports.json'), () => {
     throw new ApiError(401, null)
   })

@@ -26,7 +26,7 @@ export interface OutboxOptions {
 const WAITS = { ...DEFAULT_POLICY, firstWaitMs: 2000, longestWaitMs: 60_000 }
 
 /** These are said again by whoever starts anew; the others are what has become of a version, and said once. */
-const isStepOnTheWay = ({ state }: DeliveryReport): boolean => state === 'downloading' || state === 'verifying'
+const isIntermediate = ({ state }: DeliveryReport): boolean => state === 'downloading' || state === 'verifying'
 
 /** Of each plan what was said last; what was measured is not lost to a later report that did not measure. */
 const newestOfEach = (waiting: readonly Waiting[]): Waiting[] => {
@@ -63,7 +63,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
     lastWrite = lastWrite
       .catch(() => undefined)
       .then(() =>
-        writeDurably(path, JSON.stringify(newestOfEach(waiting).filter(({ report }) => !isStepOnTheWay(report)))),
+        writeDurably(path, JSON.stringify(newestOfEach(waiting).filter(({ report }) => !isIntermediate(report)))),
       )
     return lastWrite
   }
@@ -87,7 +87,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
       waiting.push({ planId, report })
       awaken()
       // A full disk is among the things that must be reported.
-      if (!isStepOnTheWay(report)) await persist().catch((error: unknown) => log(`${path}: ${String(error)}`))
+      if (!isIntermediate(report)) await persist().catch((error: unknown) => log(`${path}: ${String(error)}`))
     },
 
     run: async (signal) => {
@@ -102,7 +102,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
           failures = 0
           waiting = waiting.filter((one) => one !== next)
           // Said twice is said once, so a crash before this is written does no harm.
-          if (!isStepOnTheWay(next.report)) await persist().catch(() => undefined)
+          if (!isIntermediate(next.report)) await persist().catch(() => undefined)
           continue
         }
         if (next === undefined) await awake

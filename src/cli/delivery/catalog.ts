@@ -8,9 +8,9 @@ export type ModelDetail = Awaited<ReturnType<typeof modelNamed>>
 export type ListedVersion = ModelDetail['versions'][number]
 
 /** The answer, or null when the service says that there is no such thing. */
-export const orNull = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
+export const orNull = async <Value>(requested: Promise<Value>): Promise<Value | null> => {
   try {
-    return await asked
+    return await requested
   } catch (error) {
     if (error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'not_found') return null
     throw error

@@ -1,7 +1,7 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { prepare, previewSchedule, type Wanted, type Way, warningsBeyondFleet } from './deploy.ts'
+import { type DeploymentMethod, prepare, previewSchedule, type Requested, warningsBeyondFleet } from './deploy.ts'
 
 const TARGETS_SHOWN = 20
 
@@ -13,17 +13,17 @@ const named = (targets: readonly string[]): string => {
 /** Shows who would get what, and when; changes nothing. @throws Failure when nobody would */
 export const dryRun = async (
   connection: Connection,
-  wanted: Wanted,
-  way: Way,
+  requested: Requested,
+  way: DeploymentMethod,
   { out }: Session,
   json: boolean,
 ): Promise<void> => {
-  const prepared = await prepare(connection, wanted)
-  const seen = way.kind === 'rollout' ? await previewSchedule(connection, way.model.id, wanted) : null
+  const prepared = await prepare(connection, requested)
+  const seen = way.kind === 'rollout' ? await previewSchedule(connection, way.model.id, requested) : null
   // A rollout reaches inactive devices too, once they come back.
   const total = seen?.target_devices ?? prepared.target_count
   const away = total > prepared.target_count ? `, of which ${prepared.target_count} are active now` : ''
-  const firstDevices = Math.ceil((prepared.target_count * wanted.rollout) / 100)
+  const firstDevices = Math.ceil((prepared.target_count * requested.rollout) / 100)
   // A rollout reaches the whole fleet; that nobody named devices needs no warning.
   const warnings = seen?.warnings ?? prepared.warnings
   if (json) {
@@ -32,15 +32,15 @@ export const dryRun = async (
       kind: way.kind,
       ...prepared,
       warnings,
-      rollout_percentage: wanted.rollout,
+      rollout_percentage: requested.rollout,
       ...(seen === null ? { activated_count: firstDevices } : { steps: seen.steps, version: seen.version }),
     })
   } else {
     for (const warning of warningsBeyondFleet(warnings)) out.note(warning)
     out.fields([
-      ['Model', way.model?.name ?? wanted.name],
-      ['Version', seen?.version ?? wanted.version],
-      ['How', way.kind === 'rollout' ? 'rollout over the whole fleet' : `deployment, ${wanted.strategy}`],
+      ['Model', way.model?.name ?? requested.name],
+      ['Version', seen?.version ?? requested.version],
+      ['How', way.kind === 'rollout' ? 'rollout over the whole fleet' : `deployment, ${requested.strategy}`],
       ['Targets', total === 0 ? 'none' : `${total}${away}: ${named(prepared.resolved_targets)}`],
     ])
     if (seen !== null) {
@@ -49,8 +49,8 @@ export const dryRun = async (
         ['AFTER', 'REACHES', 'DEVICES'],
         seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage} %`, `about ${step.devices}`]),
       )
-    } else if (wanted.rollout < 100) {
-      out.line(`${wanted.rollout} % are ${firstDevices} of them. The rollout's id decides which.`)
+    } else if (requested.rollout < 100) {
+      out.line(`${requested.rollout} % are ${firstDevices} of them. The rollout's id decides which.`)
     }
     out.note('Nothing was changed.')
   }

@@ -3,7 +3,7 @@ import { STRATEGIES, type Strategy } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import type { Wanted, Way } from './deploy.ts'
+import type { DeploymentMethod, Requested } from './deploy.ts'
 
 interface DeployOptions extends DataOptions {
   readonly version: string
@@ -43,14 +43,14 @@ const parseDevices = (text: string): readonly string[] => {
 /** Starts what was asked for, and says what will happen now. */
 const carryOut = async (
   connection: Connection,
-  wanted: Wanted,
-  way: Way,
+  requested: Requested,
+  way: DeploymentMethod,
   { out }: Session,
   json: boolean,
 ): Promise<void> => {
   const { execute, startRollout, warningsBeyondFleet } = await import('./deploy.ts')
   if (way.kind === 'rollout') {
-    const rollout = await startRollout(connection, way.model.id, wanted)
+    const rollout = await startRollout(connection, way.model.id, requested)
     for (const warning of rollout.warnings) out.note(warning)
     if (json) return out.json({ kind: 'rollout', ...rollout })
     const climbs = `${rollout.increment_step} % more every ${rollout.step_interval_minutes} min while it is healthy`
@@ -62,17 +62,17 @@ const carryOut = async (
       ['If it fails', 'it is rolled back automatically'],
     ])
   } else {
-    const deployment = await execute(connection, wanted)
+    const deployment = await execute(connection, requested)
     for (const warning of warningsBeyondFleet(deployment.warnings)) out.note(warning)
     if (json) return out.json({ kind: 'deployment', ...deployment })
     out.fields([
       ['Deployment', deployment.deployment_id],
       ['Status', deployment.status],
       ['Devices', `${deployment.activated_count} of ${deployment.target_count}`],
-      ['Strategy', wanted.strategy],
+      ['Strategy', requested.strategy],
     ])
   }
-  out.note(`Watch it with: svc status ${wanted.name} --watch`)
+  out.note(`Watch it with: svc status ${requested.name} --watch`)
 }
 
 export const define = (command: Command, session: Session): void => {
@@ -118,7 +118,7 @@ export const define = (command: Command, session: Session): void => {
         if (!options.allowUnknown) await (await import('./catalog.ts')).knownModel(connection, name)
         return deployToPhone(connection, { name, version, platform, json }, session)
       }
-      const wanted: Wanted = {
+      const requested: Requested = {
         name,
         version,
         platform,
@@ -129,17 +129,17 @@ export const define = (command: Command, session: Session): void => {
         step: options.step,
         intervalMinutes: options.interval,
       }
-      const { isWholeFleet, prepare, wayOf } = await import('./deploy.ts')
-      const way = await wayOf(connection, wanted, options.allowUnknown === true)
+      const { isWholeFleet, prepare, deploymentMethodOf } = await import('./deploy.ts')
+      const way = await deploymentMethodOf(connection, requested, options.allowUnknown === true)
       if (options.dryRun) {
         const { dryRun } = await import('./deploy-dry-run.ts')
-        return dryRun(connection, wanted, way, session, json)
+        return dryRun(connection, requested, way, session, json)
       }
-      if (isWholeFleet(wanted) && !options.yes) {
-        const { target_count: active } = await prepare(connection, wanted)
+      if (isWholeFleet(requested) && !options.yes) {
+        const { target_count: active } = await prepare(connection, requested)
         const { confirm } = await import('../confirm.ts')
         await confirm(session.io, `Deploying '${name}' to the whole fleet (active devices now: ${active})`)
       }
-      await carryOut(connection, wanted, way, session, json)
+      await carryOut(connection, requested, way, session, json)
     })
 }

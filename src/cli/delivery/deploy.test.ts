@@ -183,11 +183,11 @@ it('what cannot be right is wrong usage, and names the option', async () => {
     [['m', '--phone', '--devices', 'd0'], '--phone'],
     [['m', '--phone', '--rollout', '10'], '--phone'],
   ]
-  for (const [argv, said] of cases) {
+  for (const [argv, response] of cases) {
     expect(await svc('deploy', ...argv), argv.join(' ')).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: expect.stringContaining(said),
+      stderr: expect.stringContaining(response),
     })
   }
   expect(await get('/models/m/rollouts')).toMatchObject({ total: 0 })

@@ -4,7 +4,7 @@ import { wrongUsage } from '../failure.ts'
 import { knownModel, type ModelDetail, modelNamed, orNull } from './catalog.ts'
 
 /** What is to be delivered, and to whom. */
-export interface Wanted {
+export interface Requested {
   readonly name: string
   readonly version: string
   /** Percentage that it begins with, 1 to 100. */
@@ -18,14 +18,14 @@ export interface Wanted {
   readonly intervalMinutes: number | undefined
 }
 
-export const isWholeFleet = ({ devices, group, platform }: Wanted): boolean =>
+export const isWholeFleet = ({ devices, group, platform }: Requested): boolean =>
   devices === undefined && group === undefined && platform === undefined
 
 /** Of a service's warnings, those that tell more than that the whole fleet is the target, which was asked for. */
 export const warningsBeyondFleet = (warnings: readonly string[]): readonly string[] =>
   warnings.filter((warning) => !warning.startsWith('Neither devices nor a group are named'))
 
-export type Way =
+export type DeploymentMethod =
   | { readonly kind: 'rollout'; readonly model: ModelDetail }
   | { readonly kind: 'deployment'; readonly model: ModelDetail | null }
 
@@ -34,12 +34,18 @@ export type Way =
  * targets, or another strategy, is a deployment (docs/decisions/0019).
  * @throws Failure for options that belong to the other, and for a name that is not in the catalog unless that is allowed
  */
-export const wayOf = async (connection: Connection, wanted: Wanted, allowUnknown: boolean): Promise<Way> => {
-  const model = await (allowUnknown ? orNull(modelNamed(connection, wanted.name)) : knownModel(connection, wanted.name))
-  if (model !== null && isWholeFleet(wanted) && wanted.strategy === 'canary') return { kind: 'rollout', model }
+export const deploymentMethodOf = async (
+  connection: Connection,
+  requested: Requested,
+  allowUnknown: boolean,
+): Promise<DeploymentMethod> => {
+  const model = await (allowUnknown
+    ? orNull(modelNamed(connection, requested.name))
+    : knownModel(connection, requested.name))
+  if (model !== null && isWholeFleet(requested) && requested.strategy === 'canary') return { kind: 'rollout', model }
   for (const [option, value] of [
-    ['--step', wanted.step],
-    ['--interval', wanted.intervalMinutes],
+    ['--step', requested.step],
+    ['--interval', requested.intervalMinutes],
   ] as const) {
     if (value === undefined) continue
     throw wrongUsage(
@@ -50,45 +56,45 @@ export const wayOf = async (connection: Connection, wanted: Wanted, allowUnknown
   return { kind: 'deployment', model }
 }
 
-const aimOf = (wanted: Wanted) => ({
-  model_name: wanted.name,
-  model_version: wanted.version,
-  ...(wanted.devices && { devices: [...wanted.devices] }),
-  ...(wanted.group !== undefined && { group: wanted.group }),
-  ...(wanted.platform !== undefined && { platform: wanted.platform }),
+const aimOf = (requested: Requested) => ({
+  model_name: requested.name,
+  model_version: requested.version,
+  ...(requested.devices && { devices: [...requested.devices] }),
+  ...(requested.group !== undefined && { group: requested.group }),
+  ...(requested.platform !== undefined && { platform: requested.platform }),
 })
 
-const rolloutBodyOf = (wanted: Wanted) => ({
-  version: wanted.version,
-  rollout_percentage: wanted.rollout,
+const rolloutBodyOf = (requested: Requested) => ({
+  version: requested.version,
+  rollout_percentage: requested.rollout,
   target_percentage: 100,
   auto_rollback: true,
-  ...(wanted.step !== undefined && { increment_step: wanted.step }),
-  ...(wanted.intervalMinutes !== undefined && { step_interval_minutes: wanted.intervalMinutes }),
+  ...(requested.step !== undefined && { increment_step: requested.step }),
+  ...(requested.intervalMinutes !== undefined && { step_interval_minutes: requested.intervalMinutes }),
 })
 
-export const prepare = (connection: Connection, wanted: Wanted) =>
-  connection.ask((client) => client.POST('/api/v1/deploy/prepare', { body: aimOf(wanted) }))
+export const prepare = (connection: Connection, requested: Requested) =>
+  connection.ask((client) => client.POST('/api/v1/deploy/prepare', { body: aimOf(requested) }))
 
-export const execute = (connection: Connection, wanted: Wanted) =>
+export const execute = (connection: Connection, requested: Requested) =>
   connection.ask((client) =>
     client.POST('/api/v1/deploy/execute', {
-      body: { ...aimOf(wanted), rollout_percentage: wanted.rollout, strategy: wanted.strategy },
+      body: { ...aimOf(requested), rollout_percentage: requested.rollout, strategy: requested.strategy },
     }),
   )
 
-export const previewSchedule = (connection: Connection, modelId: string, wanted: Wanted) =>
+export const previewSchedule = (connection: Connection, modelId: string, requested: Requested) =>
   connection.ask((client) =>
     client.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
       params: { path: { model_id: modelId } },
-      body: rolloutBodyOf(wanted),
+      body: rolloutBodyOf(requested),
     }),
   )
 
-export const startRollout = (connection: Connection, modelId: string, wanted: Wanted) =>
+export const startRollout = (connection: Connection, modelId: string, requested: Requested) =>
   connection.ask((client) =>
     client.POST('/api/v1/models/{model_id}/rollouts', {
       params: { path: { model_id: modelId } },
-      body: rolloutBodyOf(wanted),
+      body: rolloutBodyOf(requested),
     }),
   )

@@ -6,11 +6,11 @@ import { startFleet } from './fleet.fixture.ts'
 const start = async (versions?: readonly string[]) => {
   const fleet = await startFleet(0, versions)
   const { env, world } = fleet
-  let told: (code: string) => void = () => undefined
+  let reported: (code: string) => void = () => undefined
   /** `svc deploy --phone` runs until the end; its code is known before. */
   const deployToPhone = (...argv: string[]) => {
     const code = new Promise<string>((resolve) => {
-      told = resolve
+      reported = resolve
     })
     let text = ''
     const ended = runInProcess(['deploy', 'm', '--phone', ...argv], {
@@ -18,7 +18,7 @@ const start = async (versions?: readonly string[]) => {
       onOutput: (piece) => {
         text += piece
         const found = /^Code: (\S+)$/m.exec(text)?.[1]
-        if (found !== undefined) told(found)
+        if (found !== undefined) reported(found)
       },
     })
     return { code, ended }

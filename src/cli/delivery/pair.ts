@@ -59,8 +59,8 @@ const receive = async (
   try {
     while (!stop.aborted) {
       if (performance.now() - since > TIMEOUT_MS) throw new Failure('The model did not arrive in time.')
-      const asked = { knownAssignments: deliveries.known(), waitSeconds: WAIT_SECONDS, signal: stop }
-      deliveries.take(await device.heartbeat({}, asked))
+      const requested = { knownAssignments: deliveries.known(), waitSeconds: WAIT_SECONDS, signal: stop }
+      deliveries.take(await device.heartbeat({}, requested))
     }
   } catch (error) {
     signal.throwIfAborted()

@@ -25,10 +25,11 @@ export interface PlanDevice {
 }
 
 /** Still on its way, by the clock or by what devices report; a paused one waits for a person. */
-export const isUnderWay = ({ status }: Plan): boolean => status === 'active' || status === 'started'
+export const isInProgress = ({ status }: Plan): boolean => status === 'active' || status === 'started'
 
 /** Not over: the fleet is between two versions. */
-export const isOpen = (plan: Plan): boolean => isUnderWay(plan) || plan.status === 'paused' || plan.status === 'pending'
+export const isOpen = (plan: Plan): boolean =>
+  isInProgress(plan) || plan.status === 'paused' || plan.status === 'pending'
 
 /** Whether a rollback would withdraw anything. */
 export const canBeWithdrawn = ({ status }: Plan): boolean =>

@@ -23,11 +23,11 @@ export const define = (command: Command, session: Session): void => {
     .option('-o, --output <path>', 'destination folder or file', '.')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async (name: string, { version: wanted, format, output, json, apiBase }: PullCommandOptions) => {
+    .action(async (name: string, { version: requested, format, output, json, apiBase }: PullCommandOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
       const { modelNamed, referenced, requireVersion } = await import('./catalog.ts')
-      const meant = await referenced(connection, name, wanted)
+      const meant = await referenced(connection, name, requested)
       const model = await modelNamed(connection, meant.name)
       const version = requireVersion(model, meant.name, meant.version)
       const { pull } = await import('./pull.ts')

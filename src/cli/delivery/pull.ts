@@ -4,7 +4,7 @@ import { ApiError } from '../../client/client.ts'
 import type { DownloadFormat } from '../../domain/model.ts'
 import { downloadFile } from '../../platform/transfer/download-file.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
-import { type Asked, follow, plainEtag } from '../../platform/transfer/follow.ts'
+import { follow, plainEtag, type Request } from '../../platform/transfer/follow.ts'
 import { type RemoteFile, safeFileName } from '../../platform/transfer/remote-file.ts'
 import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure, unreachable } from '../connection.ts'
@@ -66,8 +66,8 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   }
 
   // A byte of it, because an answer to HEAD could not say what is wrong.
-  const asked: Asked = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
-  const { response } = await follow(url, asked).catch((error: unknown) => {
+  const requested: Request = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
+  const { response } = await follow(url, requested).catch((error: unknown) => {
     if (error instanceof Interruption) throw unreachable(baseUrl, error.message, error)
     throw error
   })

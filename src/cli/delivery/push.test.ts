@@ -100,11 +100,11 @@ it('what cannot be right is wrong usage, and names the option', async () => {
     [['net.onnx', '-v', '1.0.0', '-m', 'a/b'], "--model-id 'a/b' cannot be the name of a model."],
     [['___.onnx', '-v', '1.0.0'], '--model-id'],
   ]
-  for (const [argv, said] of cases) {
+  for (const [argv, response] of cases) {
     expect(await svc('push', ...argv), argv.join(' ')).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: expect.stringContaining(said),
+      stderr: expect.stringContaining(response),
     })
   }
   expect(await catalog()).toEqual([])

@@ -19,12 +19,12 @@ export interface ResumableUpload extends Upload {
 export const uploadRest = async (upload: ResumableUpload, line: Line): Promise<Answer> => {
   const { sha256, path, bytes, progress } = upload
   const url = new URL(`${upload.baseUrl}/api/v1/uploads/${sha256}`)
-  const asked = await sendOnce({ method: 'HEAD', url: new URL(`?size=${bytes}`, url), headers: {} }, line)
+  const requested = await sendOnce({ method: 'HEAD', url: new URL(`?size=${bytes}`, url), headers: {} }, line)
   // A service of before there were such uploads.
-  if (asked.status === 404) return uploadOnce(upload, line)
-  if (asked.status === 429 || asked.status >= 500) return asked
+  if (requested.status === 404) return uploadOnce(upload, line)
+  if (requested.status === 429 || requested.status >= 500) return requested
   // What else is wrong, an answer to HEAD cannot say: the next one does.
-  const offset = asked.uploadOffset ?? 0
+  const offset = requested.uploadOffset ?? 0
   upload.found(offset)
   if (offset < bytes) {
     const headers = {

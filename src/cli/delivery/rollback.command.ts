@@ -22,14 +22,14 @@ export const define = (command: Command, session: Session): void => {
       const connection = await session.signedIn({ apiBase })
       const { modelNamed, orNull, requireVersion } = await import('./catalog.ts')
       const { canBeWithdrawn, isOpen, plansOf, withdraw } = await import('./plans.ts')
-      const asked = modelNamed(connection, name)
-      const model = await orNull(asked)
+      const requested = modelNamed(connection, name)
+      const model = await orNull(requested)
       const plans = (await plansOf(connection, model, name)).filter(canBeWithdrawn)
 
       if (toVersion === 'previous') {
         const [newest] = plans
         if (newest === undefined) {
-          if (model === null) await asked
+          if (model === null) await requested
           throw new Failure(`'${name}' has no rollout or deployment to roll back.`)
         }
         await withdraw(connection, newest, model?.id ?? null, 'svc rollback')
@@ -39,7 +39,7 @@ export const define = (command: Command, session: Session): void => {
       }
 
       if (model === null) {
-        await asked
+        await requested
         return
       }
       const version = requireVersion(model, name, toVersion)

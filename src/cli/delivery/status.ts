@@ -18,11 +18,11 @@ export interface ModelStatus {
 
 /** @throws Failure when nothing is known of that name */
 export const statusOf = async (connection: Connection, name: string): Promise<ModelStatus> => {
-  const asked = modelNamed(connection, name)
-  const model = await orNull(asked)
+  const requested = modelNamed(connection, name)
+  const model = await orNull(requested)
   const all = await plansOf(connection, model, name)
   // Its words say what is missing.
-  if (model === null && all.length === 0) await asked
+  if (model === null && all.length === 0) await requested
   const last = all.find((plan) => !isOpen(plan))
   const shown = all.filter((plan) => isOpen(plan) || plan === last)
   const plans = await Promise.all(
@@ -48,8 +48,8 @@ export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
 
 /** What came of a plan that did not go well, as an error; null while it goes well. */
 export const troubleOf = (plan: Plan): Failure | null => {
-  const told = { paused: 'is paused', rolled_back: 'was rolled back', failed: 'failed and was withdrawn' }
+  const phrases = { paused: 'is paused', rolled_back: 'was rolled back', failed: 'failed and was withdrawn' }
   if (plan.status !== 'paused' && plan.status !== 'rolled_back' && plan.status !== 'failed') return null
   const why = plan.reason === null ? '.' : `: ${plan.reason}`
-  return new Failure(`The ${plan.kind} of version ${plan.version} ${told[plan.status]}${why}`)
+  return new Failure(`The ${plan.kind} of version ${plan.version} ${phrases[plan.status]}${why}`)
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../client/client.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { countsOf, isUnderWay, type Plan, plansOf } from './plans.ts'
+import { countsOf, isInProgress, type Plan, plansOf } from './plans.ts'
 import { countWords, type ModelStatus, reachWords, troubleOf } from './status.ts'
 
 /** Three requests each time: within the hundred a minute that a key has, with room for others. */
@@ -30,7 +30,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   const { name, model, plans: shown } = first
   const [newest] = shown
   if (newest === undefined) return
-  if (!isUnderWay(newest)) return requireGoodEnd(newest)
+  if (!isInProgress(newest)) return requireGoodEnd(newest)
   const modelId = model?.id ?? null
 
   const look = async () => {
@@ -38,7 +38,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
     const followed = plans.find(({ id }) => id === newest.id)
     return { plans, followed, counts: followed === undefined ? {} : await countsOf(connection, followed, modelId) }
   }
-  const said = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
+  const lastLines = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
   let saidCounts = countWords(newest.counts)
   let failedLooks = 0
   for (;;) {
@@ -56,14 +56,14 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
     const time = session.now().toISOString().slice(11, 19)
     for (const plan of plans) {
       const isFollowed = plan.id === newest.id
-      if (said.get(plan.id) === lineOf(plan) && (!isFollowed || saidCounts === countWords(counts))) continue
+      if (lastLines.get(plan.id) === lineOf(plan) && (!isFollowed || saidCounts === countWords(counts))) continue
       // What ended before the watch began is no news.
-      const isNews = said.has(plan.id) || isUnderWay(plan)
-      said.set(plan.id, lineOf(plan))
+      const isNews = lastLines.has(plan.id) || isInProgress(plan)
+      lastLines.set(plan.id, lineOf(plan))
       if (isFollowed) saidCounts = countWords(counts)
       if (isNews) session.out.line(`${time}  ${lineOf(plan)}${isFollowed ? `; devices: ${saidCounts}` : ''}`)
     }
     if (followed === undefined) return
-    if (!isUnderWay(followed)) return requireGoodEnd(followed)
+    if (!isInProgress(followed)) return requireGoodEnd(followed)
   }
 }

@@ -9,7 +9,7 @@ const isForCode = ({ name }: ModelFile): boolean => /cod(e|er|ing)|devstral/i.te
 const canRun = async (model: ModelFile, { io }: Session): Promise<boolean> => {
   // Those are for embeddings and speech, mostly.
   if (model.format === 'onnx') return false
-  const question = { model, wanted: 'auto', platform: thisPlatform(), env: io.env }
+  const question = { model, requested: 'auto', platform: thisPlatform(), env: io.env }
   return chooseEngine(question).then(
     () => true,
     () => false,

@@ -55,9 +55,9 @@ export const codeAssistant = async (session: Session, options: AssistantOptions)
     try {
       out.line(`Code assistant: ${page.url}`)
       out.note(`It uses ${model} at ${server.url}. You can also ask here: /new starts over, /exit quits.`)
-      const asked = await chatInTerminal(session, server.url, model)
+      const requested = await chatInTerminal(session, server.url, model)
       // Input that ended without a word was nobody's: the page goes on.
-      if (asked === 0 && io.stdin?.isTTY !== true) await stopped(io.signal)
+      if (requested === 0 && io.stdin?.isTTY !== true) await stopped(io.signal)
     } finally {
       await page.close()
     }

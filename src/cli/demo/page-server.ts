@@ -72,14 +72,14 @@ export const servePage = async (port: number, serverUrl: string, model: string):
         .writeHead(403, { 'content-type': 'text/plain' })
         .end('This page is available on this machine only.\n')
     }
-    const asked = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
-    if (PASSED_ON.includes(asked)) return passOn(new URL(serverUrl + asked.split(' ')[1]), incoming, outgoing)
-    if (asked === 'GET /model') {
+    const requested = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
+    if (PASSED_ON.includes(requested)) return passOn(new URL(serverUrl + requested.split(' ')[1]), incoming, outgoing)
+    if (requested === 'GET /model') {
       return void outgoing
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ model, system: SYSTEM_PROMPT }))
     }
-    if (asked !== 'GET /') return void outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Not here.\n')
+    if (requested !== 'GET /') return void outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Not here.\n')
     outgoing
       .writeHead(200, {
         'content-type': 'text/html; charset=utf-8',

@@ -21,7 +21,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
   const signal = io.signal ?? new AbortController().signal
   const begin: readonly Message[] = [{ role: 'system', content: SYSTEM_PROMPT }]
   let messages = begin
-  let asked = 0
+  let requested = 0
 
   const answer = async (question: string): Promise<void> => {
     messages = [...messages, { role: 'user', content: question }]
@@ -48,11 +48,11 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
   for await (const line of lines) {
     const question = line.trim()
     if (question === '/exit') break
-    asked++
+    requested++
     if (question === '/new') messages = begin
     else if (question !== '') await answer(question)
     if (signal.aborted) break
     prompt()
   }
-  return asked
+  return requested
 }

@@ -85,13 +85,13 @@ it('says what is wrong with a line, with the models, and with a file that is not
     { messages: [{ role: 'tool', content: '' }] },
     { input: 'x', expected_output: 2 },
   ]
-  const told = []
+  const reported = []
   for (const fault of faults) {
     const { home, svc } = await start([{ input: 'Hello' }, '', fault])
     const { exitCode, stderr } = await svc('--models', 'starter,other')
-    told.push([exitCode, stderr.split('\n')[0]!.replace(home, '')])
+    reported.push([exitCode, stderr.split('\n')[0]!.replace(home, '')])
   }
-  expect(told).toEqual(
+  expect(reported).toEqual(
     [
       'it has neither input (a string) nor messages',
       'it is not JSON',
@@ -102,9 +102,9 @@ it('says what is wrong with a line, with the models, and with a file that is not
   )
   const { svc } = await start([])
   expect([(await svc('--models', 'a,b')).exitCode, (await svc()).exitCode]).toEqual([1, 2])
-  const { svc: asked } = await start([{ input: 'Hello' }])
-  expect((await asked('--models', 'starter')).stderr).toMatch(/^svc: --models needs at least two models\.\n/)
-  expect((await asked('--models', 'starter,b', '--reference', 'c')).exitCode).toBe(2)
+  const { svc: requested } = await start([{ input: 'Hello' }])
+  expect((await requested('--models', 'starter')).stderr).toMatch(/^svc: --models needs at least two models\.\n/)
+  expect((await requested('--models', 'starter,b', '--reference', 'c')).exitCode).toBe(2)
   const missing = await runInProcess(['calibrate', '--models', 'a,b', '--prompts', '/nowhere.jsonl'])
   expect(missing.stderr).toBe('svc: Cannot use /nowhere.jsonl: it does not exist.\n')
 })

@@ -12,13 +12,13 @@ export interface KnownModel {
   readonly bytes: number | null
 }
 
-export interface Asked {
+export interface Request {
   readonly models: readonly KnownModel[]
   /** What a reader should know of this source. */
   readonly notes: readonly string[]
 }
 
-const local = async ({ home }: Session): Promise<Asked> => {
+const local = async ({ home }: Session): Promise<Request> => {
   const listed = await listModels(home.folder)
   return {
     models: listed.flatMap((entry) =>
@@ -30,7 +30,7 @@ const local = async ({ home }: Session): Promise<Asked> => {
   }
 }
 
-const ollama = async ({ io }: Session): Promise<Asked> => {
+const ollama = async ({ io }: Session): Promise<Request> => {
   const models = await ollamaModels(io.env, io.signal)
   const blobs = await ollamaBlobs(io.env)
   return {
@@ -47,7 +47,7 @@ const ollama = async ({ io }: Session): Promise<Asked> => {
 /** As many as the service gives in one answer. */
 const PAGE = 100
 
-const registry = async (session: Session, apiBase: string | undefined): Promise<Asked> => {
+const registry = async (session: Session, apiBase: string | undefined): Promise<Request> => {
   const connection = await session.signedIn({ apiBase })
   const models: KnownModel[] = []
   for (;;) {
@@ -75,15 +75,15 @@ export type SourceName = (typeof SOURCES)[number]
  * Asks the sources side by side. One that cannot be asked is a note, for the others still answer.
  * @throws Failure where it was the only one.
  */
-export const askSources = async (session: Session, source: SourceName, apiBase?: string): Promise<Asked> => {
+export const askSources = async (session: Session, source: SourceName, apiBase?: string): Promise<Request> => {
   const all = source === 'all'
-  const asked: readonly (readonly [name: string, Promise<Asked>])[] = [
+  const requested: readonly (readonly [name: string, Promise<Request>])[] = [
     ...(all ? [['The models folder', local(session)] as const] : []),
     ...(all || source === 'ollama' ? [['Ollama', ollama(session)] as const] : []),
     ...(all || source === 'registry' ? [['The registry', registry(session, apiBase)] as const] : []),
   ]
   const answers = await Promise.all(
-    asked.map(async ([name, answer]): Promise<Asked> => {
+    requested.map(async ([name, answer]): Promise<Request> => {
       try {
         return await answer
       } catch (error) {

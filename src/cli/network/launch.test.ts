@@ -41,8 +41,8 @@ const TELL = `
   const { env, argv } = process
   const names = /^(OPENAI|ANTHROPIC|OPENCLAW|CLAUDE)_/
   const config = env.OPENCLAW_CONFIG_PATH && JSON.parse(readFileSync(env.OPENCLAW_CONFIG_PATH, 'utf8'))
-  const told = Object.fromEntries(Object.entries(env).filter(([name]) => names.test(name)))
-  console.log(JSON.stringify({ env: told, argv: argv.slice(2), config }))
+  const reported = Object.fromEntries(Object.entries(env).filter(([name]) => names.test(name)))
+  console.log(JSON.stringify({ env: reported, argv: argv.slice(2), config }))
   process.exit(7)`
 
 /** The whole program: the agent inherits its terminal. */
@@ -63,14 +63,14 @@ const svc = async (PATH: string, ...argv: string[]) => {
 
 const tell = async (agent: string, ...rest: string[]) => {
   const ran = await svc(await putAgent(agent, TELL), 'launch', agent, '--port', String(server.port), ...rest)
-  return { ...ran, told: ran.stdout === '' ? null : JSON.parse(ran.stdout) }
+  return { ...ran, reported: ran.stdout === '' ? null : JSON.parse(ran.stdout) }
 }
 
 describe('svc launch', () => {
   it('points aider at the server that runs, and ends with its exit code', async () => {
-    const { told, exitCode, stderr } = await tell('aider', '--', '--yes', 'src/a.ts')
-    expect({ told, exitCode, stderr }).toEqual({
-      told: {
+    const { reported, exitCode, stderr } = await tell('aider', '--', '--yes', 'src/a.ts')
+    expect({ reported, exitCode, stderr }).toEqual({
+      reported: {
         env: { OPENAI_API_BASE: `${server.url}/v1`, OPENAI_API_KEY: 'not-needed' },
         argv: ['--model', 'openai/starter', '--yes', 'src/a.ts'],
       },
@@ -80,8 +80,8 @@ describe('svc launch', () => {
   })
 
   it('gives openclaw a configuration of its own', async () => {
-    const { told } = await tell('openclaw', '--model', 'starter')
-    expect(told.config).toEqual({
+    const { reported } = await tell('openclaw', '--model', 'starter')
+    expect(reported.config).toEqual({
       models: {
         mode: 'merge',
         providers: {
@@ -95,15 +95,15 @@ describe('svc launch', () => {
       },
       agents: { defaults: { model: { primary: 'svc/starter' } } },
     })
-    await expect(readFile(told.env.OPENCLAW_CONFIG_PATH)).rejects.toThrow('ENOENT')
+    await expect(readFile(reported.env.OPENCLAW_CONFIG_PATH)).rejects.toThrow('ENOENT')
   })
 
   it('gives claude and codex a translator, and says what it cannot do', async () => {
-    const { told, stderr } = await tell('claude')
-    const url = told.env.ANTHROPIC_BASE_URL
+    const { reported, stderr } = await tell('claude')
+    const url = reported.env.ANTHROPIC_BASE_URL
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(url).not.toBe(server.url)
-    expect(told).toEqual({
+    expect(reported).toEqual({
       env: {
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_AUTH_TOKEN: 'not-needed',
@@ -122,11 +122,11 @@ describe('svc launch', () => {
         `claude uses starter at ${server.url}.\n`,
     )
     const codex = await tell('codex', '--', 'exec', 'hi')
-    expect(codex.told.argv).toEqual([
+    expect(codex.reported.argv).toEqual([
       '-c',
       'model_provider="svc"',
       '-c',
-      `model_providers.svc={name="svc",base_url="${codex.told.env.OPENAI_BASE_URL}",env_key="OPENAI_API_KEY",wire_api="responses"}`,
+      `model_providers.svc={name="svc",base_url="${codex.reported.env.OPENAI_BASE_URL}",env_key="OPENAI_API_KEY",wire_api="responses"}`,
       '--model',
       'starter',
       'exec',

@@ -47,8 +47,8 @@ const openServer = async (
   const running = await serverAt(`http://127.0.0.1:${port}`, io.signal)
   if (running !== null) {
     // A server calls a model that it was given by its path by the name of the file.
-    const wanted = model && looksLikePath(model) ? (await findModel(model, home.folder, io.cwd)).name : model
-    return [{ ...running, stop: () => Promise.resolve() }, modelOf(running, wanted ?? null)]
+    const requested = model && looksLikePath(model) ? (await findModel(model, home.folder, io.cwd)).name : model
+    return [{ ...running, stop: () => Promise.resolve() }, modelOf(running, requested ?? null)]
   }
   const name = model ?? (io.env.SERVICE_MODEL || DEFAULT_MODEL)
   const started = await startServer(session, name, port, await contextOptions(session, name))

@@ -63,11 +63,11 @@ export const startServer = async (
 }
 
 /** The one of a server's models that is meant. @throws Failure when it was named and is not there. */
-export const modelOf = ({ url, models }: RunningServer, wanted: string | null): string => {
-  if (wanted === null) return models[0]!
-  const found = models.find((name) => name === wanted)
+export const modelOf = ({ url, models }: RunningServer, requested: string | null): string => {
+  if (requested === null) return models[0]!
+  const found = models.find((name) => name === requested)
   if (found !== undefined) return found
-  throw new Failure(`The server at ${url} has no model '${wanted}'. It has: ${models.join(', ')}.`, {
-    advice: `Name one of them with --model, or another --port to start a server with '${wanted}'.`,
+  throw new Failure(`The server at ${url} has no model '${requested}'. It has: ${models.join(', ')}.`, {
+    advice: `Name one of them with --model, or another --port to start a server with '${requested}'.`,
   })
 }

@@ -48,8 +48,8 @@ export const readPages = async (
   let first: Row | null = null
   let place: Row = {}
   for (;;) {
-    const wanted = isPaged ? { limit: Math.min(PAGE, limit - rows.length), ...place } : {}
-    const page = await send(connection, { ...parts, query: { ...parts.query, ...wanted } })
+    const requested = isPaged ? { limit: Math.min(PAGE, limit - rows.length), ...place } : {}
+    const page = await send(connection, { ...parts, query: { ...parts.query, ...requested } })
     first ??= page
     const got = page[field] as readonly Row[]
     rows.push(...got)

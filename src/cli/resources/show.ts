@@ -45,11 +45,11 @@ export const showList = async (
   if (rows.length === 0) return out.note(none)
   const cells = rows.map((row) => columns.map((column) => cellOf(row, column, session.now())))
   // A column that says nothing of any row is left out.
-  const said = columns.map((_, at) => cells.some((row) => row[at] !== null))
-  const shown = columns.filter((_, at) => said[at])
+  const hasValues = columns.map((_, at) => cells.some((row) => row[at] !== null))
+  const shown = columns.filter((_, at) => hasValues[at])
   await out.list(
     shown.map(([head]) => head),
-    cells.map((row) => row.filter((_, at) => said[at])),
+    cells.map((row) => row.filter((_, at) => hasValues[at])),
     layoutOf(shown),
   )
   const rest = restOf(pages)

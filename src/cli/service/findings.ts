@@ -80,7 +80,7 @@ const disk = async ({ home, io }: Session): Promise<Finding> => {
 const START = 'Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.'
 
 const service = async ({ baseUrl, client }: Connection, now: () => Date): Promise<readonly Finding[]> => {
-  const asked = now().getTime()
+  const requested = now().getTime()
   const health = await client.GET('/api/v1/health').catch((error: Error) => error)
   if (health instanceof Error) return [fail('Service', health.message, START)]
   if (health.data === undefined) {
@@ -98,9 +98,9 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
     ready?.status === 200
       ? ok('Ready', 'yes')
       : fail('Ready', `no (${ready?.status ?? 'no answer'})`, "The service's log says why.")
-  const away = (Date.parse(timestamp) - (asked + answered) / 2) / 1000
+  const away = (Date.parse(timestamp) - (requested + answered) / 2) / 1000
   const clock = `${Math.abs(away).toFixed(1)} s ${away < 0 ? 'behind' : 'ahead of'} this machine`
-  const isOff = Math.abs(away) > CLOCK_WARN_SECONDS + (answered - asked) / 2000
+  const isOff = Math.abs(away) > CLOCK_WARN_SECONDS + (answered - requested) / 2000
   return [
     here,
     state,

@@ -16,8 +16,8 @@ it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
       address = /^Dashboard: (\S+)\/$/m.exec(text)?.[1] ?? address
       if (!text.includes('Ctrl-C stops it')) return
       // A key is at hand without a browser: this machine's service is open.
-      void runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } }).then(({ stderr: said }) => {
-        expect(said).toBe('No devices. Invite one with: svc devices invite\n')
+      void runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } }).then(({ stderr: response }) => {
+        expect(response).toBe('No devices. Invite one with: svc devices invite\n')
         stop.abort(new Interrupted('SIGINT'))
       })
     },

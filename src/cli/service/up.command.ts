@@ -91,13 +91,13 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     last = line
     out.note(line)
   })
-  let told: Promise<void> = Promise.resolve()
+  let reported: Promise<void> = Promise.resolve()
   createInterface({ input: child.stdout }).on('line', (line) => {
-    told = told.then(() => tell(line)).catch((error: Error) => out.note(error.message))
+    reported = reported.then(() => tell(line)).catch((error: Error) => out.note(error.message))
   })
   try {
     const code = await ended
-    await told
+    await reported
     if (io.signal?.aborted) return
     throw new Failure(`The service ended with exit code ${code}.`, {
       advice: last === '' ? 'Its log is above.' : 'Its own words are above.',

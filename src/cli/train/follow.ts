@@ -28,14 +28,14 @@ export const follow = async ({ io, out }: Session, connection: Connection, id: s
   const isTerminal = io.stderr.isTTY === true
   let shown = 0
   const clear = () => isTerminal && io.stderr.write(`\r${' '.repeat(shown)}\r`)
-  const told = new Set<string>()
+  const reported = new Set<string>()
   let place = 0
   for (;;) {
     const job = await jobById(connection, id)
     clear()
     for (const round of job.history) {
-      if (!OVER.includes(round.status) || told.has(round.round_id)) continue
-      told.add(round.round_id)
+      if (!OVER.includes(round.status) || reported.has(round.round_id)) continue
+      reported.add(round.round_id)
       if (round.status === 'completed') place++
       out.line(roundLine(round, round.status === 'completed' ? place : place + 1, job.rounds))
     }

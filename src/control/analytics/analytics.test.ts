@@ -429,11 +429,11 @@ describe('analytics queries', () => {
     }
     const path = `/federations/${id}/analytics`
     const body = { variable: 'x', group_by: 'federation_member', group_ids: ['acme'] }
-    const asked = await send(beta, 'POST', `${path}/descriptive`, body)
-    expect(asked).toMatchObject({ status: 200, body: { groups: [{ group_id: 'acme', count: 5, mean: 2 }] } })
+    const requested = await send(beta, 'POST', `${path}/descriptive`, body)
+    expect(requested).toMatchObject({ status: 200, body: { groups: [{ group_id: 'acme', count: 5, mean: 2 }] } })
     expect((await send(beta, 'GET', '/devices/d1')).status).toBe(404)
     expect(await send(acme, 'GET', `${path}/queries`)).toMatchObject({
-      body: { queries: [{ id: asked.body.query_id, org_id: 'beta' }] },
+      body: { queries: [{ id: requested.body.query_id, org_id: 'beta' }] },
     })
     expect(await send(gamma, 'POST', `${path}/descriptive`, body)).toEqual(missing('Federation', id))
     expect(await send(gamma, 'POST', `${path}/t-test`, {})).toEqual(missing('Federation', id))

@@ -19,8 +19,8 @@ export const openClinic = async () => {
     const deviceId = `d${++devices}`
     await world.register(deviceId, fields)
     if (metrics !== undefined) {
-      const heard = await send('PUT', `/devices/${deviceId}/heartbeat`, { metrics })
-      expect(heard.status).toBe(200)
+      const received = await send('PUT', `/devices/${deviceId}/heartbeat`, { metrics })
+      expect(received.status).toBe(200)
     }
     return deviceId
   }

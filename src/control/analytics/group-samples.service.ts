@@ -60,7 +60,7 @@ export const createGroupSamples = (parts: {
   /** Reads a numeric variable group by group; groups that are too small are left out, with a warning. */
   const read = async (
     orgIds: readonly string[],
-    wanted: {
+    requested: {
       readonly variable: string
       readonly groupBy: GroupBy
       readonly groupIds: readonly string[]
@@ -70,28 +70,29 @@ export const createGroupSamples = (parts: {
     },
     warnings: string[],
   ): Promise<Group[]> => {
-    const { groupBy, groupIds, conditions } = wanted
+    const { groupBy, groupIds, conditions } = requested
     if (groupIds.length === 0) return []
     const ofMembers = groupBy === 'federation_member'
     const minDevices = smallestShown(conditions)
     const samples = await collectSamples(
       readings.readings(database.sql, {
-        variables: [variableOf(wanted.variable, 'variable')],
+        variables: [variableOf(requested.variable, 'variable')],
         orgIds: ofMembers ? groupIds : orgIds,
         deviceGroupIds: ofMembers ? null : groupIds,
         filters: conditions,
         activeSince: activeSince(now()),
       }),
-      { minDevices, keepValues: wanted.keepValues },
+      { minDevices, keepValues: requested.keepValues },
     )
-    if (samples.skipped > 0) warnings.push(`Some devices report '${wanted.variable}' as something other than a number.`)
-    if (samples.overlap && !wanted.keepValues) {
+    if (samples.skipped > 0)
+      warnings.push(`Some devices report '${requested.variable}' as something other than a number.`)
+    if (samples.overlap && !requested.keepValues) {
       warnings.push('Some devices are in more than one of the groups; the test takes groups as independent.')
     }
     const large = groupIds.flatMap((id) => {
       const sample = samples.of(id)
       if (sample?.isLargeEnough) return [{ id, sample }]
-      warnings.push(`Group '${id}' is withheld: fewer than ${minDevices} devices report '${wanted.variable}'.`)
+      warnings.push(`Group '${id}' is withheld: fewer than ${minDevices} devices report '${requested.variable}'.`)
       return []
     })
     const ids = large.map(({ id }) => id)

@@ -54,9 +54,9 @@ export const createQueriesStore = () => ({
     federationId: string,
     page: { limit: number; offset: number },
   ): Promise<{ queries: StoredQuery[]; total: number }> {
-    const wanted = db.selectFrom('analytics_queries').where('federation_id', '=', federationId)
-    const rows = await wanted.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
-    const { total } = await wanted.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    const requested = db.selectFrom('analytics_queries').where('federation_id', '=', federationId)
+    const rows = await requested.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const { total } = await requested.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
     return { queries: rows.map(fromRow), total }
   },
 })

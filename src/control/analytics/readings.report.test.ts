@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../test/databases.ts'
-import { createReadingsReport, type Wanted } from './readings.report.ts'
+import { createReadingsReport, type Requested } from './readings.report.ts'
 import { collectSamples } from './samples.ts'
 import type { Variable } from './variable.ts'
 
@@ -34,15 +34,15 @@ eachDatabase('readings', (open) => {
     // As the server's autovacuum does, and our own maintenance of the embedded one.
     await sql`analyze`.execute(db)
 
-    const read = async (variable: Variable, deviceGroupIds: Wanted['deviceGroupIds'], ids: readonly string[]) => {
-      const wanted = {
+    const read = async (variable: Variable, deviceGroupIds: Requested['deviceGroupIds'], ids: readonly string[]) => {
+      const requested = {
         variables: [variable],
         orgIds: ['acme', 'beta'],
         deviceGroupIds,
         filters: { startTime: undefined, endTime: undefined, platforms: undefined },
         activeSince: at,
       }
-      const samples = await collectSamples(createReadingsReport(PAGE).readings(db, wanted), {
+      const samples = await collectSamples(createReadingsReport(PAGE).readings(db, requested), {
         minDevices: 5,
         keepValues: true,
       })

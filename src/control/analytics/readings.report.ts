@@ -9,7 +9,7 @@ export interface Filters {
   readonly platforms: readonly string[] | undefined
 }
 
-export interface Wanted {
+export interface Requested {
   /** One or two. */
   readonly variables: readonly Variable[]
   /** Only devices of these organizations. */
@@ -33,10 +33,10 @@ const PAGE = 5000
 
 export const createReadingsReport = (pageSize = PAGE) => ({
   /** Page by page, so that a large fleet is never in memory at once. */
-  async *readings(db: Executor, wanted: Wanted): AsyncGenerator<readonly Reading[]> {
-    const { variables, orgIds, deviceGroupIds, filters } = wanted
+  async *readings(db: Executor, requested: Requested): AsyncGenerator<readonly Reading[]> {
+    const { variables, orgIds, deviceGroupIds, filters } = requested
     const ofUpdates = variables.some(({ from }) => from === 'update')
-    const [first, second] = variables.map((variable) => reportedValue(variable, wanted.activeSince))
+    const [first, second] = variables.map((variable) => reportedValue(variable, requested.activeSince))
     const row = ofUpdates ? sql`u.id` : sql`d.ordinal`
     const group = deviceGroupIds === null ? sql`d.org_id` : sql`m.group_id`
     const heardAt = ofUpdates ? sql`u.created_at` : sql`d.last_heartbeat`

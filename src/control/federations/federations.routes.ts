@@ -44,8 +44,8 @@ export const federationsRoutes = (
     },
     async (request, reply) => {
       const { name, org_id, description } = request.body
-      const wanted = { name, orgId: org_id, description: description ?? '' }
-      return reply.code(201).send(present(await federations.create(callerOf(request), wanted)))
+      const requested = { name, orgId: org_id, description: description ?? '' }
+      return reply.code(201).send(present(await federations.create(callerOf(request), requested)))
     },
   )
 

@@ -56,12 +56,12 @@ export const createFederationsService = (parts: {
 
     async create(
       caller: Caller,
-      wanted: Pick<StoredFederation, 'name' | 'orgId' | 'description'>,
+      requested: Pick<StoredFederation, 'name' | 'orgId' | 'description'>,
     ): Promise<ListedFederation> {
-      if (!sees(caller, wanted.orgId)) throw boundElsewhere(wanted.orgId)
-      if (isUuid(wanted.name)) throw badRequest('name must not look like the id of a federation.')
+      if (!sees(caller, requested.orgId)) throw boundElsewhere(requested.orgId)
+      if (isUuid(requested.name)) throw badRequest('name must not look like the id of a federation.')
       const federation: StoredFederation = {
-        ...wanted,
+        ...requested,
         id: newId(),
         status: 'active',
         memberCount: 1,

@@ -74,7 +74,7 @@ export const createFederationsStore = () => ({
     filter: { readonly orgId: string | null; readonly name: string | undefined },
     page: { limit: number; offset: number },
   ): Promise<{ federations: ListedFederation[]; total: number }> {
-    const wanted = sql.join(
+    const requested = sql.join(
       [
         filter.orgId === null ? sql`true` : sql`own.role is not null`,
         filter.name === undefined ? sql`true` : sql`f.name = ${filter.name}`,
@@ -82,11 +82,11 @@ export const createFederationsStore = () => ({
       sql` and `,
     )
     const { rows } = await sql<Row>`
-      ${select(filter.orgId)} where ${wanted} order by f.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
+      ${select(filter.orgId)} where ${requested} order by f.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
       db,
     )
     const { rows: totals } = await sql<{ total: number }>`
-      select count(*) as total from (${select(filter.orgId)} where ${wanted}) as found`.execute(db)
+      select count(*) as total from (${select(filter.orgId)} where ${requested}) as found`.execute(db)
     return { federations: rows.map(fromRow), total: totals[0]!.total }
   },
 })

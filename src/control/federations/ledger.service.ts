@@ -85,7 +85,7 @@ export const createLedger = (parts: {
     /** The least noise with which so many steps fit an epsilon; null when none is enough. */
     noiseFor: (
       asker: Asker,
-      wanted: {
+      requested: {
         readonly epsilon: number
         readonly delta: number
         readonly sampleRate: number
@@ -93,7 +93,7 @@ export const createLedger = (parts: {
         readonly spent?: readonly NoisySteps[]
       },
     ): Promise<number | null> => {
-      const { epsilon, delta, sampleRate, steps, spent = [] } = wanted
+      const { epsilon, delta, sampleRate, steps, spent = [] } = requested
       requireDelta(delta)
       requireNoisySteps({ noiseMultiplier: 1, sampleRate, steps })
       return accounting.ask<'noise'>(asker, { kind: 'noise', spent: grouped(spent), epsilon, delta, sampleRate, steps })
@@ -102,14 +102,14 @@ export const createLedger = (parts: {
     /** How many more such rounds fit an epsilon. */
     roundsLeft: (
       asker: Asker,
-      wanted: {
+      requested: {
         readonly epsilon: number
         readonly delta: number
         readonly round: NoisySteps
         readonly spent: readonly NoisySteps[]
       },
     ): Promise<number> => {
-      const { epsilon, delta, round, spent } = wanted
+      const { epsilon, delta, round, spent } = requested
       requireDelta(delta)
       requireNoisySteps(round)
       return accounting.ask<'rounds'>(asker, { kind: 'rounds', spent: grouped(spent), epsilon, delta, round })

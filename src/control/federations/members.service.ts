@@ -50,12 +50,12 @@ export const createMembersService = (parts: {
     /** Who is a member or invited already is left as it is. */
     async invite(caller: Caller, id: string, orgIds: readonly string[]) {
       const federation = await federations.getAsOwner(caller, id)
-      const wanted = [...new Set(orgIds)]
-      const added = await members.invite(database.sql, federation.id, wanted, now())
+      const requested = [...new Set(orgIds)]
+      const added = await members.invite(database.sql, federation.id, requested, now())
       return {
         federation,
-        invited: wanted.filter((orgId) => added.has(orgId)),
-        skipped: wanted.filter((orgId) => !added.has(orgId)),
+        invited: requested.filter((orgId) => added.has(orgId)),
+        skipped: requested.filter((orgId) => !added.has(orgId)),
       }
     },
 

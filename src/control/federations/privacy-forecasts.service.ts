@@ -64,15 +64,15 @@ export const createPrivacyForecasts = (parts: {
     async noiseFor(
       caller: AskingCaller,
       federationId: string,
-      wanted: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
+      requested: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
     ) {
-      const { budget, delta, committed } = await standing(caller, federationId, wanted.delta)
-      const epsilon = wanted.epsilon ?? budget.epsilon
+      const { budget, delta, committed } = await standing(caller, federationId, requested.delta)
+      const epsilon = requested.epsilon ?? budget.epsilon
       const noiseMultiplier = await ledger.noiseFor(caller, {
         epsilon,
         delta,
-        sampleRate: wanted.sampleRate,
-        steps: wanted.steps,
+        sampleRate: requested.sampleRate,
+        steps: requested.steps,
         spent: committed,
       })
       return {

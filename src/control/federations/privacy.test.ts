@@ -39,12 +39,12 @@ describe('a privacy budget over HTTP', () => {
       status: 200,
       body: set,
     })
-    const wanted = { total_epsilon_budget: 0.5, total_delta_budget: 1e-7 }
-    expect(await send(acme, 'PUT', `/federations/${id}/privacy/budget`, wanted)).toEqual({
+    const requested = { total_epsilon_budget: 0.5, total_delta_budget: 1e-7 }
+    expect(await send(acme, 'PUT', `/federations/${id}/privacy/budget`, requested)).toEqual({
       status: 200,
-      body: { ...set, ...wanted, epsilon_remaining: 0.5 },
+      body: { ...set, ...requested, epsilon_remaining: 0.5 },
     })
-    expect((await send(beta, 'GET', `/federations/${id}/privacy`)).body).toMatchObject(wanted)
+    expect((await send(beta, 'GET', `/federations/${id}/privacy`)).body).toMatchObject(requested)
   })
 
   it('is not set to what is no budget: the answer names the field', async () => {

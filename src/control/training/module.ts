@@ -51,7 +51,7 @@ const create = (context: Context, earlier: Earlier) => {
       get: rounds.get,
       lock: rounds.lock,
       collect: endings.collect,
-      fail: (tx, round, reason) => endings.fail(tx, round, { event: 'fail', reason, told: reason }),
+      fail: (tx, round, reason) => endings.fail(tx, round, { event: 'fail', reason, reported: reason }),
     },
     changes,
     now,

@@ -20,8 +20,8 @@ it('rounds on top of remembered sums cost what they cost when all is computed an
 it('a remembered sum is not used where less was spent, or something else', () => {
   const accounting = createAccounting()
   const large = accounting.loss([], 1e-5, { spent: [round(0), round(1), { ...round(2), steps: 5 }] })
-  const wanted = [round(0), { ...round(2), steps: 4 }, round(3)]
-  const found = accounting.loss([], 1e-5, { spent: wanted })
-  expect(found.epsilon).toBe(privacyLoss(wanted, 1e-5).epsilon)
+  const requested = [round(0), { ...round(2), steps: 4 }, round(3)]
+  const found = accounting.loss([], 1e-5, { spent: requested })
+  expect(found.epsilon).toBe(privacyLoss(requested, 1e-5).epsilon)
   expect(large.epsilon).toBeGreaterThan(found.epsilon)
 })

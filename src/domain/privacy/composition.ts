@@ -35,9 +35,9 @@ export const createCompositions = () => {
 
   /** The largest sum at hand on this grid that holds nothing but a part of these steps. */
   const partOf = (window: string, kinds: readonly NoisySteps[]): Remembered | undefined => {
-    const wanted = new Map(kinds.map((kind) => [nameOfKind(kind), kind.steps]))
+    const requested = new Map(kinds.map((kind) => [nameOfKind(kind), kind.steps]))
     const parts = remembered.filter(
-      (one) => one.window === window && [...one.steps].every(([name, steps]) => steps <= (wanted.get(name) ?? 0)),
+      (one) => one.window === window && [...one.steps].every(([name, steps]) => steps <= (requested.get(name) ?? 0)),
     )
     return parts.reduce<Remembered | undefined>(
       (best, one) => (best === undefined || one.steps.size >= best.steps.size ? one : best),

@@ -17,7 +17,7 @@ const MAX_EVALUATIONS = 16
  * noise does. Never too little: the answer itself has been checked. Over a million steps it may be a tenth too much.
  */
 export function noiseForEpsilon(
-  wanted: {
+  requested: {
     readonly epsilon: number
     readonly delta: number
     readonly sampleRate: number
@@ -26,7 +26,7 @@ export function noiseForEpsilon(
   },
   accounting: Accounting = createAccounting(),
 ): number | null {
-  const { epsilon, delta, sampleRate, steps, spent = [] } = wanted
+  const { epsilon, delta, sampleRate, steps, spent = [] } = requested
   const planned = (strength: number): NoisySteps[] => [{ noiseMultiplier: MAX_NOISE / strength, sampleRate, steps }]
   const strength = largestWithin({
     limit: epsilon,
@@ -44,7 +44,7 @@ export function noiseForEpsilon(
  * thousand on up to a thousandth too few; more where they come to over a million steps.
  */
 export function roundsLeft(
-  wanted: {
+  requested: {
     readonly epsilon: number
     readonly delta: number
     readonly round: NoisySteps
@@ -52,7 +52,7 @@ export function roundsLeft(
   },
   accounting: Accounting = createAccounting(),
 ): number {
-  const { epsilon, delta, round, spent = [] } = wanted
+  const { epsilon, delta, round, spent = [] } = requested
   const rounds = (count: number): NoisySteps[] => [{ ...round, steps: round.steps * count }]
   const count = largestWithin({
     limit: epsilon,

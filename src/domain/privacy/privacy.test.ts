@@ -256,28 +256,28 @@ describe('accounting by privacy loss distributions', () => {
 
 describe('planning', () => {
   it('finds the least noise for an epsilon, which is enough', async () => {
-    const wanted = { epsilon: 2, delta: 1e-5, sampleRate: 0.05, steps: 40 }
-    const noise = noiseForEpsilon(wanted)!
+    const requested = { epsilon: 2, delta: 1e-5, sampleRate: 0.05, steps: 40 }
+    const noise = noiseForEpsilon(requested)!
     expect(lossAt(noise, 0.05, 40, 1e-5)).toBeLessThanOrEqual(2)
     expect(lossAt(noise * 0.998, 0.05, 40, 1e-5)).toBeGreaterThan(2)
   })
 
   it('counts what was spent before, and says when no noise is enough', async () => {
-    const wanted = { epsilon: 2, delta: 1e-5, sampleRate: 0.1, steps: 10 }
+    const requested = { epsilon: 2, delta: 1e-5, sampleRate: 0.1, steps: 10 }
     const spent = [steps(1.1, 0.1, 3)]
-    const noise = noiseForEpsilon({ ...wanted, spent })!
-    expect(noise).toBeGreaterThan(noiseForEpsilon(wanted)!)
+    const noise = noiseForEpsilon({ ...requested, spent })!
+    expect(noise).toBeGreaterThan(noiseForEpsilon(requested)!)
     expect(privacyLoss([...spent, steps(noise, 0.1, 10)], 1e-5).epsilon).toBeLessThanOrEqual(2)
-    expect(noiseForEpsilon({ ...wanted, spent: [steps(1.1, 0.1, 100)] })).toBe(null)
+    expect(noiseForEpsilon({ ...requested, spent: [steps(1.1, 0.1, 100)] })).toBe(null)
   })
 
   it('counts the rounds that are left', async () => {
     const round = steps(1.1, 0.1)
-    const wanted = { epsilon: 2.36, delta: 1e-5, round }
-    expect(roundsLeft(wanted)).toBe(10)
-    expect(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 7)] })).toBe(3)
-    expect(roundsLeft({ ...wanted, spent: [steps(1.1, 0.1, 10)] })).toBe(0)
-    expect(roundsLeft({ ...wanted, epsilon: 1 })).toBe(0)
+    const requested = { epsilon: 2.36, delta: 1e-5, round }
+    expect(roundsLeft(requested)).toBe(10)
+    expect(roundsLeft({ ...requested, spent: [steps(1.1, 0.1, 7)] })).toBe(3)
+    expect(roundsLeft({ ...requested, spent: [steps(1.1, 0.1, 10)] })).toBe(0)
+    expect(roundsLeft({ ...requested, epsilon: 1 })).toBe(0)
   })
 
   it('finds the most rounds in few steps, whatever the numbers', () => {

@@ -35,22 +35,22 @@ const FAR_TOPS = [0.25, 0.5, 1, 2, 4]
  */
 export function planWindow(
   kinds: readonly NoisySteps[],
-  wanted: { readonly delta: number; readonly tilt: number; readonly tolerance: number; readonly points: number },
+  requested: { readonly delta: number; readonly tilt: number; readonly tolerance: number; readonly points: number },
   moments: Moments,
 ): Window {
-  const { delta, tolerance } = wanted
+  const { delta, tolerance } = requested
   const count = stepsOf(kinds)
-  const tilt = 2 ** (Math.round(Math.log2(wanted.tilt) * TILTS) / TILTS)
+  const tilt = 2 ** (Math.round(Math.log2(requested.tilt) * TILTS) / TILTS)
   const tops = TOPS.map((times) => tilt * times)
   const tiltedTops = [...FAR_TOPS, tilt / 2, tilt, 2 * tilt, 4 * tilt]
   const bottoms = [tilt / 4, tilt / 2, tilt, tilt + 0.5, tilt + 1, 2 * tilt + 1, 4 * tilt + 2]
-  const asked = [tilt, ...tops, ...tiltedTops.map((k) => tilt + k), ...bottoms.map((k) => tilt - k)]
+  const orders = [tilt, ...tops, ...tiltedTops.map((k) => tilt + k), ...bottoms.map((k) => tilt - k)]
   let top = Number.NEGATIVE_INFINITY
   let bottom = Number.POSITIVE_INFINITY
   for (const direction of DIRECTIONS) {
-    const sums = asked.map(() => 0)
+    const sums = orders.map(() => 0)
     for (const kind of kinds) {
-      for (const [at, k] of asked.entries()) {
+      for (const [at, k] of orders.entries()) {
         sums[at]! += kind.steps * moments.logMoment(kind, direction, k)
       }
     }
@@ -65,9 +65,9 @@ export function planWindow(
     bottom = Math.min(bottom, Math.max(...ofBottoms))
   }
   // Splitting adds width^2 / 6 to the variance of each step's loss, thus so much to ln E[e^(tilt loss)] / tilt.
-  const finest = Math.sqrt((12 * tolerance) / (count * (wanted.tilt + 1)))
+  const finest = Math.sqrt((12 * tolerance) / (count * (requested.tilt + 1)))
   const reach = Math.ceil(Math.sqrt(2 * Math.log(count / (CUT * delta))) * REACHES) / REACHES
-  const largest = largestGrid(kinds.length, wanted.points)
+  const largest = largestGrid(kinds.length, requested.points)
   const widest = Math.max(...kinds.map((kind) => lossRange(kind, reach)))
   const fits = Math.max((top - bottom) / largest, widest / (largest / 2))
   const width = finest > fits ? onLadder(finest, Math.floor) : onLadder(fits, Math.ceil)

@@ -46,8 +46,8 @@ export const streamChat = async (
       else {
         running--
         // Without a chunk for the usage, early exit is told in the last one that there is.
-        const told = running === 0 && !includeUsage && tally.earlyExitTokens > 0 ? tally : null
-        await stream.send(frames.finish(index, event.result.reason, told))
+        const reported = running === 0 && !includeUsage && tally.earlyExitTokens > 0 ? tally : null
+        await stream.send(frames.finish(index, event.result.reason, reported))
       }
     }
     await stream.send((includeUsage ? frames.usage(tally) : '') + DONE)
@@ -55,10 +55,10 @@ export const streamChat = async (
     meter.finished(tally)
   } catch (error) {
     if (signal.aborted || !stream.begun()) throw error
-    const told = toldAs(error, request)
-    logFailure(told, request)
+    const reported = toldAs(error, request)
+    logFailure(reported, request)
     meter.failed(error)
-    await stream.send(errorFrame(told))
+    await stream.send(errorFrame(reported))
     stream.end({})
   } finally {
     stream.end({})

@@ -32,9 +32,9 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
 
   test('texts become vectors, as numbers and as base64', async () => {
     const input = ['the sky', 'The grass is green.']
-    const asked = { model: 'tiny-bert', input } as const
-    const binary = await bert.client.embeddings.create(asked)
-    const plain = await bert.client.embeddings.create({ ...asked, encoding_format: 'float' })
+    const requested = { model: 'tiny-bert', input } as const
+    const binary = await bert.client.embeddings.create(requested)
+    const plain = await bert.client.embeddings.create({ ...requested, encoding_format: 'float' })
     expect(plain).toEqual({
       object: 'list',
       model: 'tiny-bert',
@@ -47,8 +47,8 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
   })
 
   test('a text that is too long is refused with its field', async () => {
-    const asked = bert.client.embeddings.create({ model: 'tiny-bert', input: 'the '.repeat(200) })
-    await expect(asked).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'input' })
+    const requested = bert.client.embeddings.create({ model: 'tiny-bert', input: 'the '.repeat(200) })
+    await expect(requested).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'input' })
   })
 
   test.each(['wav', 'mp3'])('a recording as %s is written down', async (ending) => {
@@ -59,8 +59,8 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
 
   test('the long form says language, duration and segments', async () => {
     const file = await toFile(await recording('wav'), 'recording.wav')
-    const asked = { model: 'tiny-whisper', file, language: 'en', response_format: 'verbose_json' } as const
-    expect(await whisper.client.audio.transcriptions.create(asked)).toEqual({
+    const requested = { model: 'tiny-whisper', file, language: 'en', response_format: 'verbose_json' } as const
+    expect(await whisper.client.audio.transcriptions.create(requested)).toEqual({
       task: 'transcribe',
       language: 'en',
       duration: 0.8,

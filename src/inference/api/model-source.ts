@@ -54,8 +54,8 @@ export const singleModel = (engine: Engine, created: number): ModelSource => {
   return {
     list: () => [{ name, created }],
     loaded: () => [engine],
-    async open(wanted) {
-      if (wanted !== name) throw modelNotFound(wanted, [name])
+    async open(requested) {
+      if (requested !== name) throw modelNotFound(requested, [name])
       return { engine, release: () => undefined }
     },
   }

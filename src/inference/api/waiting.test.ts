@@ -38,8 +38,8 @@ const occupy = async (client: OpenAI): Promise<() => void> => {
   return () => stream.controller.abort()
 }
 
-const textOf = async (asked: Promise<OpenAI.ChatCompletion>): Promise<string | null> =>
-  (await asked).choices[0]!.message.content
+const textOf = async (requested: Promise<OpenAI.ChatCompletion>): Promise<string | null> =>
+  (await requested).choices[0]!.message.content
 
 test('a full queue is a 503 that says when to come back, and the official client does', async () => {
   const client = await serve({ maxQueue: 0 })

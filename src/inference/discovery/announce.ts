@@ -28,10 +28,10 @@ const short = (text: string): string =>
 
 /** Announces a server by mDNS until it is stopped. A network that takes none is told to `log` once and harms nothing. */
 export const announce = (server: Announcement, log: (line: string) => void): Announced => {
-  let said = false
+  let isReported = false
   const bonjour = openMdns(isLoopback(server.host) ? LOOPBACK : null, (error) => {
-    if (!said) log(`The server cannot be announced on the local network: ${error.message}`)
-    said = true
+    if (!isReported) log(`The server cannot be announced on the local network: ${error.message}`)
+    isReported = true
   })
   const { port, model, engine, version } = server
   bonjour.publish({

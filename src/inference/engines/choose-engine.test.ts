@@ -20,8 +20,15 @@ const model = (format: ModelFormat): ModelFile => ({
   source: 'path',
 })
 
-const ask = async (format: ModelFormat, wanted: string, PATH: string, platform: typeof LINUX | typeof MAC = LINUX) => {
-  const error = await chooseEngine({ model: model(format), wanted, platform, env: { PATH } }).catch((e: unknown) => e)
+const ask = async (
+  format: ModelFormat,
+  requested: string,
+  PATH: string,
+  platform: typeof LINUX | typeof MAC = LINUX,
+) => {
+  const error = await chooseEngine({ model: model(format), requested, platform, env: { PATH } }).catch(
+    (e: unknown) => e,
+  )
   return error instanceof InferenceError ? [error.code, error.message] : error
 }
 

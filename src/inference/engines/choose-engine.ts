@@ -20,7 +20,7 @@ export interface EngineChoice {
 export interface EngineQuestion {
   readonly model: ModelFile
   /** `auto`, or the name of an engine. */
-  readonly wanted: string
+  readonly requested: string
   readonly platform: Platform
   /** Where PATH says which programs are installed. */
   readonly env: Environment
@@ -38,14 +38,14 @@ const RUNS: Readonly<Record<ModelFormat, readonly [EngineName, ...EngineName[]]>
 
 const isAppleSilicon = ({ os, arch }: Platform): boolean => os === 'darwin' && arch === 'arm64'
 
-const parseWanted = (wanted: string): EngineName | null => {
-  if (wanted === 'auto') return null
-  const name = ENGINE_NAMES.find((known) => known === wanted)
+const parseEngineName = (requested: string): EngineName | null => {
+  if (requested === 'auto') return null
+  const name = ENGINE_NAMES.find((known) => known === requested)
   if (name !== undefined) return name
   const known = ENGINE_NAMES.join(', ')
   throw new InferenceError(
     'unsupported',
-    `There is no engine '${wanted}'. Engines are ${known}, and addresses such as http://127.0.0.1:8000/v1; auto picks one.`,
+    `There is no engine '${requested}'. Engines are ${known}, and addresses such as http://127.0.0.1:8000/v1; auto picks one.`,
     {
       param: 'engine',
     },
@@ -57,21 +57,26 @@ const parseWanted = (wanted: string): EngineName | null => {
  * @throws InferenceError unsupported for an engine that does not exist or cannot run this file; engine_missing, with the
  * line that installs it.
  */
-export const chooseEngine = async ({ model, wanted, platform, env }: EngineQuestion): Promise<EngineChoice> => {
-  const asked = parseWanted(wanted)
+export const chooseEngine = async ({
+  model,
+  requested: wanted,
+  platform,
+  env,
+}: EngineQuestion): Promise<EngineChoice> => {
+  const requested = parseEngineName(wanted)
   const able = RUNS[model.format]
-  const name = able.find((one) => one === asked) ?? able[0]
+  const name = able.find((one) => one === requested) ?? able[0]
   const what = FORMAT_WORDS[model.format]
-  if (asked !== null && asked !== name) {
+  if (requested !== null && requested !== name) {
     throw new InferenceError(
       'unsupported',
-      `${asked} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or leave it to auto.`,
+      `${requested} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or leave it to auto.`,
       { param: 'engine' },
     )
   }
   const { installed, install } = await engineStatus(name, env)
   if (installed) {
-    return { name, reason: asked === null ? `${model.name} is ${what}, which ${name} runs` : 'it was asked for' }
+    return { name, reason: requested === null ? `${model.name} is ${what}, which ${name} runs` : 'it was asked for' }
   }
   // MLX has builds for other machines too, so one that is installed is used anywhere.
   const onlyThere =

@@ -30,11 +30,11 @@ const reserved = (): InferenceError =>
  * takes the place of one of the same name and variant.
  */
 export const addModel = async (home: string, options: ModelToAdd): Promise<ModelFile> => {
-  const { name, variant: asked } = parseModelName(options.name)
+  const { name, variant: requested } = parseModelName(options.name)
   if (name.toLowerCase() === STARTER) throw reserved()
   const root = modelsFolder(home)
   const { path: source, format } = await formatOf(resolve(options.path))
-  const variant = normalVariant(asked ?? variantInName(basename(source)) ?? 'default')
+  const variant = normalVariant(requested ?? variantInName(basename(source)) ?? 'default')
   await mkdir(root, { recursive: true })
   await clearLeftovers(root, Date.now())
   const growing = growingIn(root)

@@ -23,9 +23,20 @@ it('reads a variant from the name of a file or folder', () => {
 it('chooses the variant that was named, else the largest of as many bits, else the one nearest to four', () => {
   const of = (variant: string, bytes: number) => ({ variant, bytes })
   const variants = [of('q4_0', 40), of('q4_k_m', 44), of('q8_0', 80), of('f16', 160), of('default', 500)]
-  const choose = (wanted: string | null) => chooseVariant(variants, wanted)?.variant ?? null
-  const asked = [null, '4bit', 'Q4_0', '8-bit', 'int8', 'fp16', '16bit', 'default', '2bit', 'q5_0']
-  expect(asked.map(choose)).toEqual(['q4_k_m', 'q4_k_m', 'q4_0', 'q8_0', 'q8_0', 'f16', 'f16', 'default', null, null])
+  const choose = (requested: string | null) => chooseVariant(variants, requested)?.variant ?? null
+  const requested = [null, '4bit', 'Q4_0', '8-bit', 'int8', 'fp16', '16bit', 'default', '2bit', 'q5_0']
+  expect(requested.map(choose)).toEqual([
+    'q4_k_m',
+    'q4_k_m',
+    'q4_0',
+    'q8_0',
+    'q8_0',
+    'f16',
+    'f16',
+    'default',
+    null,
+    null,
+  ])
   expect(chooseVariant([of('default', 1)], null)).toEqual(of('default', 1))
   expect(chooseVariant([of('q8_0', 1), of('q3_k', 1)], null)?.variant).toBe('q3_k')
 })

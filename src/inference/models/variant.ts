@@ -48,14 +48,14 @@ const USUAL_BITS = 4
  */
 export const chooseVariant = <Variant extends Choosable>(
   variants: readonly Variant[],
-  wanted: string | null,
+  requested: string | null,
 ): Variant | null => {
   const bySize = [...variants].sort((one, other) => other.bytes - one.bytes)
-  if (wanted === null) {
+  if (requested === null) {
     const distance = ({ variant }: Variant): number => Math.abs((bitsOf(variant) ?? Infinity) - USUAL_BITS)
     return bySize.sort((one, other) => distance(one) - distance(other) || 0)[0] ?? null
   }
-  const exact = bySize.find(({ variant }) => normalVariant(variant) === normalVariant(wanted))
-  const bits = /^\d+bit$/.test(normalVariant(wanted)) ? bitsOf(wanted) : null
+  const exact = bySize.find(({ variant }) => normalVariant(variant) === normalVariant(requested))
+  const bits = /^\d+bit$/.test(normalVariant(requested)) ? bitsOf(requested) : null
   return exact ?? bySize.find(({ variant }) => bits !== null && bitsOf(variant) === bits) ?? null
 }

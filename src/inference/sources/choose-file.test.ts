@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { chooseFile } from './choose-file.ts'
 
 const of = (...paths: string[]) => paths.map((path, index) => ({ path, bytes: index + 1 }))
-const chosen = (paths: string[], wanted: string | null = null) => {
-  const { file, note } = chooseFile('org/tiny', of(...paths), wanted)
+const chosen = (paths: string[], requested: string | null = null) => {
+  const { file, note } = chooseFile('org/tiny', of(...paths), requested)
   return [file.path, note]
 }
 

@@ -60,15 +60,15 @@ const chooseGguf = (repo: string, files: readonly ListedFile[]): ListedFile => {
   })[0]!
 }
 
-const chooseNamed = (repo: string, files: readonly ListedFile[], wanted: string): ListedFile => {
-  const exact = files.find(({ path }) => path === wanted)
+const chooseNamed = (repo: string, files: readonly ListedFile[], requested: string): ListedFile => {
+  const exact = files.find(({ path }) => path === requested)
   if (exact !== undefined) return exact
   const fitting = files
     .filter(isGguf)
-    .filter((file) => normalVariant(variantInName(file.path.split('/').at(-1)!) ?? '') === normalVariant(wanted))
-  if (fitting.length > 1) throw oneOfSeveral(repo, wanted, fitting)
+    .filter((file) => normalVariant(variantInName(file.path.split('/').at(-1)!) ?? '') === normalVariant(requested))
+  if (fitting.length > 1) throw oneOfSeveral(repo, requested, fitting)
   if (fitting[0] !== undefined) return fitting[0]
-  throw new TransferError(`${repo} holds no file '${wanted}'.`, { advice: `It holds ${named(files)}.` })
+  throw new TransferError(`${repo} holds no file '${requested}'.`, { advice: `It holds ${named(files)}.` })
 }
 
 const ONNX_SETTINGS = [
@@ -83,7 +83,7 @@ const ONNX_GRAPHS = [['onnx/encoder_model.onnx', 'onnx/decoder_model_merged.onnx
 /** The paths of an ONNX model's files, where a repository has one and no GGUF file; null where it has not. */
 export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | null => {
   const paths = new Set(files.map(({ path }) => path))
-  const graphs = ONNX_GRAPHS.find((wanted) => wanted.every((path) => paths.has(path)))
+  const graphs = ONNX_GRAPHS.find((requested) => requested.every((path) => paths.has(path)))
   if (graphs === undefined || files.some(isGguf) || !paths.has('config.json')) return null
   const weights = graphs.map((path) => `${path}_data`)
   return [...ONNX_SETTINGS, ...graphs, ...weights].filter((path) => paths.has(path))
@@ -96,9 +96,9 @@ export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | n
 export const chooseFile = (
   repo: string,
   files: readonly ListedFile[],
-  wanted: string | null,
+  requested: string | null,
 ): { readonly file: ListedFile; readonly note: string | null } => {
-  if (wanted !== null) return { file: chooseNamed(repo, files, wanted), note: null }
+  if (requested !== null) return { file: chooseNamed(repo, files, requested), note: null }
   const ggufs = files.filter(isGguf)
   const whole = ggufs.filter((file) => !isPiece(file))
   if (whole.length > 0) {

@@ -42,9 +42,10 @@ export const sendFile = (
   cut: number | undefined,
 ): void => {
   const { bytes, etag } = file
-  const asked = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1]
+  const requested = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1]
   const condition = request.headers['if-range']
-  const start = asked !== undefined && (condition === undefined || condition === `"${etag}"`) ? Number(asked) : 0
+  const start =
+    requested !== undefined && (condition === undefined || condition === `"${etag}"`) ? Number(requested) : 0
   const headers = { ...file.headers, etag: `"${etag}"`, 'accept-ranges': 'bytes' }
   if (start > 0 && start >= bytes.length) {
     response.writeHead(416, { ...headers, 'content-range': `bytes */${bytes.length}` }).end()

@@ -69,9 +69,9 @@ const createTokens = ({ registry, signal }: OllamaSettings) => {
     headers,
     /** Whether there is a token to try with, after an answer of 401. */
     challenged(response: Response): boolean {
-      const asked = realm === null ? challengeOf(response) : null
-      if (asked === null || (asked.protocol !== 'https:' && registry.protocol === 'https:')) return false
-      realm = asked
+      const requested = realm === null ? challengeOf(response) : null
+      if (requested === null || (requested.protocol !== 'https:' && registry.protocol === 'https:')) return false
+      realm = requested
       return true
     },
   }

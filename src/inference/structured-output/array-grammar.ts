@@ -7,11 +7,11 @@ import { below, countAt, type Schema, schemaFault } from './schema-fault.ts'
 /** An array: its items one after another, or the named places of a tuple. */
 export const arrayNode = (schema: Schema, place: string, inner: Inner): GrammarNode => {
   const min = countAt(schema, 'minItems', place) ?? 0
-  const asked = countAt(schema, 'maxItems', place) ?? null
-  if (asked !== null && asked < min) throw schemaFault(below(place, 'maxItems'), `must be at least 'minItems'.`)
+  const requested = countAt(schema, 'maxItems', place) ?? null
+  if (requested !== null && requested < min) throw schemaFault(below(place, 'maxItems'), `must be at least 'minItems'.`)
   if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minItems'), `must be at most ${MAX_REPETITIONS}.`)
-  const max = asked === null ? null : Math.min(asked, MAX_REPETITIONS)
-  if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: asked }, inner)
+  const max = requested === null ? null : Math.min(requested, MAX_REPETITIONS)
+  if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: requested }, inner)
   if (schema.items === undefined && min === 0 && max === null) return anyArray
   if (schema.items === false || max === 0) return emptyArray(min, place)
   const item = schema.items === undefined ? anyValue : inner.value(schema.items, below(place, 'items'))

@@ -44,9 +44,9 @@ class PassingChunks extends Readable {
   /** Fills the buffer but at the end: a chunk cut short would let another one be read ahead. */
   async #fill(buffer: Buffer): Promise<number> {
     let length = 0
-    const wanted = Math.min(buffer.length, this.#end - this.#at)
-    while (length < wanted) {
-      const got = await this.#readInto(buffer, length, wanted - length)
+    const requested = Math.min(buffer.length, this.#end - this.#at)
+    while (length < requested) {
+      const got = await this.#readInto(buffer, length, requested - length)
       if (got === 0) break
       length += got
       this.#at += got

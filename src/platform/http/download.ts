@@ -51,8 +51,9 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
   if (request.method === 'HEAD') return reply.headers(whole).send(Readable.from([]))
 
   // A copy that has changed since must be sent whole; we give out no dates, so only our ETag can match.
-  const wanted = range === undefined || (ifRange !== undefined && ifRange !== etag) ? 'whole' : parseRange(range, size)
-  if (wanted === 'unsatisfiable') {
+  const requested =
+    range === undefined || (ifRange !== undefined && ifRange !== etag) ? 'whole' : parseRange(range, size)
+  if (requested === 'unsatisfiable') {
     const message = `The Range '${String(range).slice(0, 100)}' lies outside the file, which has ${size} bytes.`
     return reply
       .code(416)
@@ -62,9 +63,9 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
   // Opened before a header is set: a file that is gone is a plain 404.
   // A socket takes each chunk before the next is asked for; what stands in for one in a test may keep them all.
   const chunks = request.raw.socket instanceof Socket ? 'passing' : 'kept'
-  const stream = await file.open(wanted === 'whole' ? undefined : wanted, chunks)
-  if (wanted === 'whole') return reply.headers(whole).send(stream)
-  const { start, end } = wanted
+  const stream = await file.open(requested === 'whole' ? undefined : requested, chunks)
+  if (requested === 'whole') return reply.headers(whole).send(stream)
+  const { start, end } = requested
   return reply
     .code(206)
     .headers({ ...whole, 'content-range': `bytes ${start}-${end}/${size}`, 'content-length': String(end - start + 1) })

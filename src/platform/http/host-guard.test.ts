@@ -11,7 +11,7 @@ interface Sent {
 // fetch sets both headers itself.
 const register = ({ baseUrl }: World, { host, origin }: Sent): Promise<{ status: number; body: unknown }> =>
   new Promise((resolve, reject) => {
-    const asked = request(
+    const requested = request(
       `${baseUrl}/api/v1/devices/register`,
       {
         method: 'POST',
@@ -23,8 +23,8 @@ const register = ({ baseUrl }: World, { host, origin }: Sent): Promise<{ status:
       },
       async (answer) => resolve({ status: answer.statusCode ?? 0, body: await json(answer) }),
     )
-    asked.on('error', reject)
-    asked.end(JSON.stringify({ device_id: `${host} ${origin}` }))
+    requested.on('error', reject)
+    requested.end(JSON.stringify({ device_id: `${host} ${origin}` }))
   })
 
 const get = (world: World, path: string, headers: Record<string, string>) =>

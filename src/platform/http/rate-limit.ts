@@ -23,7 +23,7 @@ interface Count {
   previous: number
   /** Requests of this minute: ours and, after an exchange, those of the other processes. */
   current: number
-  untold: number
+  unreported: number
 }
 
 export interface Verdict {
@@ -65,13 +65,13 @@ export const createRateLimiter = (options: {
   const countOf = (key: string, minute: number): Count => {
     let count = counts.get(key)
     if (count === undefined) {
-      count = { minute, previous: 0, current: 0, untold: 0 }
+      count = { minute, previous: 0, current: 0, unreported: 0 }
       counts.set(key, count)
     } else if (count.minute !== minute) {
       count.previous = count.minute === minute - 1 ? count.current : 0
       count.minute = minute
       count.current = 0
-      count.untold = 0
+      count.unreported = 0
     }
     return count
   }
@@ -91,7 +91,7 @@ export const createRateLimiter = (options: {
     const allowed = left > 0
     if (allowed && counted) {
       count.current++
-      count.untold++
+      count.unreported++
       if (sync !== null && count.current >= limit * HOT) hot.add(key)
     }
     return {
@@ -111,22 +111,22 @@ export const createRateLimiter = (options: {
       if (sync === null || hot.size === 0) return
       const sent = [...hot].flatMap((key) => {
         const count = counts.peek(key)
-        if (count === undefined || count.untold === 0) return []
-        const { minute, untold } = count
+        if (count === undefined || count.unreported === 0) return []
+        const { minute, unreported: untold } = count
         return [{ key, count, name: `${key}@${minute}`, minute, delta: untold }]
       })
       hot.clear()
       if (sent.length === 0) return
-      for (const { count } of sent) count.untold = 0
+      for (const { count } of sent) count.unreported = 0
       try {
         const totals = await sync.exchange(new Map(sent.map(({ name, delta }) => [name, delta])))
         for (const { count, name, minute } of sent) {
           const total = totals.get(name)
-          if (total !== undefined && count.minute === minute) count.current = total + count.untold
+          if (total !== undefined && count.minute === minute) count.current = total + count.unreported
         }
       } catch (error) {
         for (const { key, count, minute, delta } of sent) {
-          if (count.minute === minute) count.untold += delta
+          if (count.minute === minute) count.unreported += delta
           hot.add(key)
         }
         throw error

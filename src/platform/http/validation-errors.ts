@@ -175,8 +175,8 @@ export const formatValidationErrors = (
   if (part === 'body' && (data === null || data === undefined)) {
     return 'A JSON body is required, with the header Content-Type: application/json.'
   }
-  const told = errors.filter(({ keyword, schemaPath }) => keyword !== 'boolean' && !/\/anyOf\/\d+/.test(schemaPath))
-  const problems = told.flatMap((error) => sentence(part, schema as Described, data, error))
+  const reported = errors.filter(({ keyword, schemaPath }) => keyword !== 'boolean' && !/\/anyOf\/\d+/.test(schemaPath))
+  const problems = reported.flatMap((error) => sentence(part, schema as Described, data, error))
   const shown = [...new Set(problems)].slice(0, MAX_ERRORS)
   return shown.length === 0 ? `${ROOTS[part]} does not have the expected structure.` : `${shown.join('; ')}.`
 }

@@ -50,8 +50,8 @@ const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOpti
       const { response, about } = await follow(remote.url, { headers, ownHeaders, signal: stop })
       if (response.status === 416) return response
       if (!response.ok) throw await remote.refusal(response)
-      const told = plainEtag(about.get('x-linked-etag') ?? about.get('etag'))
-      if (etag === null || told === null || told === etag) return response
+      const reported = plainEtag(about.get('x-linked-etag') ?? about.get('etag'))
+      if (etag === null || reported === null || reported === etag) return response
       await response.body?.cancel()
       await sink.reset()
       throw new TransferError(`${remote.label} has changed while it was being downloaded.`, { advice: 'Start again.' })

@@ -4,7 +4,7 @@ const MAX_REDIRECTS = 5
 const ANSWER_MS = 60_000
 const MAX_WAIT_MS = 60_000
 
-export interface Asked {
+export interface Request {
   readonly method?: 'GET' | 'HEAD'
   /** For every host on the way. */
   readonly headers?: Readonly<Record<string, string>>
@@ -21,27 +21,27 @@ export interface Answered {
   readonly about: Headers
 }
 
-const ask = async (url: URL, headers: Record<string, string>, asked: Asked): Promise<Response> => {
+const ask = async (url: URL, headers: Record<string, string>, requested: Request): Promise<Response> => {
   const stop = new AbortController()
-  const giveUp = (): void => stop.abort(asked.signal.reason)
-  asked.signal.addEventListener('abort', giveUp)
+  const giveUp = (): void => stop.abort(requested.signal.reason)
+  requested.signal.addEventListener('abort', giveUp)
   const timer = setTimeout(() => stop.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS)
   try {
-    asked.signal.throwIfAborted()
+    requested.signal.throwIfAborted()
     return await fetch(url, {
-      method: asked.method ?? 'GET',
+      method: requested.method ?? 'GET',
       // Ranges count the bytes of the file, not those of a compressed form of it.
       headers: { 'accept-encoding': 'identity', 'user-agent': 'tributary', ...headers },
       redirect: 'manual',
-      signal: AbortSignal.any([asked.signal, stop.signal]),
+      signal: AbortSignal.any([requested.signal, stop.signal]),
     })
   } catch (error) {
-    asked.signal.throwIfAborted()
+    requested.signal.throwIfAborted()
     const reason = reasonOf(stop.signal.aborted ? stop.signal.reason : error)
     throw new Interruption(`no answer from ${url.host} (${reason})`, { cause: error })
   } finally {
     clearTimeout(timer)
-    asked.signal.removeEventListener('abort', giveUp)
+    requested.signal.removeEventListener('abort', giveUp)
   }
 }
 
@@ -54,13 +54,13 @@ const waitAskedFor = (response: Response): number | null => {
  * Asks, and goes where redirects point, at most five times, never from https to http.
  * @throws Interruption when nothing answers, or the answer is 408, 429 or 5xx; TransferError for redirects that lead nowhere
  */
-export const follow = async (start: URL, asked: Asked): Promise<Answered> => {
-  const { headers = {}, ownHeaders = {}, leaveHost = true } = asked
+export const follow = async (start: URL, requested: Request): Promise<Answered> => {
+  const { headers = {}, ownHeaders = {}, leaveHost = true } = requested
   let url = start
   let about: Headers | null = null
   for (let hops = 0; ; hops++) {
     const isFirstHost = url.origin === start.origin
-    const response = await ask(url, isFirstHost ? { ...headers, ...ownHeaders } : { ...headers }, asked)
+    const response = await ask(url, isFirstHost ? { ...headers, ...ownHeaders } : { ...headers }, requested)
     if (isFirstHost || about === null) about = response.headers
     const { status } = response
     if (status === 408 || status === 429 || status >= 500) {

@@ -43,10 +43,10 @@ export const watchStall = (stallMs: number, signal?: AbortSignal) => {
  * First byte of an answer to a request for `bytes=<asked>-`; NaN when it does not say. A page from another origin may not see
  * Content-Range; a part is then taken for the one asked for, and the digest tells if it was not.
  */
-const startOf = (response: Response, asked: number): number => {
+const startOf = (response: Response, requested: number): number => {
   if (response.status !== 206) return 0
   const header = response.headers.get('content-range')
-  if (header === null) return asked
+  if (header === null) return requested
   const start = /^bytes (\d+)-/.exec(header)?.[1]
   return start === undefined ? Number.NaN : Number(start)
 }

@@ -39,6 +39,6 @@ export const splitDataset = (data: Dataset, fraction: number, seed: number): Spl
   const count = rowCount(data)
   const order = Uint32Array.from({ length: count }, (_, row) => row)
   seededRandom(seed).shuffle(order)
-  const wanted = fraction > 0 && count >= 2 ? Math.max(1, Math.floor(count * fraction)) : 0
-  return { train: pickRows(data, order.slice(wanted)), heldOut: pickRows(data, order.slice(0, wanted)) }
+  const requested = fraction > 0 && count >= 2 ? Math.max(1, Math.floor(count * fraction)) : 0
+  return { train: pickRows(data, order.slice(requested)), heldOut: pickRows(data, order.slice(0, requested)) }
 }

@@ -2,7 +2,7 @@ import { keepConnected } from './connection.ts'
 import type { Effect, Mode } from './stream-state.ts'
 
 /** What the tab with the stream tells the others. */
-type Told =
+type Message =
   | { readonly kind: 'mode'; readonly mode: Mode }
   | { readonly kind: 'effect'; readonly effect: Exclude<Effect, { kind: 'connect' }> }
   /** A tab has just been opened and asks how things stand. */
@@ -20,11 +20,11 @@ export const shareStream = (
   signal: AbortSignal,
 ): void => {
   const channel = new BroadcastChannel(CHANNEL)
-  const tell = (told: Told): void => channel.postMessage(told)
+  const tell = (reported: Message): void => channel.postMessage(reported)
   let mode: Mode = 'connecting'
   let leads = false
 
-  channel.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+  channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
     if (data.kind === 'hello') {
       if (leads) tell({ kind: 'mode', mode })
     } else if (data.kind === 'mode') onMode(data.mode)

@@ -194,12 +194,12 @@ const describe = (
   better: CurveProps['better'],
   format: (value: number | null) => string,
 ): string => {
-  const told = series.map(({ name, points }) => {
+  const descriptions = series.map(({ name, points }) => {
     const last = latest(points)
     if (last === null) return `${name}: nothing yet`
     const top = better === undefined ? null : best(points, better)
     const marked = top === null ? '' : `, ${better} ${format(top.y)} at ${place(x, top.x)}`
     return `${name}: ${format(last.y)} at ${place(x, last.x)}${marked}`
   })
-  return `${title} by ${x}. ${told.join('; ')}.`
+  return `${title} by ${x}. ${descriptions.join('; ')}.`
 }

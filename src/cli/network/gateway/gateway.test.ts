@@ -31,7 +31,7 @@ afterAll(async () => {
 const post = (body: unknown, text = JSON.stringify(body)) =>
   fetch(`${messages.url}/v1/messages?beta=true`, { method: 'POST', body: text })
 
-const asked = {
+const requested = {
   model: 'starter',
   max_tokens: 50,
   temperature: 0,
@@ -41,7 +41,7 @@ const asked = {
 }
 
 it('a message in the style of Anthropic is answered whole', async () => {
-  const { id, usage, ...rest } = await (await post(asked)).json()
+  const { id, usage, ...rest } = await (await post(requested)).json()
   expect(id).toMatch(/^msg_\w{32}$/)
   expect(usage.output_tokens).toBeGreaterThan(1)
   expect(rest).toEqual({
@@ -52,11 +52,11 @@ it('a message in the style of Anthropic is answered whole', async () => {
     stop_reason: 'end_turn',
     stop_sequence: null,
   })
-  expect((await (await post({ ...asked, max_tokens: 2 })).json()).stop_reason).toBe('max_tokens')
+  expect((await (await post({ ...requested, max_tokens: 2 })).json()).stop_reason).toBe('max_tokens')
 })
 
 it('and as a stream of its events', async () => {
-  const text = await (await post({ ...asked, stream: true })).text()
+  const text = await (await post({ ...requested, stream: true })).text()
   const events = text
     .split('\n\n')
     .filter(Boolean)
@@ -79,8 +79,8 @@ it('and as a stream of its events', async () => {
 })
 
 it('what is refused is told in its shape', async () => {
-  const told = async (response: Response) => ({ status: response.status, body: await response.json() })
-  expect([await told(await post(null, '{')), await told(await post({ ...asked, model: 'big' }))]).toEqual([
+  const reported = async (response: Response) => ({ status: response.status, body: await response.json() })
+  expect([await reported(await post(null, '{')), await reported(await post({ ...requested, model: 'big' }))]).toEqual([
     {
       status: 400,
       body: { type: 'error', error: { type: 'invalid_request_error', message: 'The request is not a JSON object.' } },

@@ -59,9 +59,9 @@ export const openGateway = async (dialect: Dialect, serverUrl: string): Promise<
     } catch (error) {
       if (left.signal.aborted) return
       const status = (error instanceof ChatServerError && error.status) || 502
-      const told = dialect.error((error as Error).message, status)
-      if (!response.headersSent) return sendJson(response, status, told)
-      response.end(`event: error\ndata: ${JSON.stringify({ type: 'error', ...told })}\n\n`)
+      const reported = dialect.error((error as Error).message, status)
+      if (!response.headersSent) return sendJson(response, status, reported)
+      response.end(`event: error\ndata: ${JSON.stringify({ type: 'error', ...reported })}\n\n`)
     }
   }
 

@@ -23,12 +23,13 @@ const register = async (world: World, key: string | undefined, body: object): Pr
   (await world.request('POST', '/api/v1/devices/register', { key, body })).body as Registered
 
 const verifier = randomBytes(32).toString('base64url')
-const asked = {
+const requested = {
   code_challenge: createHash('sha256').update(verifier).digest('base64url'),
   redirect_uri: 'http://127.0.0.1:49152/callback',
   state: randomBytes(16).toString('base64url'),
 }
-const approve = (world: World, key?: string) => world.request('POST', '/api/v1/login/authorize', { key, body: asked })
+const approve = (world: World, key?: string) =>
+  world.request('POST', '/api/v1/login/authorize', { key, body: requested })
 const codeOf = ({ body }: { body: unknown }) =>
   new URL((body as { redirect_to: string }).redirect_to).searchParams.get('code')
 const exchange = (world: World, code: string | null) =>

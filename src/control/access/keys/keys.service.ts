@@ -72,18 +72,18 @@ export const createKeysService = (parts: {
      * A key for people and programs. Nobody hands out more than they hold, or for an organization not theirs; a key
      * that expires hands out none that lasts longer: `expiresAt` is then its own.
      */
-    async create(caller: Caller, wanted: NewKey): Promise<{ key: StoredKey; token: string }> {
-      const lacking = wanted.scopes.find((scope) => !caller.grants.includes(scope))
+    async create(caller: Caller, requested: NewKey): Promise<{ key: StoredKey; token: string }> {
+      const lacking = requested.scopes.find((scope) => !caller.grants.includes(scope))
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
-      if (wanted.orgId !== null && !sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
+      if (requested.orgId !== null && !sees(caller, requested.orgId)) {
+        throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
       }
       const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
-      const outlives = limit !== null && (wanted.expiresAt === null || wanted.expiresAt > limit)
+      const outlives = limit !== null && (requested.expiresAt === null || requested.expiresAt > limit)
       return make({
-        ...wanted,
-        orgId: wanted.orgId ?? caller.orgId,
-        expiresAt: outlives ? limit : wanted.expiresAt,
+        ...requested,
+        orgId: requested.orgId ?? caller.orgId,
+        expiresAt: outlives ? limit : requested.expiresAt,
       })
     },
 

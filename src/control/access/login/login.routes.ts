@@ -35,8 +35,8 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
     },
     async (request) => {
       const { code_challenge, redirect_uri, state } = request.body
-      const wanted = { challenge: code_challenge, redirectUri: redirect_uri, state }
-      return { redirect_to: await login.authorize(await optionalCallerOf(request), wanted) }
+      const requested = { challenge: code_challenge, redirectUri: redirect_uri, state }
+      return { redirect_to: await login.authorize(await optionalCallerOf(request), requested) }
     },
   )
 

@@ -59,11 +59,11 @@ export const createLoginService = (parts: {
       if (login === null || login.expiresAt <= now() || !sameText(login.challenge, challenge)) {
         throw unauthorized('This login code is unknown, used or expired. Start again with: svc login')
       }
-      const wanted = { name: `svc login ${now().toISOString().slice(0, 10)}`, scopes: login.grants }
+      const requested = { name: `svc login ${now().toISOString().slice(0, 10)}`, scopes: login.grants }
       const made =
         login.approvedBy === null
-          ? await keys.make({ ...wanted, orgId: login.orgId, expiresAt: null })
-          : await keys.makeApproved(login.approvedBy, wanted)
+          ? await keys.make({ ...requested, orgId: login.orgId, expiresAt: null })
+          : await keys.makeApproved(login.approvedBy, requested)
       if (made === null) throw unauthorized('The key that approved this login is no longer valid.')
       return { token: made.token, orgId: made.key.orgId }
     },

@@ -5,9 +5,9 @@ import { startWorld, type World } from '../../../../test/world.ts'
 const verifier = randomBytes(32).toString('base64url')
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 const state = randomBytes(16).toString('base64url')
-const asked = { code_challenge: challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state }
+const requested = { code_challenge: challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state }
 
-const authorize = (world: World, key?: string, body: object = asked) =>
+const authorize = (world: World, key?: string, body: object = requested) =>
   world.request('POST', '/api/v1/login/authorize', { key, body })
 const codeIn = (answer: { body: unknown }) =>
   new URL((answer.body as { redirect_to: string }).redirect_to).searchParams.get('code')
@@ -62,7 +62,7 @@ describe('browser login', () => {
     'never sends a code to %s',
     async (redirect_uri) => {
       const world = await startWorld()
-      expect((await authorize(world, undefined, { ...asked, redirect_uri })).status).toBe(400)
+      expect((await authorize(world, undefined, { ...requested, redirect_uri })).status).toBe(400)
     },
   )
 })

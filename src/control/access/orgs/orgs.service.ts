@@ -13,11 +13,11 @@ export const createOrgsService = (parts: {
   readonly now: () => Date
 }) => ({
   /** Creates an organization whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
-  async create(caller: Caller, wanted: Pick<StoredOrg, 'name' | 'compliance' | 'region'>): Promise<StoredOrg> {
+  async create(caller: Caller, requested: Pick<StoredOrg, 'name' | 'compliance' | 'region'>): Promise<StoredOrg> {
     if (caller.orgId !== null) throw forbidden(`This key is bound to the organization '${caller.orgId}'.`)
-    const id = slugOf(wanted.name)
+    const id = slugOf(requested.name)
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
-    const org = { ...wanted, id, createdAt: parts.now() }
+    const org = { ...requested, id, createdAt: parts.now() }
     if (!(await parts.store.insert(parts.database.sql, org))) {
       throw conflict(`The organization '${id}' already exists. Choose another name.`)
     }

@@ -27,9 +27,9 @@ export const createBenchmarksStore = <Report extends { readonly engine: string }
     page: { readonly engine: string | null; readonly limit: number; readonly offset: number },
   ): Promise<{ readonly total: number; readonly benchmarks: readonly StoredBenchmark<Report>[] }> {
     const { engine, limit, offset } = page
-    const wanted = db.selectFrom('benchmarks').$if(engine !== null, (query) => query.where('engine', '=', engine!))
-    const { total } = await wanted.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    const rows = await wanted
+    const requested = db.selectFrom('benchmarks').$if(engine !== null, (query) => query.where('engine', '=', engine!))
+    const { total } = await requested.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    const rows = await requested
       .select(['id', 'report', sql<string>`to_char(reported_on, 'YYYY-MM-DD')`.as('day')])
       .orderBy('ordinal', 'desc')
       .limit(limit)

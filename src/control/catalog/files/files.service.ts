@@ -21,9 +21,9 @@ export const createFilesService = (parts: {
 
   const touch = createBatcher<{ readonly sha256: string; readonly size: number }, void>({
     maxBatch: 1000,
-    run: async (wanted) => {
-      await store.touch(database.sql, wanted, now())
-      return wanted.map(() => undefined)
+    run: async (requested) => {
+      await store.touch(database.sql, requested, now())
+      return requested.map(() => undefined)
     },
   })
 

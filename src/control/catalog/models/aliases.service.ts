@@ -28,17 +28,17 @@ export const createAliasesService = (parts: {
     change: { readonly alias: string; readonly to: number | null; readonly expected: Expected },
   ): Promise<{ readonly existed: boolean }> => {
     const { alias, to, expected } = change
-    const wanted =
+    const requested =
       expected === undefined || expected === null
         ? expected
         : (await models.findVersion(caller, modelId, expected)).version.version
     return database.transaction(async (tx) => {
       await store.lock(tx, modelId)
       const from = await store.find(tx, modelId, alias)
-      if (wanted !== undefined && wanted !== from) {
+      if (requested !== undefined && requested !== from) {
         throw conflict(
           `The alias '${alias}' ${from === null ? 'does not exist' : `names version ${from}`}, not ` +
-            `${wanted === null ? 'none' : `version ${wanted}`} as expected. Look again, and decide anew.`,
+            `${requested === null ? 'none' : `version ${requested}`} as expected. Look again, and decide anew.`,
         )
       }
       if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: caller.keyId })
@@ -56,12 +56,12 @@ export const createAliasesService = (parts: {
     async set(
       caller: Caller,
       modelIdOrName: string,
-      wanted: { readonly alias: string; readonly version: string; readonly expected: Expected },
+      requested: { readonly alias: string; readonly version: string; readonly expected: Expected },
     ): Promise<ShownAlias> {
-      const { alias, expected } = wanted
+      const { alias, expected } = requested
       const { model } = await models.find(caller, modelIdOrName)
       requireAlias(alias)
-      const { version } = await models.findVersion(caller, model.id, wanted.version)
+      const { version } = await models.findVersion(caller, model.id, requested.version)
       await move(caller, model.id, { alias, to: version.version, expected })
       const shown = (await report.list(database.sql, model.id)).find((one) => one.alias === alias)
       if (shown === undefined) throw conflict(`The alias '${alias}' was deleted at this moment.`)

@@ -27,8 +27,8 @@ export const createModelLookups = ({
 
   /** The model with this id or name; not_found when there is none that the caller may see. */
   const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
-    const wanted = isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId: caller.orgId }
-    const found = await store.find(database.sql, wanted)
+    const requested = isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId: caller.orgId }
+    const found = await store.find(database.sql, requested)
     if (found === null || !sees(caller, found.model.orgId)) throw notFound('Model', idOrName)
     return found
   }

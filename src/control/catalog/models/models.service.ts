@@ -60,11 +60,11 @@ export const createModelsService = (parts: {
 
     async create(
       caller: Caller,
-      wanted: Pick<StoredModel, 'name' | 'framework' | 'frameworkVersion' | 'description' | 'isBaseline'>,
+      requested: Pick<StoredModel, 'name' | 'framework' | 'frameworkVersion' | 'description' | 'isBaseline'>,
     ): Promise<ListedModel> {
-      if (wanted.name !== null && isUuid(wanted.name)) throw badRequest('name must not look like a model id.')
+      if (requested.name !== null && isUuid(requested.name)) throw badRequest('name must not look like a model id.')
       const model: StoredModel = {
-        ...wanted,
+        ...requested,
         id: newId(),
         orgId: homeOf(caller),
         roundId: null,
@@ -99,13 +99,13 @@ export const createModelsService = (parts: {
     async addVersion(
       model: StoredModel,
       staged: StagedBlob & { readonly fileName: string },
-      wanted: { format: VersionFormat | undefined; description: string; versionLabel: string | undefined },
+      requested: { format: VersionFormat | undefined; description: string; versionLabel: string | undefined },
     ): Promise<StoredVersion> {
       if (staged.size === 0) throw badRequest('file is empty: a version needs weights.')
-      if (wanted.versionLabel !== undefined) requireSemantic(wanted.versionLabel)
+      if (requested.versionLabel !== undefined) requireSemantic(requested.versionLabel)
       const content = await recognize(staged.path)
       const { format, warnings } = formatOfUpload({
-        named: wanted.format,
+        named: requested.format,
         content,
         fileName: staged.fileName,
         framework: model.framework,
@@ -116,11 +116,11 @@ export const createModelsService = (parts: {
           modelId: model.id,
           format,
           warnings,
-          ownLabel: wanted.versionLabel ?? null,
+          ownLabel: requested.versionLabel ?? null,
           fileName: staged.fileName,
           sha256: staged.sha256,
           size: staged.size,
-          description: wanted.description,
+          description: requested.description,
           uploadedAt: now(),
           origin: null,
         })

@@ -104,12 +104,12 @@ export const createModelsStore = () => ({
   /** By id when the text is a uuid, else by name. */
   async find(
     db: Executor,
-    wanted: { id: string } | { name: string; orgId: string | null },
+    requested: { id: string } | { name: string; orgId: string | null },
   ): Promise<ListedModel | null> {
     const condition =
-      'id' in wanted
-        ? sql<boolean>`m.id = ${wanted.id}`
-        : sql<boolean>`(m.name = ${wanted.name} or m.round_name = ${wanted.name}) and ${visible(wanted.orgId)}`
+      'id' in requested
+        ? sql<boolean>`m.id = ${requested.id}`
+        : sql<boolean>`(m.name = ${requested.name} or m.round_name = ${requested.name}) and ${visible(requested.orgId)}`
     const { rows } =
       await sql<ListedRow>`${select} where ${condition} order by m.name is null, m.created_at limit 1`.execute(db)
     return rows[0] === undefined ? null : fromListedRow(rows[0])

@@ -245,16 +245,16 @@ it('what cannot be right is refused with the reason', async () => {
   const hash = sha256(Buffer.from('x'))
   const bytes = Buffer.from('abc')
   const model = await makeModel(world, key)
-  const said = async (answer: Promise<{ status: number; body: unknown }>) => {
+  const response = async (answer: Promise<{ status: number; body: unknown }>) => {
     const { status, body } = await answer
     return [status, (body as { message: string }).message.split('. ')[0]]
   }
   expect([
-    await said(append(world, key, bytes, { hash, offset: 0, length: 1001 })),
-    await said(append(world, key, bytes, { hash, offset: 4, length: 3 })),
-    await said(append(world, key, bytes, { hash, offset: 0, length: 2 })),
-    await said(append(world, key, bytes, { hash, offset: 0, length: 3 }, 'text/plain')),
-    await said(versionOf(world, key, model, { upload: `sha256:${hash}` })),
+    await response(append(world, key, bytes, { hash, offset: 0, length: 1001 })),
+    await response(append(world, key, bytes, { hash, offset: 4, length: 3 })),
+    await response(append(world, key, bytes, { hash, offset: 0, length: 2 })),
+    await response(append(world, key, bytes, { hash, offset: 0, length: 3 }, 'text/plain')),
+    await response(versionOf(world, key, model, { upload: `sha256:${hash}` })),
   ]).toEqual([
     [400, 'The upload of 1001 bytes is larger than the 1000 bytes that this server accepts'],
     [400, 'Upload-Offset 4 exceeds Upload-Length 3.'],
@@ -271,10 +271,9 @@ it('what cannot be right is refused with the reason', async () => {
     expect((await append(world, key, bytes, place)).status, JSON.stringify(place)).toBe(400)
   }
   const both = formOf('weights', { upload: `sha256:${hash}`, upload_size: 3 })
-  expect(await said(world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: both }))).toEqual([
-    400,
-    "The form has a file and the field 'upload'",
-  ])
+  expect(await response(world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: both }))).toEqual(
+    [400, "The form has a file and the field 'upload'"],
+  )
   expect((await world.request('HEAD', `/api/v1/uploads/${hash}?size=3`)).status).toBe(401)
   for (const name of await readdir(partials)) expect((await stat(join(partials, name))).size).toBe(0)
 })

@@ -96,18 +96,18 @@ export const createAssignmentsService = (parts: {
       caller: Caller,
       named: NamedDevice,
       planId: string,
-      wanted: NewReport,
+      requested: NewReport,
     ): Promise<{ report: StoredReport; current: boolean }> {
       const device = await deviceOf(caller, named, 'devices:write')
       const owner = plans.find(planId) ?? (isUuid(planId) ? await plans.owner(planId) : null)
       const isDeleted = owner !== null && 'isDeleted' in owner && owner.isDeleted
       if (owner === null || !(isDeleted || plans.reaches(owner.orgId, device.orgId))) throw notFound('Plan', planId)
-      const report: StoredReport = { ...wanted, planId, deviceId: device.id, reportedAt: now() }
+      const report: StoredReport = { ...requested, planId, deviceId: device.id, reportedAt: now() }
       if (!isDeleted) {
         await save(report)
-        if (wanted.state !== 'downloading' && wanted.state !== 'verifying') await settle(planId)
+        if (requested.state !== 'downloading' && requested.state !== 'verifying') await settle(planId)
       }
-      return { report, current: isCurrent(device, planId, wanted.version) }
+      return { report, current: isCurrent(device, planId, requested.version) }
     },
 
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>

@@ -105,12 +105,12 @@ describe('a heartbeat', () => {
     expect([before.assignments, before.assignments_tag]).toEqual([undefined, undefined])
     expect((await beat(world, key, '?known_assignments=x')).assignments_tag).toBe('none')
     await rollOut(world, key, 'm', '1.0.0')
-    const told = await beat(world, key)
+    const reported = await beat(world, key)
     const listed = await world.request('GET', '/api/v1/devices/phone/assignments', { key })
-    expect({ device_id: 'phone', assignments: told.assignments }).toEqual(listed.body)
-    expect(listed.headers.get('etag')).toBe(`"${told.assignments_tag}"`)
-    const known = await beat(world, key, `?known_assignments=${told.assignments_tag}`)
-    expect([known.assignments, known.assignments_tag]).toEqual([undefined, told.assignments_tag])
+    expect({ device_id: 'phone', assignments: reported.assignments }).toEqual(listed.body)
+    expect(listed.headers.get('etag')).toBe(`"${reported.assignments_tag}"`)
+    const known = await beat(world, key, `?known_assignments=${reported.assignments_tag}`)
+    expect([known.assignments, known.assignments_tag]).toEqual([undefined, reported.assignments_tag])
   })
 
   it('that waits is answered when the assignments change, and at once when they are not what the device knows', async () => {
@@ -148,26 +148,26 @@ describe('a report', () => {
   it('is kept as the newest, and says whether the plan still gives this version to the device', async () => {
     const { world, key } = await start()
     const planId = await rollOut(world, key, 'm', '1.0.0')
-    const said = { state: 'downloading', version: '1.0.0' }
-    const answer = await report(world, key, planId, said)
+    const response = { state: 'downloading', version: '1.0.0' }
+    const answer = await report(world, key, planId, response)
     expect(answer).toMatchObject({ status: 200 })
     expect(answer.body).toEqual({
       plan_id: planId,
       device_id: 'phone',
-      ...said,
+      ...response,
       reason: null,
       reported_at: at,
       current: true,
     })
-    expect((await report(world, key, planId, said)).body).toEqual(answer.body)
-    await report(world, key, planId, { ...said, state: 'failed', reason: 'no space', metrics: { accuracy: 0.9 } })
+    expect((await report(world, key, planId, response)).body).toEqual(answer.body)
+    await report(world, key, planId, { ...response, state: 'failed', reason: 'no space', metrics: { accuracy: 0.9 } })
     expect((await world.request('GET', `/api/v1/models/m/rollouts/${planId}/devices`, { key })).body).toMatchObject({
       devices: [{ device_id: 'phone', state: 'failed', reason: 'no space', current: true }],
       total: 1,
     })
-    expect((await report(world, key, planId, { ...said, version: '0.9.0' })).body).toMatchObject({ current: false })
+    expect((await report(world, key, planId, { ...response, version: '0.9.0' })).body).toMatchObject({ current: false })
     await rollOut(world, key, 'm', '2.0.0')
-    expect((await report(world, key, planId, said)).body).toMatchObject({ current: false })
+    expect((await report(world, key, planId, response)).body).toMatchObject({ current: false })
   })
 
   it('of many devices at once is kept for each of them', async () => {
@@ -188,15 +188,15 @@ describe('a report', () => {
   it('on what does not exist is 404 before anything else; what it says must make sense', async () => {
     const { world, key } = await start()
     const planId = await rollOut(world, key, 'm', '1.0.0')
-    const said = { state: 'active', version: '1.0.0' }
-    expect((await report(world, key, 'c72800d8-0000-4000-8000-000000000000', said)).status).toBe(404)
-    expect((await report(world, key, 'not-a-plan', said)).status).toBe(404)
+    const response = { state: 'active', version: '1.0.0' }
+    expect((await report(world, key, 'c72800d8-0000-4000-8000-000000000000', response)).status).toBe(404)
+    expect((await report(world, key, 'not-a-plan', response)).status).toBe(404)
     expect((await report(world, key, planId, {}, 'ghost')).status).toBe(404)
     for (const [body, field] of [
-      [{ ...said, state: 'happy' }, 'state'],
+      [{ ...response, state: 'happy' }, 'state'],
       [{ state: 'active' }, 'version'],
-      [{ ...said, reason: '' }, 'reason'],
-      [{ ...said, metrics: { accuracy: 'high' } }, 'metrics'],
+      [{ ...response, reason: '' }, 'reason'],
+      [{ ...response, metrics: { accuracy: 'high' } }, 'metrics'],
     ] as const) {
       const answer = await report(world, key, planId, body)
       expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request' } })

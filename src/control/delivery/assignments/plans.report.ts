@@ -9,7 +9,7 @@ export const createPlansReport = () => ({
   async offers(db: Executor, targets: readonly Target[]): Promise<Map<string, Offer>> {
     const { rows } = await sql<{
       model_id: string
-      wanted: string
+      requested: string
       name: string | null
       version: number
       version_label: string | null
@@ -17,7 +17,7 @@ export const createPlansReport = () => ({
       size: number
       sha256: string
     }>`
-      select w.model_id, w.version as wanted, m.name, v.version, v.version_label, v.format, v.size, v.sha256
+      select w.model_id, w.version as requested, m.name, v.version, v.version_label, v.format, v.size, v.sha256
       from unnest(
         ${targets.map((target) => target.modelId)}::uuid[], ${targets.map((target) => target.version)}::text[]
       ) as w (model_id, version)
@@ -31,7 +31,7 @@ export const createPlansReport = () => ({
       ) as v on true`.execute(db)
     return new Map(
       rows.map((row) => [
-        targetKey({ modelId: row.model_id, modelName: null, version: row.wanted }),
+        targetKey({ modelId: row.model_id, modelName: null, version: row.requested }),
         {
           modelId: row.model_id,
           modelName: row.name,

@@ -105,13 +105,13 @@ export const Started = Body('StartedExperiment', 'A started experiment', example
   started_at: Timestamp,
 })
 
-export const AskedDevice = Parameter(
+export const QueriedDevice = Parameter(
   'AskedDevice',
   Type.String({ description: "The device's own id; the device that owns the key when absent" }),
 )
 
 export const PlacementQuery = Type.Object({
-  device_id: Type.Optional(AskedDevice),
+  device_id: Type.Optional(QueriedDevice),
 })
 
 export const Placement = Body('VariantAssignment', 'Which variant a device has', examples.variantAssignment, {

@@ -59,9 +59,9 @@ export const createExperimentsService = (parts: {
     return owned[0]?.orgId ?? null
   }
 
-  const targetsOf = async (caller: Caller, orgId: string | null, wanted: readonly string[]): Promise<string[]> => {
+  const targetsOf = async (caller: Caller, orgId: string | null, requested: readonly string[]): Promise<string[]> => {
     const ids = new Set<string>()
-    for (const id of wanted) {
+    for (const id of requested) {
       const group = await inBody('target_groups', () => groups.get(caller, id))
       if (!plans.reaches(orgId, group.orgId)) {
         throw badRequest(`target_groups: '${group.name}' belongs to another organization than the models.`)
@@ -74,22 +74,22 @@ export const createExperimentsService = (parts: {
   return {
     get,
 
-    async create(caller: Caller, wanted: NewExperiment): Promise<StoredExperiment> {
-      requireVariants(wanted.variants)
-      const resolved = await Promise.all(wanted.variants.map((variant) => resolve(caller, variant)))
+    async create(caller: Caller, requested: NewExperiment): Promise<StoredExperiment> {
+      requireVariants(requested.variants)
+      const resolved = await Promise.all(requested.variants.map((variant) => resolve(caller, variant)))
       const orgId = ownerOf(resolved.map(({ model }) => model))
       const experiment: StoredExperiment = {
         id: newId(),
         orgId,
-        name: wanted.name,
+        name: requested.name,
         status: 'draft',
-        variants: wanted.variants.map(({ name, allocation }, index) => {
+        variants: requested.variants.map(({ name, allocation }, index) => {
           const { model, version } = resolved[index]!
           return { name, allocation, modelId: model.id, version }
         }),
-        targetGroups: await targetsOf(caller, orgId, wanted.targetGroups),
-        primaryMetric: wanted.primaryMetric,
-        confidenceLevel: wanted.confidenceLevel,
+        targetGroups: await targetsOf(caller, orgId, requested.targetGroups),
+        primaryMetric: requested.primaryMetric,
+        confidenceLevel: requested.confidenceLevel,
         reason: null,
         startedRevision: null,
         createdAt: now(),

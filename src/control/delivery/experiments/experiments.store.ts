@@ -103,11 +103,11 @@ export const createExperimentsStore = () => ({
     filter: { readonly orgId: string | null; readonly status: ExperimentStatus | undefined },
     page: { limit: number; offset: number },
   ): Promise<{ experiments: StoredExperiment[]; total: number }> {
-    let wanted = db.selectFrom('experiments')
-    if (filter.orgId !== null) wanted = wanted.where('org_id', '=', filter.orgId)
-    if (filter.status !== undefined) wanted = wanted.where('status', '=', filter.status)
-    const rows = await wanted.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
-    const { total } = await wanted.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
+    let requested = db.selectFrom('experiments')
+    if (filter.orgId !== null) requested = requested.where('org_id', '=', filter.orgId)
+    if (filter.status !== undefined) requested = requested.where('status', '=', filter.status)
+    const rows = await requested.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const { total } = await requested.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
     return { experiments: await withVariants(db, rows), total }
   },
 })

@@ -32,8 +32,8 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     },
     async (request, reply) => {
       const { model_name, model_version, platform, org_id } = request.body
-      const wanted = { modelName: model_name, modelVersion: model_version ?? 'latest', platform, orgId: org_id }
-      const { pairing, code } = await pairings.create(callerOf(request), wanted)
+      const requested = { modelName: model_name, modelVersion: model_version ?? 'latest', platform, orgId: org_id }
+      const { pairing, code } = await pairings.create(callerOf(request), requested)
       return reply.code(201).send({ ...present(pairing), code })
     },
   )

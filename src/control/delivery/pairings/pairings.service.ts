@@ -43,14 +43,14 @@ export const createPairingsService = (parts: {
 
   return {
     /** A new session and its code, which is told here and nowhere else. */
-    async create(caller: Caller, wanted: NewPairing): Promise<{ pairing: Pairing; code: string }> {
-      if (wanted.modelName !== undefined && !holds(caller, 'models:write')) {
+    async create(caller: Caller, requested: NewPairing): Promise<{ pairing: Pairing; code: string }> {
+      if (requested.modelName !== undefined && !holds(caller, 'models:write')) {
         throw forbidden('Deploying to the paired device needs the scope models:write.')
       }
-      if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
+      if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
+        throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
       }
-      const { modelName, modelVersion } = wanted
+      const { modelName, modelVersion } = requested
       const resolved =
         modelName === undefined
           ? null
@@ -59,12 +59,12 @@ export const createPairingsService = (parts: {
       const pairing: StoredPairing = {
         id: newId(),
         codeHash: hashOf(code),
-        orgId: wanted.orgId ?? homeOf(caller),
+        orgId: requested.orgId ?? homeOf(caller),
         status: 'waiting',
         modelName: resolved === null ? (modelName ?? null) : (resolved.model.name ?? resolved.model.id),
         modelVersion: modelName === undefined ? null : (resolved?.label ?? modelVersion),
         deviceId: null,
-        platform: wanted.platform ?? null,
+        platform: requested.platform ?? null,
         reason: null,
         createdAt: now(),
         expiresAt: new Date(now().getTime() + CODE_LIFETIME_MS),

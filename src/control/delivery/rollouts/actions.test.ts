@@ -90,10 +90,10 @@ describe('an operator', () => {
     for (const device of fleet) if ((await runs(world, device)).length > 0) inside.push(device.deviceId)
     const one = fleet.find(({ deviceId }) => deviceId === inside[0])!
     await report(world, one, rollout, 'failed', 'no space')
-    const said = { state: 'failed', version: '2.0.0', reason: 'no space', reported_at: at, current: true }
+    const response = { state: 'failed', version: '2.0.0', reason: 'no space', reported_at: at, current: true }
     const silent = { state: 'assigned', version: null, reason: null, reported_at: null, current: true }
     const devices = (query = '') => world.request('GET', path(rollout, `/devices${query}`), { key })
-    const expected = inside.map((device_id, n) => ({ device_id, ...(n === 0 ? said : silent) }))
+    const expected = inside.map((device_id, n) => ({ device_id, ...(n === 0 ? response : silent) }))
     const { devices: all, ...envelope } = (await devices()).body as { devices: { device_id: string }[] }
     expect([...all].sort((a, b) => inside.indexOf(a.device_id) - inside.indexOf(b.device_id))).toEqual(expected)
     expect(envelope).toEqual({ total: all.length, limit: 100, offset: 0 })

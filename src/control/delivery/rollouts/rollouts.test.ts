@@ -138,8 +138,8 @@ describe('creating a rollout', () => {
       const answer = await create(world, key, body)
       expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request', status_code: 400 } })
       expect((answer.body as { message: string }).message).toContain(field)
-      const wanted = { key, body }
-      expect((await world.request('POST', '/api/v1/models/ghost/rollouts', wanted)).status).toBe(404)
+      const requested = { key, body }
+      expect((await world.request('POST', '/api/v1/models/ghost/rollouts', requested)).status).toBe(404)
     }
   })
 })

@@ -37,8 +37,8 @@ describe('privacy accounting on threads', () => {
     expect(await accounting.ask<'rounds'>(acme, { kind: 'rounds', spent: [], epsilon: 2.36, delta: 1e-5, round })).toBe(
       10,
     )
-    const wanted = { kind: 'noise', spent: [], epsilon: 2.36, delta: 1e-5, sampleRate: 0.1, steps: 10 } as const
-    expect(await accounting.ask<'noise'>(acme, wanted)).toBeCloseTo(1.096, 2)
+    const requested = { kind: 'noise', spent: [], epsilon: 2.36, delta: 1e-5, sampleRate: 0.1, steps: 10 } as const
+    expect(await accounting.ask<'noise'>(acme, requested)).toBeCloseTo(1.096, 2)
   })
 
   it('lets organizations take turns: one question does not wait for sixty of another', async () => {
@@ -67,32 +67,32 @@ describe('privacy accounting on threads', () => {
 
   it('gives keys that belong to no organization a turn each', async () => {
     const accounting = open({ queuedPerOrg: 1 })
-    const asked = ['k1', 'k1', 'k1', 'k2'].map((keyId, n) =>
+    const requested = ['k1', 'k1', 'k1', 'k2'].map((keyId, n) =>
       accounting.ask<'loss'>({ orgId: null, keyId }, loss(5 + n)).then(
         () => keyId,
         (error: Error) => error.message.slice(0, 8),
       ),
     )
-    expect(await Promise.all(asked)).toEqual(['k1', 'k1', 'Too many', 'k2'])
+    expect(await Promise.all(requested)).toEqual(['k1', 'k1', 'Too many', 'k2'])
   })
 
   it('refuses what an organization asks beyond its queue, and answers all that it has taken', async () => {
     const accounting = open({ queuedPerOrg: 3 })
-    const asked = await Promise.allSettled(
+    const requested = await Promise.allSettled(
       Array.from({ length: 6 }, (_, n) => accounting.ask<'loss'>(acme, loss(1 + n / 10))),
     )
     // One is being answered, three wait; the other thread is left to others.
-    expect(asked.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected', 'rejected'])
-    expect(asked.at(-1)).toMatchObject({ reason: { code: 'rate_limited', retryAfterSeconds: 2 } })
+    expect(requested.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected', 'rejected'])
+    expect(requested.at(-1)).toMatchObject({ reason: { code: 'rate_limited', retryAfterSeconds: 2 } })
     await accounting.ask<'loss'>(acme, loss(9))
   })
 
   it('refuses what is asked beyond the queue of all', async () => {
     const accounting = open({ queued: 1 })
-    const asked = await Promise.allSettled(
+    const requested = await Promise.allSettled(
       ['a', 'b', 'c', 'd'].map((orgId, n) => accounting.ask<'loss'>({ orgId }, loss(1 + n))),
     )
-    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected'])
+    expect(requested.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected'])
   })
 
   it('computes identical questions once, whoever asks them', async () => {
@@ -132,14 +132,14 @@ describe('privacy accounting on threads', () => {
     const accounting = open({ abandonedSeconds: 0 })
     const [running, waiting, shared] = [new AbortController(), new AbortController(), new AbortController()]
     const gone = new Error('gone')
-    const asked = [
+    const requested = [
       accounting.ask<'loss'>({ ...acme, signal: running.signal }, long(0)),
       accounting.ask<'loss'>({ ...acme, signal: waiting.signal }, long(1)),
       accounting.ask<'loss'>({ ...acme, signal: shared.signal }, loss(2)),
       accounting.ask<'loss'>(acme, loss(2)),
     ]
     for (const controller of [running, waiting, shared]) controller.abort(gone)
-    const ends = await Promise.allSettled(asked)
+    const ends = await Promise.allSettled(requested)
     expect(ends.map((end) => (end.status === 'rejected' ? end.reason : end.status))).toEqual([
       gone,
       gone,
@@ -151,8 +151,8 @@ describe('privacy accounting on threads', () => {
 
   it('ends with the service: whoever waits is told so', async () => {
     const accounting = open()
-    const asked = [long(0), long(1)].map((question) => accounting.ask<'loss'>(acme, question))
-    const ends = Promise.allSettled(asked)
+    const requested = [long(0), long(1)].map((question) => accounting.ask<'loss'>(acme, question))
+    const ends = Promise.allSettled(requested)
     await accounting.close()
     for (const end of await ends)
       expect(end).toMatchObject({

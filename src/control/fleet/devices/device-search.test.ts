@@ -83,7 +83,7 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
     expect(names(await search(acme, 'status=active'))).toEqual(['Phone_e'])
     expect(names(await search(acme, 'status=inactive&platform=ios&q=D'))).toEqual(['Phone_d'])
     const summary = async (key: string) => (await world.request('GET', '/api/v1/fleet/summary', { key })).body
-    const heard = (counts: Record<number, number>) => Array.from({ length: 60 }, (_, minute) => counts[minute] ?? 0)
+    const received = (counts: Record<number, number>) => Array.from({ length: 60 }, (_, minute) => counts[minute] ?? 0)
     expect(await summary(acme)).toEqual({
       total: 7,
       active: 1,
@@ -91,12 +91,12 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
         { platform: 'linux', total: 4, active: 1 },
         { platform: 'ios', total: 3, active: 0 },
       ],
-      last_heard: heard({ 0: 1, 10: 2, 20: 2, 30: 2 }),
+      last_heard: received({ 0: 1, 10: 2, 20: 2, 30: 2 }),
     })
     expect(await summary(admin)).toMatchObject({
       total: 14,
       active: 2,
-      last_heard: heard({ 0: 2, 10: 4, 20: 4, 30: 4 }),
+      last_heard: received({ 0: 2, 10: 4, 20: 4, 30: 4 }),
     })
   })
 })

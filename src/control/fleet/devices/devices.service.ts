@@ -65,7 +65,7 @@ export const createDevicesService = (parts: {
   return {
     async register(
       caller: Caller | null,
-      wanted: {
+      requested: {
         readonly deviceId: string
         readonly platform: Platform
         readonly capabilities: Readonly<Record<string, unknown>>
@@ -73,15 +73,15 @@ export const createDevicesService = (parts: {
         readonly trains: boolean
       },
     ): Promise<{ device: StoredDevice; token: string }> {
-      const orgId = orgOfNewDevice(caller, wanted.orgId)
+      const orgId = orgOfNewDevice(caller, requested.orgId)
       const at = now()
       const device: StoredDevice = {
         id: newId(),
-        deviceId: wanted.deviceId,
+        deviceId: requested.deviceId,
         orgId,
-        platform: wanted.platform,
-        capabilities: wanted.capabilities,
-        trains: wanted.trains,
+        platform: requested.platform,
+        capabilities: requested.capabilities,
+        trains: requested.trains,
         reported: 'active',
         metrics: null,
         lastHeartbeat: at,
@@ -91,7 +91,7 @@ export const createDevicesService = (parts: {
       const { key, token } = keys.mintForDevice({ id: device.id, name: device.deviceId, orgId })
       if (!(await insert({ device, key }))) {
         throw conflict(
-          `A device with device_id '${wanted.deviceId}' is already registered. Use its key, or choose another device_id.`,
+          `A device with device_id '${requested.deviceId}' is already registered. Use its key, or choose another device_id.`,
         )
       }
       return { device, token }

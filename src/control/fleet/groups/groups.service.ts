@@ -65,12 +65,12 @@ export const createGroupsService = (parts: {
     locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
       store.locate(database.sql, idOrName, orgId),
 
-    async create(caller: Caller, wanted: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
-      if (!sees(caller, wanted.orgId)) {
-        throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
+    async create(caller: Caller, requested: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
+      if (!sees(caller, requested.orgId)) {
+        throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
       }
-      requireName(wanted.name)
-      const group: StoredGroup = { ...wanted, id: newId(), deviceCount: 0, createdAt: now() }
+      requireName(requested.name)
+      const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }
       await store.insert(database.sql, group)
       return group
     },

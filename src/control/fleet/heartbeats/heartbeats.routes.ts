@@ -42,23 +42,23 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       }
       const waitMs = request.query.wait_seconds * 1000
       const known = request.query.known_assignments
-      const heard = await heartbeats.beat(
+      const received = await heartbeats.beat(
         callerOf(request),
         { deviceId: request.params.device_id, orgId: request.query.org_id },
         { status, metrics: reported?.values, trains },
         { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
       )
-      const { assignments } = heard
+      const { assignments } = received
       const tag = known === undefined && assignments.length === 0 ? undefined : tagOfAll(assignments)
       return {
-        status: heard.reported,
-        last_heartbeat: heard.lastHeartbeat.toISOString(),
-        ...(heard.pendingRoundId === null ? {} : { pending_round_id: heard.pendingRoundId }),
+        status: received.reported,
+        last_heartbeat: received.lastHeartbeat.toISOString(),
+        ...(received.pendingRoundId === null ? {} : { pending_round_id: received.pendingRoundId }),
         ...(assignments.length === 0 || tag === known ? {} : { assignments: assignments.map(presentAssignment) }),
         ...(tag === undefined ? {} : { assignments_tag: tag }),
-        next_heartbeat_seconds: heard.nextSeconds,
+        next_heartbeat_seconds: received.nextSeconds,
         message:
-          heard.pendingRoundId === null ? 'Heartbeat recorded.' : 'Heartbeat recorded. A round awaits this device.',
+          received.pendingRoundId === null ? 'Heartbeat recorded.' : 'Heartbeat recorded. A round awaits this device.',
       }
     },
   )

@@ -9,7 +9,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import type { AnnouncementsStore } from './announcements.store.ts'
-import type { Beat, Heard, HeartbeatsStore } from './heartbeats.store.ts'
+import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -27,7 +27,7 @@ export interface Wait {
 }
 
 /** A heartbeat that was recorded, and what the device is to run. */
-export type Answered = Heard & {
+export type Answered = Received & {
   readonly pendingRoundId: string | null
   readonly assignments: readonly Assignment[]
   /** When the device should come again. */
@@ -57,7 +57,7 @@ export interface Announced {
 /** What later modules add to the answer to a heartbeat. */
 export interface HeartbeatContributors {
   /** What the device is to run. */
-  assignmentsOf(device: Heard): readonly Assignment[]
+  assignmentsOf(device: Received): readonly Assignment[]
   /** What of the announcements concerns these devices. Asked only while there are announcements. */
   announcedTo(deviceIds: readonly string[]): Promise<Announced>
   /** A free place in an active round for a device that has none; true when it now takes part. */
@@ -97,7 +97,7 @@ export const createHeartbeatsService = (parts: {
   ): Promise<Recorded> => {
     if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
     const isOwn = orgId === undefined && caller.deviceName === deviceId
-    const { heard: device, announced } = await write({
+    const { recorded: device, announced } = await write({
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
@@ -113,17 +113,17 @@ export const createHeartbeatsService = (parts: {
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
     }
     const pending = announced.pending.get(device.id)
-    const isTold = pending?.isPrivate !== true || caller.deviceId === device.id || holds(caller, 'admin')
-    const wanted = device.trains && announced.wanting.some((training) => mayJoin(training, device))
-    const heard = { ...device, wanted, pendingRoundId: isTold ? (pending?.roundId ?? null) : null }
-    if (pending !== undefined || heard.reported !== 'active' || !heard.trains) return heard
+    const isInformed = pending?.isPrivate !== true || caller.deviceId === device.id || holds(caller, 'admin')
+    const requested = device.trains && announced.wanting.some((training) => mayJoin(training, device))
+    const recorded = { ...device, requested, pendingRoundId: isInformed ? (pending?.roundId ?? null) : null }
+    if (pending !== undefined || recorded.reported !== 'active' || !recorded.trains) return recorded
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of announced.open) {
-      if (!mayJoin(round, heard)) continue
-      if (await contributors.join(round.id, heard.id)) return { ...heard, pendingRoundId: round.id }
-      if (round.groupId === null) return heard
+      if (!mayJoin(round, recorded)) continue
+      if (await contributors.join(round.id, recorded.id)) return { ...recorded, pendingRoundId: round.id }
+      if (round.groupId === null) return recorded
     }
-    return heard
+    return recorded
   }
 
   return {
@@ -145,36 +145,36 @@ export const createHeartbeatsService = (parts: {
     async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<Answered> {
       const began = Date.now()
       const deadline = began + wait.ms
-      const answer = (heard: Recorded, assignments: readonly Assignment[]): Answered => {
+      const answer = (recorded: Recorded, assignments: readonly Assignment[]): Answered => {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
-        const wanted = heard.pendingRoundId !== null ? 'now' : heard.wanted ? 'soon' : null
-        const pace = { fleet: fleetSize(), wanted, heldSeconds, random } as const
-        return { ...heard, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
+        const requested = recorded.pendingRoundId !== null ? 'now' : recorded.requested ? 'soon' : null
+        const pace = { fleet: fleetSize(), requested, heldSeconds, random } as const
+        return { ...recorded, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
       }
       let seen = changes.version()
       let seenRounds = changes.versionOf('rounds')
-      let heard = await beatOnce(caller, device, report, wait.ms)
-      let assignments = contributors.assignmentsOf(heard)
-      if (wait.ms <= 0) return answer(heard, assignments)
+      let recorded = await beatOnce(caller, device, report, wait.ms)
+      let assignments = contributors.assignmentsOf(recorded)
+      if (wait.ms <= 0) return answer(recorded, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
         const left = deadline - Date.now()
-        const isNews = heard.pendingRoundId !== null || tagOfAll(assignments) !== known
-        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(heard, assignments)
+        const isNews = recorded.pendingRoundId !== null || tagOfAll(assignments) !== known
+        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(recorded, assignments)
         await changes.changedSince(seen, left, wait.gone)
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')
         // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
         if (roundsVersion !== seenRounds || Date.now() >= deadline)
-          heard = await beatOnce(caller, device, report, wait.ms)
+          recorded = await beatOnce(caller, device, report, wait.ms)
         seenRounds = roundsVersion
-        assignments = contributors.assignmentsOf(heard)
+        assignments = contributors.assignmentsOf(recorded)
       }
     },
   }
 }
 
-type Recorded = Heard & { readonly pendingRoundId: string | null; readonly wanted: boolean }
+type Recorded = Received & { readonly pendingRoundId: string | null; readonly requested: boolean }
 
 /** The fleet's size is looked at so often: counting reads all devices. */
 const FLEET_KNOWN_MS = 30_000
@@ -199,21 +199,23 @@ const knownFleetSize = (activeDevices: () => Promise<number>): (() => number) =>
 
 /** Writes concurrent heartbeats together, and asks once for all of them what there is to announce. */
 const writeTogether = (database: Database, store: HeartbeatsStore, announcedTo: HeartbeatContributors['announcedTo']) =>
-  createBatcher<Beat, { readonly heard: Heard | null; readonly announced: Announced }>({
+  createBatcher<Beat, { readonly recorded: Received | null; readonly announced: Announced }>({
     maxBatch: 1000,
     run: async (beats) => {
       const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
       const at = new Map(merged.map(([rights], index) => [rights, index]))
-      const { heard, isAnnounced } = await store.beat(
+      const { received: recorded, isAnnounced } = await store.beat(
         database.sql,
         merged.map(([, beat]) => beat),
       )
-      const announced = isAnnounced ? await announcedTo([...new Set(heard.flatMap((one) => one?.id ?? []))]) : NOTHING
-      return beats.map((beat) => ({ heard: heard[at.get(rightsOf(beat))!] ?? null, announced }))
+      const announced = isAnnounced
+        ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
+        : NOTHING
+      return beats.map((beat) => ({ recorded: recorded[at.get(rightsOf(beat))!] ?? null, announced }))
     },
   })
 
-const mayJoin = (round: Wanting, device: Heard): boolean => {
+const mayJoin = (round: Wanting, device: Received): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
   // A group's members may also be devices of no organization.
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)

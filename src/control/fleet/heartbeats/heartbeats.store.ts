@@ -17,7 +17,7 @@ export interface Beat {
   readonly onlyOrg: string | null
 }
 
-export interface Heard {
+export interface Received {
   readonly id: string
   readonly deviceId: string
   readonly orgId: string | null
@@ -46,8 +46,8 @@ export const createHeartbeatsStore = () => ({
    * Writes many heartbeats in one statement, which also says whether there is anything to announce. Null is a beat of no
    * device, or of several. Ids come sorted, so that batches of several processes lock rows in the same order.
    */
-  async beat(db: Executor, beats: readonly Beat[]): Promise<{ heard: (Heard | null)[]; isAnnounced: boolean }> {
-    const heard: (Heard | null)[] = beats.map(() => null)
+  async beat(db: Executor, beats: readonly Beat[]): Promise<{ received: (Received | null)[]; isAnnounced: boolean }> {
+    const received: (Received | null)[] = beats.map(() => null)
     let unanswered = beats.map((_, at) => at)
     let isAnnounced = false
     for (;;) {
@@ -55,11 +55,11 @@ export const createHeartbeatsStore = () => ({
         db,
         unanswered.map((at) => beats[at]!),
       )
-      for (const row of rows) heard[unanswered[row.n - 1]!] = fromRow(row)
+      for (const row of rows) received[unanswered[row.n - 1]!] = fromRow(row)
       isAnnounced ||= rows[0]?.is_announced === true
       // A statement changes a row once: where two keys beat for one device, the other's turn is the next statement.
-      unanswered = unanswered.filter((at) => heard[at] === null)
-      if (rows.length === 0 || unanswered.length === 0) return { heard, isAnnounced }
+      unanswered = unanswered.filter((at) => received[at] === null)
+      if (rows.length === 0 || unanswered.length === 0) return { received, isAnnounced }
     }
   },
 })
@@ -96,7 +96,7 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
   return rows
 }
 
-const fromRow = (row: HeardRow): Heard => ({
+const fromRow = (row: HeardRow): Received => ({
   id: row.id,
   deviceId: row.device_id,
   orgId: row.org_id,

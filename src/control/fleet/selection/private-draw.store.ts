@@ -19,14 +19,14 @@ export const createPrivateDrawStore = () => ({
    */
   async draw(
     db: Executor,
-    wanted: {
+    requested: {
       readonly scope: Scope
       readonly activeSince: Date
       readonly sampleRate: number
       readonly seed: Uint8Array
     },
   ): Promise<string[]> {
-    const { scope, activeSince, sampleRate, seed } = wanted
+    const { scope, activeSince, sampleRate, seed } = requested
     const bound = coinBound(sampleRate)
     const isDrawn =
       bound === null

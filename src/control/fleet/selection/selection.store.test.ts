@@ -103,16 +103,16 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
       }))
       const random = seeded()
       const scope = scopeOf(orgId)
-      const heard = Array.from({ length: 20 }, (_, index) => idOf(24 * (index + 1)))
+      const received = Array.from({ length: 20 }, (_, index) => idOf(24 * (index + 1)))
       expect(await countActive(db.sql, scope, NOW)).toBe(own === 1 ? 480 : 40)
       for (let draw = 0; draw < 10; draw++) {
         const drawn = await drawActive(db.sql, { ...usual, scope, count: 15, random })
         expect(new Set(drawn).size).toBe(15)
-        expect(drawn.filter((id) => !heard.includes(id))).toEqual([])
+        expect(drawn.filter((id) => !received.includes(id))).toEqual([])
       }
       const drawn = await drawActive(db.sql, { ...usual, scope, count: 30, random })
       expect(new Set(drawn).size).toBe(30)
-      expect(drawn.filter((id) => heard.includes(id)).sort()).toEqual(heard)
+      expect(drawn.filter((id) => received.includes(id)).sort()).toEqual(received)
     },
   )
 

@@ -83,9 +83,9 @@ export const createSelectionStore = () => ({
   async countExpected(
     db: Executor,
     scope: Scope,
-    wanted: { readonly condition: RawBuilder<boolean>; readonly now: Date; readonly enough: number },
+    requested: { readonly condition: RawBuilder<boolean>; readonly now: Date; readonly enough: number },
   ): Promise<number> {
-    const { condition, now, enough } = wanted
+    const { condition, now, enough } = requested
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from (
         select from devices d

@@ -129,10 +129,10 @@ export const createEvents = (parts: {
      */
     async open(
       caller: Caller,
-      wanted: readonly EventTopic[] | null,
+      requested: readonly EventTopic[] | null,
       client: Client,
     ): Promise<AsyncGenerator<Frame> | null> {
-      const topics = topicsFor(caller, wanted)
+      const topics = topicsFor(caller, requested)
       const key = caller.rateKeyId ?? caller.keyId
       if (!enter(key)) return null
       try {

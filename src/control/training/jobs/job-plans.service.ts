@@ -98,7 +98,7 @@ export const createJobPlans = (parts: {
 
   const privacyOf = async (
     caller: Caller,
-    asked: NonNullable<NewJob['privacy']>,
+    requested: NonNullable<NewJob['privacy']>,
     { sampleRate, steps }: { readonly sampleRate: number; readonly steps: number },
   ) => {
     const {
@@ -107,7 +107,7 @@ export const createJobPlans = (parts: {
       targetDelta: delta = DEFAULT_DELTA,
       clipNorm,
       adaptiveClip,
-    } = asked
+    } = requested
     if ((given === undefined) === (epsilon === undefined)) {
       throw badRequest('privacy needs either noise_multiplier or target_epsilon, which determines the noise.')
     }
@@ -121,42 +121,44 @@ export const createJobPlans = (parts: {
   }
 
   return {
-    async plan(caller: Caller, wanted: NewJob): Promise<PlannedJob> {
-      const strategy = strategySettings(wanted.strategy, wanted.strategyOptions)
-      if (wanted.privacy !== undefined) {
+    async plan(caller: Caller, requested: NewJob): Promise<PlannedJob> {
+      const strategy = strategySettings(requested.strategy, requested.strategyOptions)
+      if (requested.privacy !== undefined) {
         requirePrivacyAllowed(strategy.name)
-        requireNothingAtOdds(wanted)
+        requireNothingAtOdds(requested)
       }
-      if (wanted.secureAggregation !== null) {
+      if (requested.secureAggregation !== null) {
         requireSecureAggregationAllowed(strategy.name)
-        requireNoNoise(wanted.privacy)
+        requireNoNoise(requested.privacy)
       }
-      const minDevices = wanted.minDevices ?? MIN_DEVICES_DEFAULT
+      const minDevices = requested.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
-      const reach = await rounds.reach(caller, wanted)
-      const population = wanted.privacy === undefined ? null : await draws.countEligible(database.sql, reach.scope)
+      const reach = await rounds.reach(caller, requested)
+      const population = requested.privacy === undefined ? null : await draws.countEligible(database.sql, reach.scope)
       const targetDevices =
-        wanted.targetDevices ??
+        requested.targetDevices ??
         (population === null ? null : leastTarget(minDevices, population)) ??
         Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : fewestUpdates(strategy))
-      const overSelection = wanted.overSelection ?? OVER_SELECTION.default
+      const overSelection = requested.overSelection ?? OVER_SELECTION.default
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
       // With fewer devices than that it waits for more.
       if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
-      const { model, version } = await modelOf(caller, wanted.model)
-      const publish = publishOf(caller, wanted, model)
+      const { model, version } = await modelOf(caller, requested.model)
+      const publish = publishOf(caller, requested, model)
       const { rawVector, unreadable, warning } = await contents.judge(version, {
-        declared: wanted.rawVector,
+        declared: requested.rawVector,
         guessed: true,
       })
       if (unreadable !== null) throw badRequest(`model: ${unreadable}`)
-      if (wanted.secureAggregation !== null) {
-        await secure.prepare(wanted.secureAggregation, { ...sizes, rawVector, modelSha256: version.sha256 })
+      if (requested.secureAggregation !== null) {
+        await secure.prepare(requested.secureAggregation, { ...sizes, rawVector, modelSha256: version.sha256 })
       }
-      const count = wanted.rounds ?? JOB_ROUNDS.default
+      const count = requested.rounds ?? JOB_ROUNDS.default
       const sampleRate = population === null ? 1 : samplingOf(targetDevices, population).sampleRate
       const privacy =
-        wanted.privacy === undefined ? null : await privacyOf(caller, wanted.privacy, { sampleRate, steps: count })
+        requested.privacy === undefined
+          ? null
+          : await privacyOf(caller, requested.privacy, { sampleRate, steps: count })
       if (privacy !== null && reach.federationId !== null) {
         const { noiseMultiplier } = privacy
         await ledger.quote(caller, reach.federationId, { noiseMultiplier, sampleRate, steps: count })
@@ -171,13 +173,13 @@ export const createJobPlans = (parts: {
           minDevices,
           targetDevices,
           overSelection,
-          timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
-          reportWindowSeconds: wanted.reportWindowSeconds ?? null,
-          waitForDevicesSeconds: wanted.waitForDevicesSeconds ?? WAIT_FOR_DEVICES_SECONDS.default,
-          hyperparameters: wanted.hyperparameters ?? {},
+          timeoutSeconds: requested.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+          reportWindowSeconds: requested.reportWindowSeconds ?? null,
+          waitForDevicesSeconds: requested.waitForDevicesSeconds ?? WAIT_FOR_DEVICES_SECONDS.default,
+          hyperparameters: requested.hyperparameters ?? {},
           privacy,
-          secureAggregation: wanted.secureAggregation,
-          stopWhen: wanted.stopWhen ?? null,
+          secureAggregation: requested.secureAggregation,
+          stopWhen: requested.stopWhen ?? null,
           modelVersion: version.version,
           publish,
           ...(rawVector ? { rawVector: true } : {}),

@@ -39,7 +39,7 @@ export const createJobTurns = (parts: {
       minDevices: sizes.minDevices,
       // A private round draws by chance, and waits for all that it has drawn.
       targetDevices: settings.privacy === null ? sizes.selected : settings.targetDevices,
-      wantedUpdates: settings.privacy === null ? sizes.wanted : null,
+      wantedUpdates: settings.privacy === null ? sizes.requested : null,
       starter: null,
     }
   }
@@ -64,7 +64,7 @@ export const createJobTurns = (parts: {
     // The devices that it needs have come since it was looked at: its noise is priced at its next turn.
     if (priced.privacy !== null && price === null) return
     const previous = await rounds.latestOfJob(tx, job.id)
-    const wanted = nextRound(job, priced, { version, secured, previousRoundId: previous?.id ?? null })
+    const requested = nextRound(job, priced, { version, secured, previousRoundId: previous?.id ?? null })
     // Before the round, which may end at once and the job with it.
     await store.update(tx, job.id, {
       status: nextJobStatus(job.status, 'begin'),
@@ -73,7 +73,7 @@ export const createJobTurns = (parts: {
       ...(job.startedAt === null ? { started_at: now() } : {}),
     })
     await progress.announce(tx, { ...job, status: 'running' })
-    await starts.open(tx, wanted, price)
+    await starts.open(tx, requested, price)
   }
 
   const securePlanOf = async ({ settings }: StoredJob, version: StoredVersion): Promise<SecurePlan | null> => {
@@ -106,10 +106,10 @@ export const createJobTurns = (parts: {
   const priced = async (job: StoredJob, work: (price: Price | null) => Promise<void>): Promise<void> => {
     if (job.settings.privacy === null) return work(null)
     if (await rounds.isInProgress(database.sql, job.orgId)) return
-    const wanted = await toPrice(database.sql, job)
+    const requested = await toPrice(database.sql, job)
     const { minDevices } = roundSizes(job.settings)
-    const isWaiting = (await starts.countActive(database.sql, wanted, minDevices)) < minDevices
-    return isWaiting ? work(null) : prices.priced(wanted, work)
+    const isWaiting = (await starts.countActive(database.sql, requested, minDevices)) < minDevices
+    return isWaiting ? work(null) : prices.priced(requested, work)
   }
 
   /** Starts the job's next round, where it is the job's turn. */

@@ -9,7 +9,7 @@ import { reachOf } from '../rounds/reach-body.schema.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
 import type { JobSpending } from '../rounds/round-prices.service.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
-import { wishIn, wishOf } from '../secure-rounds/secure-rounds.schema.ts'
+import { settingsOf, wishIn } from '../secure-rounds/secure-rounds.schema.ts'
 import {
   ExtendJobBody,
   Job,
@@ -191,7 +191,7 @@ const wantedOf = (body: Static<typeof StartJobBody>) => {
       clipNorm: privacy.clip_norm,
       adaptiveClip: privacy.adaptive_clip ?? false,
     },
-    secureAggregation: wishOf(body.secure_aggregation),
+    secureAggregation: settingsOf(body.secure_aggregation),
     stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
     publish: body.publish,
     rawVector: body.raw_vector ?? false,

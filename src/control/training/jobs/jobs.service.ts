@@ -24,7 +24,7 @@ export const createJobsService = (parts: {
   readonly store: JobsStore
   readonly report: JobsReport
   readonly progress: JobProgressService
-  readonly plan: (caller: Caller, wanted: NewJob) => Promise<PlannedJob>
+  readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
   readonly turns: JobTurns
   readonly continueJob: JobContinuations
   readonly rounds: RoundsService
@@ -48,13 +48,13 @@ export const createJobsService = (parts: {
     get,
 
     /** `tell` hears what is taken for granted though nobody said it. */
-    async create(caller: Caller, wanted: NewJob, tell: (warning: string) => void): Promise<StoredJob> {
-      const { settings, modelId, reach, warning } = await plan(caller, wanted)
+    async create(caller: Caller, requested: NewJob, tell: (warning: string) => void): Promise<StoredJob> {
+      const { settings, modelId, reach, warning } = await plan(caller, requested)
       if (warning !== null) tell(warning)
       const job: StoredJob = {
         id: newId(),
         orgId: reach.orgId,
-        name: wanted.name ?? null,
+        name: requested.name ?? null,
         status: 'pending',
         settings,
         modelId,
@@ -128,7 +128,7 @@ export const createJobsService = (parts: {
         const job = (await store.lock(tx, id))!
         await progress.end(tx, job, { event: 'stop', endedBy: 'stopped', reason })
         const begun = active === null ? await rounds.lockActiveOf(tx, id) : active
-        if (begun !== null) await endings.fail(tx, begun, { event: 'fail', reason, told: reason })
+        if (begun !== null) await endings.fail(tx, begun, { event: 'fail', reason, reported: reason })
       })
       return get(caller, id)
     },

@@ -34,7 +34,7 @@ export const createAggregationsService = (parts: {
     database.transaction(async (tx) => {
       const held = await leases.lockHeld(tx, round.id, owner)
       if (held === null) return
-      await endings.fail(tx, held, { event: 'fail', reason, told: reason })
+      await endings.fail(tx, held, { event: 'fail', reason, reported: reason })
     })
 
   const aggregate = async (round: StoredRound): Promise<void> => {

@@ -43,8 +43,8 @@ export const createDueRounds = (parts: {
       ...(round.plan.secure === undefined ? [] : ['No update was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
     ]
-    const told = 'Had not submitted an update when the round timed out.'
-    await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), told })
+    const reported = 'Had not submitted an update when the round timed out.'
+    await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), reported })
   }
 
   const isDue = (round: StoredRound): boolean =>

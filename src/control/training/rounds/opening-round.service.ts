@@ -43,9 +43,9 @@ export interface OpenRound {
 }
 
 /** What the round's devices are told to do; `population` is how many could be drawn, where the plan must say it. */
-export const planOf = (wanted: OpenRound, population: number | null): RoundPlan => {
-  const { strategy, hyperparameters, job } = wanted
-  const vector = wanted.rawVector ? ({ rawVector: true } as const) : {}
+export const planOf = (requested: OpenRound, population: number | null): RoundPlan => {
+  const { strategy, hyperparameters, job } = requested
+  const vector = requested.rawVector ? ({ rawVector: true } as const) : {}
   if (strategy === null) return { strategy: DEFAULT_STRATEGY, hyperparameters, ...vector }
   const rules = STRATEGY_RULES[strategy.name]
   const onDevice = Object.fromEntries((rules.onDevice ?? []).map((name) => [name, strategy.options[name]!]))
@@ -56,32 +56,32 @@ export const planOf = (wanted: OpenRound, population: number | null): RoundPlan 
     ...(job === null ? {} : { step: job.step }),
     ...(rules.asynchronous ? { asynchronous: true } : {}),
     ...(population === null ? {} : { population }),
-    ...(wanted.secure === null ? {} : { secure: wanted.secure.settings }),
+    ...(requested.secure === null ? {} : { secure: requested.secure.settings }),
     ...vector,
   }
 }
 
 /** The round's row as it begins. */
 export const newRound = (
-  wanted: OpenRound,
+  requested: OpenRound,
   privacy: RoundPrivacy | null,
   { id, plan, startedAt }: { readonly id: string; readonly plan: RoundPlan; readonly startedAt: Date },
 ): NewRound => {
-  const { version, job, timeoutSeconds } = wanted
+  const { version, job, timeoutSeconds } = requested
   // What nobody has set is in a private round the whole timeout: it runs from the start, when nobody has trained yet.
   const graceSeconds =
-    wanted.graceSeconds ?? (privacy === null ? stragglerGraceSeconds(timeoutSeconds) : timeoutSeconds)
+    requested.graceSeconds ?? (privacy === null ? stragglerGraceSeconds(timeoutSeconds) : timeoutSeconds)
   const after = (seconds: number): Date => new Date(startedAt.getTime() + seconds * 1000)
   return {
     id,
     plan,
     startedAt,
-    orgId: wanted.orgId,
-    groupId: wanted.groupId,
-    federationId: wanted.federationId,
-    targetDevices: wanted.targetDevices,
-    minDevices: wanted.minDevices,
-    wantedUpdates: wanted.wantedUpdates,
+    orgId: requested.orgId,
+    groupId: requested.groupId,
+    federationId: requested.federationId,
+    targetDevices: requested.targetDevices,
+    minDevices: requested.minDevices,
+    wantedUpdates: requested.wantedUpdates,
     timeoutSeconds,
     graceSeconds,
     timeoutAt: after(timeoutSeconds),

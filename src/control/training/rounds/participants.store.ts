@@ -101,16 +101,16 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 
   /** The same for many, in their order. */
-  async findAll(db: Executor, asked: readonly Seat[]): Promise<(Participant | null)[]> {
-    if (asked.length === 0) return []
-    const rounds = [...new Set(asked.map(({ roundId }) => roundId))]
-    const devices = [...new Set(asked.map(({ deviceId }) => deviceId))]
+  async findAll(db: Executor, requested: readonly Seat[]): Promise<(Participant | null)[]> {
+    if (requested.length === 0) return []
+    const rounds = [...new Set(requested.map(({ roundId }) => roundId))]
+    const devices = [...new Set(requested.map(({ deviceId }) => deviceId))]
     const { rows } = await sql<Selectable<RoundParticipantRow>>`
       select * from round_participants where device_id = any(${devices}::uuid[])
         and (round_id = any(${rounds}::uuid[]) or base_round_id = any(${rounds}::uuid[]))`.execute(db)
     const began = new Map(rows.map((row) => [`${row.base_round_id} ${row.device_id}`, fromRow(row)]))
     const taking = new Map(rows.map((row) => [`${row.round_id} ${row.device_id}`, fromRow(row)]))
-    return asked.map(({ roundId, deviceId }) => {
+    return requested.map(({ roundId, deviceId }) => {
       const seat = `${roundId.toLowerCase()} ${deviceId}`
       return taking.get(seat) ?? began.get(seat) ?? null
     })

@@ -29,6 +29,6 @@ export const createPrivateStart =
     const reason =
       `The draw gave ${drawn.length} of at least ${round.minDevices} devices: in a private round chance decides how many, ` +
       'and no other device may replace one. Its privacy cost is spent nevertheless.'
-    await endings.fail(tx, inserted, { event: 'fail', reason, told: reason })
+    await endings.fail(tx, inserted, { event: 'fail', reason, reported: reason })
     return (await store.lock(tx, round.id))!
   }

@@ -47,14 +47,14 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
       status_code: 403,
     },
   }
-  const asked = [
+  const requested = [
     ['GET', `/training/rounds/${id}/participants`],
     ['GET', `/training/rounds/${id}/updates`],
     ['GET', `/training/rounds/${id}/selection?device_id=d0`],
     ['GET', `/training/rounds/${id}/receipt`],
     ['POST', `/training/rounds/${id}/receipt/replay`],
   ] as const
-  for (const [method, path] of asked) {
+  for (const [method, path] of requested) {
     for (const key of [reader, writer, device]) expect(await send(key, method, path)).toEqual(refusal)
     for (const key of [owner, admin]) expect(await send(key, method, path)).toMatchObject({ status: 200 })
   }

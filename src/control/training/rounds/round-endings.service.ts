@@ -50,7 +50,7 @@ export const createRoundEndings = (parts: {
       why: {
         readonly event: 'time_out' | 'fail'
         readonly reason: string
-        readonly told: string
+        readonly reported: string
         readonly cancelled?: true
       },
     ): Promise<void> {
@@ -59,7 +59,7 @@ export const createRoundEndings = (parts: {
         : await participants.failTheRest(
             tx,
             round.id,
-            { reason: why.told, missed: why.event === 'time_out' && round.privacy === null },
+            { reason: why.reported, missed: why.event === 'time_out' && round.privacy === null },
             now(),
           )
       await store.update(tx, round.id, {

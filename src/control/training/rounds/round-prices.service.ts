@@ -61,19 +61,19 @@ export const createRoundPrices = (parts: {
      * Throws bad_request where the draw would too often be smaller than min_devices, and BudgetRefused when the federation's
      * privacy budget would be exceeded.
      */
-    async priced<T>(wanted: ToPrice, work: (price: Price | null) => Promise<T>): Promise<T> {
-      if (wanted.privacy === null) return work(null)
-      const population = await draws.countEligible(database.sql, wanted.scope)
-      requireLikelyDraw(wanted, population)
-      const { sampleRate } = samplingOf(wanted.targetDevices, population)
-      const { noiseMultiplier, delta = DEFAULT_DELTA } = wanted.privacy
+    async priced<T>(requested: ToPrice, work: (price: Price | null) => Promise<T>): Promise<T> {
+      if (requested.privacy === null) return work(null)
+      const population = await draws.countEligible(database.sql, requested.scope)
+      requireLikelyDraw(requested, population)
+      const { sampleRate } = samplingOf(requested.targetDevices, population)
+      const { noiseMultiplier, delta = DEFAULT_DELTA } = requested.privacy
       const steps = { noiseMultiplier, sampleRate, steps: 1 }
       // By itself: whoever books nothing in a federation's ledger is told at least that.
-      const { epsilon, accountant } = await ledger.lossOf(wanted, { spent: [], more: [steps] }, delta)
-      const sampling = { sampling: 'poisson', population, sampleRate, denominator: wanted.targetDevices } as const
-      const privacy = { ...wanted.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const
-      if (wanted.federationId === null) return work({ privacy, population, quote: null })
-      return ledger.withQuote(wanted, wanted.federationId, steps, (quote) => work({ privacy, population, quote }))
+      const { epsilon, accountant } = await ledger.lossOf(requested, { spent: [], more: [steps] }, delta)
+      const sampling = { sampling: 'poisson', population, sampleRate, denominator: requested.targetDevices } as const
+      const privacy = { ...requested.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const
+      if (requested.federationId === null) return work({ privacy, population, quote: null })
+      return ledger.withQuote(requested, requested.federationId, steps, (quote) => work({ privacy, population, quote }))
     },
   }
 }

@@ -47,26 +47,27 @@ export const createRoundReach = (parts: {
   /** Whose devices a round or job of this caller selects. */
   const reach = async (
     caller: Caller,
-    wanted: {
+    requested: {
       readonly orgId: string | undefined
       readonly group: string | undefined
       readonly federation: string | undefined
     },
   ): Promise<Reach> => {
-    if (wanted.orgId !== undefined && !sees(caller, wanted.orgId)) {
-      throw forbidden(`This key is bound to another organization than '${wanted.orgId}'.`)
+    if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
+      throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
     }
-    const group = wanted.group === undefined ? null : await groups.locate(caller, wanted.group)
-    if (wanted.group !== undefined && group === null) {
-      throw badRequest(`group_id: there is no device group '${wanted.group}'. Name one by its id or its name.`)
+    const group = requested.group === undefined ? null : await groups.locate(caller, requested.group)
+    if (requested.group !== undefined && group === null) {
+      throw badRequest(`group_id: there is no device group '${requested.group}'. Name one by its id or its name.`)
     }
-    const federation = wanted.federation === undefined ? null : await federations.getAsMember(caller, wanted.federation)
-    const named = wanted.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId
+    const federation =
+      requested.federation === undefined ? null : await federations.getAsMember(caller, requested.federation)
+    const named = requested.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId
     const orgId = named ?? (await orgOfDevice(caller)) ?? homeOf(caller)
     const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
     if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
       throw forbidden(
-        `Only active members can start rounds of a federation; '${orgId}' is not a member of '${wanted.federation}'.`,
+        `Only active members can start rounds of a federation; '${orgId}' is not a member of '${requested.federation}'.`,
       )
     }
     const found = { orgId, groupId: group?.id ?? null, federationId: federation?.id ?? null }

@@ -48,8 +48,8 @@ export const createRoundReviews = (parts: {
     const failures = await absent.failures(tx, round.id)
     const reason = describeFailures(failures)
     const enough = failures.failed === failures.selected ? '' : `. At least ${round.minDevices} updates were needed`
-    const told = `The round could no longer be completed: ${reason}.`
-    await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, told })
+    const reported = `The round could no longer be completed: ${reason}.`
+    await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, reported })
   }
 
   return {

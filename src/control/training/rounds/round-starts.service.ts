@@ -59,27 +59,27 @@ export const createRoundStarts = (parts: {
     random,
   })
 
-  const openPlain = async (tx: Executor, round: NewRound, wanted: OpenRound): Promise<StoredRound> => {
-    const { scope, starter } = wanted
+  const openPlain = async (tx: Executor, round: NewRound, requested: OpenRound): Promise<StoredRound> => {
+    const { scope, starter } = requested
     const count = round.targetDevices - (starter === null ? 0 : 1)
     const draw = await drawOf(tx, round, scope)
     const drawn = await selection.drawActive(tx, { ...draw, count, except: starter, without: null })
     const inserted = await insert(tx, round, drawn.length + (starter === null ? 0 : 1))
-    if (wanted.secure !== null) await secure.open(tx, round, wanted.secure)
+    if (requested.secure !== null) await secure.open(tx, round, requested.secure)
     await participants.insertAll(tx, round.id, { starter, drawn }, round.startedAt)
     return inserted
   }
 
   /** First takes those along who still train, and then draws among the others. */
-  const openAsynchronous = async (tx: Executor, round: NewRound, wanted: OpenRound): Promise<StoredRound> => {
+  const openAsynchronous = async (tx: Executor, round: NewRound, requested: OpenRound): Promise<StoredRound> => {
     const { id, startedAt, plan } = round
-    const draw = await drawOf(tx, round, wanted.scope)
-    const inserted = await insert(tx, round, wanted.starter === null ? 0 : 1)
-    const takenAlong = wanted.job?.previousRoundId
+    const draw = await drawOf(tx, round, requested.scope)
+    const inserted = await insert(tx, round, requested.starter === null ? 0 : 1)
+    const takenAlong = requested.job?.previousRoundId
       ? await participants.takeAlong(tx, {
-          from: wanted.job.previousRoundId,
+          from: requested.job.previousRoundId,
           to: id,
-          oldestStep: wanted.job.step - Number(plan.options!.max_staleness),
+          oldestStep: requested.job.step - Number(plan.options!.max_staleness),
           now: startedAt,
         })
       : 0
@@ -105,14 +105,14 @@ export const createRoundStarts = (parts: {
      * min_devices ends in it, and is charged. Throws conflict while another round of the organization is in progress, and
      * when something else was booked since.
      */
-    async open(tx: Executor, asked: OpenRound, price: Price | null): Promise<StoredRound> {
+    async open(tx: Executor, request: OpenRound, price: Price | null): Promise<StoredRound> {
       const startedAt = now()
-      const starter = await starterOf(tx, asked)
-      const wanted = { ...asked, starter, graceSeconds: parts.graceSeconds ?? asked.graceSeconds }
-      const plan = planOf(wanted, await populationOf(tx, wanted, price))
-      const round = newRound(wanted, price?.privacy ?? null, { id: newId(), plan, startedAt })
-      if (price !== null) return openPrivate(tx, round, wanted.scope, price)
-      return plan.asynchronous ? openAsynchronous(tx, round, wanted) : openPlain(tx, round, wanted)
+      const starter = await starterOf(tx, request)
+      const requested = { ...request, starter, graceSeconds: parts.graceSeconds ?? request.graceSeconds }
+      const plan = planOf(requested, await populationOf(tx, requested, price))
+      const round = newRound(requested, price?.privacy ?? null, { id: newId(), plan, startedAt })
+      if (price !== null) return openPrivate(tx, round, requested.scope, price)
+      return plan.asynchronous ? openAsynchronous(tx, round, requested) : openPlain(tx, round, requested)
     },
   }
 }

@@ -5,7 +5,7 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import { wishOf } from '../secure-rounds/secure-rounds.schema.ts'
+import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { reachOf } from './reach-body.schema.ts'
 import { fewDevices, present } from './round-body.schema.ts'
 import { CancelRoundBody, ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
@@ -115,7 +115,7 @@ const startOf = (body: Static<typeof StartRoundBody>): StartRound => ({
       ? null
       : strategySettings(body.strategy, body.strategy_options),
   ...reachOf(body),
-  secureAggregation: wishOf(body.secure_aggregation),
+  secureAggregation: settingsOf(body.secure_aggregation),
   rawVector: body.raw_vector ?? false,
   privacy:
     body.privacy === undefined

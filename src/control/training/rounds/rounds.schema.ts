@@ -15,7 +15,7 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { AskedDevice } from '../../delivery/experiments/experiments.schema.ts'
+import { QueriedDevice } from '../../delivery/experiments/experiments.schema.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'
 import { ReachFields } from './reach-body.schema.ts'
@@ -262,7 +262,7 @@ export const CancelRoundBody = Body('Cancellation', 'Why a round is canceled', e
 })
 
 export const SelectionQuery = Type.Object({
-  device_id: Type.Optional(AskedDevice),
+  device_id: Type.Optional(QueriedDevice),
 })
 
 const ReceiptUpdate = Part('ReceiptUpdate', 'An update that a round aggregated', {

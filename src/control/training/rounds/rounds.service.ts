@@ -123,7 +123,7 @@ export const createRoundsService = (parts: {
         if (!IN_PROGRESS.includes(round.status)) {
           throw conflict(`The round is ${round.status}: only a round in progress can be cancelled.`)
         }
-        await endings.fail(tx, round, { event: 'fail', reason, told: reason, cancelled: true })
+        await endings.fail(tx, round, { event: 'fail', reason, reported: reason, cancelled: true })
       })
       return get(caller, id)
     },

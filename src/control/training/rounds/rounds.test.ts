@@ -401,10 +401,10 @@ describe('the end of a round', () => {
       })
       const bytes = bytesSource(new Uint8Array(await file.arrayBuffer()))
       for (const tensor of readWeights(bytes).tensors) {
-        const wanted = [expected.weighted_mean[tensor.name]].flat(9) as number[]
+        const requested = [expected.weighted_mean[tensor.name]].flat(9) as number[]
         const got = [...readTensorFloats(bytes, tensor)].map(Number)
-        expect(got, tensor.name).toHaveLength(wanted.length)
-        for (const [n, value] of wanted.entries()) expect(got[n]).toBeCloseTo(value, 6)
+        expect(got, tensor.name).toHaveLength(requested.length)
+        for (const [n, value] of requested.entries()) expect(got[n]).toBeCloseTo(value, 6)
       }
     },
   )

@@ -54,50 +54,50 @@ export const createStandaloneRounds = (parts: {
 
   const globalModelOf = async (
     caller: Caller,
-    wanted: StartRound,
+    requested: StartRound,
     orgId: string | null,
   ): Promise<StoredVersion | null> => {
-    const { globalModel } = wanted
+    const { globalModel } = requested
     if (globalModel === undefined) return models.latestAggregated(orgId)
     const advice = 'Name a model of the catalog that has an uploaded version.'
     return (await inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)).version
   }
 
   return {
-    async start(caller: Caller, wanted: StartRound): Promise<StoredRound> {
-      requireSizes(wanted)
-      if (wanted.privacy !== null) requirePrivacyAllowed(wanted.strategy?.name ?? DEFAULT_STRATEGY)
-      if (wanted.secureAggregation !== null) {
-        requireSecureAggregationAllowed(wanted.strategy?.name ?? DEFAULT_STRATEGY)
-        requireNoNoise(wanted.privacy)
+    async start(caller: Caller, requested: StartRound): Promise<StoredRound> {
+      requireSizes(requested)
+      if (requested.privacy !== null) requirePrivacyAllowed(requested.strategy?.name ?? DEFAULT_STRATEGY)
+      if (requested.secureAggregation !== null) {
+        requireSecureAggregationAllowed(requested.strategy?.name ?? DEFAULT_STRATEGY)
+        requireNoNoise(requested.privacy)
       }
-      const within = await reach(caller, wanted)
+      const within = await reach(caller, requested)
       await tick()
       if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
-      const version = await globalModelOf(caller, wanted, within.orgId)
-      const isPlain = wanted.privacy === null && wanted.secureAggregation === null
-      const strategy = wanted.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
-      requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: wanted.privacy !== null })
+      const version = await globalModelOf(caller, requested, within.orgId)
+      const isPlain = requested.privacy === null && requested.secureAggregation === null
+      const strategy = requested.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
+      requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: requested.privacy !== null })
       const rawVector = await contents.ofRound(version, {
-        declared: wanted.rawVector,
-        isNeeded: wanted.secureAggregation !== null || needsModel(strategy, wanted.privacy !== null),
+        declared: requested.rawVector,
+        isNeeded: requested.secureAggregation !== null || needsModel(strategy, requested.privacy !== null),
       })
-      const sizes = { selected: wanted.targetDevices, minDevices: wanted.minDevices, rawVector }
+      const sizes = { selected: requested.targetDevices, minDevices: requested.minDevices, rawVector }
       const secured =
-        wanted.secureAggregation === null
+        requested.secureAggregation === null
           ? null
-          : await secure.prepare(wanted.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
+          : await secure.prepare(requested.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
       const opening: OpenRound = {
         ...within,
         strategy,
-        hyperparameters: wanted.hyperparameters,
-        minDevices: wanted.minDevices,
-        targetDevices: wanted.targetDevices,
+        hyperparameters: requested.hyperparameters,
+        minDevices: requested.minDevices,
+        targetDevices: requested.targetDevices,
         wantedUpdates: null,
-        timeoutSeconds: wanted.timeoutSeconds ?? TIMEOUT_SECONDS.default,
+        timeoutSeconds: requested.timeoutSeconds ?? TIMEOUT_SECONDS.default,
         graceSeconds: null,
         version,
-        privacy: wanted.privacy,
+        privacy: requested.privacy,
         secure: secured,
         rawVector,
         starter: caller.deviceId,

@@ -54,9 +54,9 @@ export const createUpdateAcceptance = (parts: {
   const lockRounds = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Map<string, Tally>> => {
     const moving = arrivals.filter(({ admitted }) => admitted.plan.asynchronous)
     const taken = await participants.findAll(tx, moving.map(seatOf))
-    const wanted = new Set(taken.flatMap((part) => (part === null ? [] : [part.roundId])))
-    for (const { admitted } of arrivals) if (!admitted.plan.asynchronous) wanted.add(admitted.id)
-    const locked = await store.lockAll(tx, [...wanted])
+    const requested = new Set(taken.flatMap((part) => (part === null ? [] : [part.roundId])))
+    for (const { admitted } of arrivals) if (!admitted.plan.asynchronous) requested.add(admitted.id)
+    const locked = await store.lockAll(tx, [...requested])
     return new Map(locked.map((round) => [round.id, { round, closed: false }]))
   }
 

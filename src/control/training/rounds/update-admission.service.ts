@@ -28,7 +28,7 @@ export const createUpdateAdmission = (parts: {
   // All of a round's devices come at once.
   const partIn = createBatcher<Seat, Participant | null>({
     maxBatch: 1000,
-    run: (asked) => participants.findAll(database.sql, asked),
+    run: (requested) => participants.findAll(database.sql, requested),
   })
   const layouts = singleFlight<{ readonly layout: Layout | null }>(16)
 

@@ -56,8 +56,10 @@ export const SecureAggregation = Type.Object(
 )
 
 /** What was asked for, from a body; null when it was not. */
-export const wishOf = (asked: Static<typeof SecureAggregation> | undefined) =>
-  asked === undefined ? null : { threshold: asked.threshold, range: asked.range, maxWeight: asked.max_weight }
+export const settingsOf = (requested: Static<typeof SecureAggregation> | undefined) =>
+  requested === undefined
+    ? null
+    : { threshold: requested.threshold, range: requested.range, maxWeight: requested.max_weight }
 
 /** The other way round. */
 export const wishIn = (wish: {

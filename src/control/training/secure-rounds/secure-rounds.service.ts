@@ -78,7 +78,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
   const say = async <S extends Step>(
     caller: Caller,
     roundId: string,
-    said: { readonly status: OpenStatus; readonly step: S; readonly message: Messages[S] },
+    response: { readonly status: OpenStatus; readonly step: S; readonly message: Messages[S] },
     check: (tx: Executor, round: StoredSecureRound, deviceId: string) => Promise<void> | void,
   ): Promise<SecureView> => {
     const round = await rounds.get(caller, roundId)
@@ -91,7 +91,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
       if (!(await store.takesPart(tx, roundId, deviceId))) {
         throw conflict('This device is not a participant of the round, or has failed in it.')
       }
-      const { status, step, message } = said
+      const { status, step, message } = response
       requireTurn(secure!, status, deviceId, await store.answered(tx, roundId, step))
       if (now().getTime() >= secure!.deadlineAt.getTime()) throw conflict('The time for this step has passed.')
       await check(tx, secure!, deviceId)

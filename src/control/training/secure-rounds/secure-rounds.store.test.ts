@@ -24,14 +24,14 @@ eachDatabase('the messages of secure rounds', (open) => {
       const round = { ...openRound(id, settings), words: 12, deadlineAt: NOW }
       await store.insert(db.sql, round)
       expect(await store.find(db.sql, id)).toEqual(round)
-      const said = {
+      const response = {
         roundId: id,
         deviceId: device,
         step: 'keys',
         message: { encryptionKey: 'a', maskingKey: 'b' },
       } as const
-      await store.insertMessage(db.sql, said, NOW)
-      await expect(store.insertMessage(db.sql, said, NOW)).rejects.toThrow('the first one counts')
+      await store.insertMessage(db.sql, response, NOW)
+      await expect(store.insertMessage(db.sql, response, NOW)).rejects.toThrow('the first one counts')
     }
     await store.forgetRetired(db.sql)
     expect(await store.messages(db.sql, kept, 'keys')).toEqual({ [device]: { encryptionKey: 'a', maskingKey: 'b' } })

@@ -75,17 +75,17 @@ export const createSecureRoundsStore = () => ({
   /** Throws conflict when the device has said something in this step already. */
   async insertMessage<S extends Step>(
     db: Executor,
-    said: { readonly roundId: string; readonly deviceId: string; readonly step: S; readonly message: Messages[S] },
+    response: { readonly roundId: string; readonly deviceId: string; readonly step: S; readonly message: Messages[S] },
     now: Date,
   ): Promise<void> {
     try {
       await db
         .insertInto('secure_messages')
         .values({
-          round_id: said.roundId,
-          device_id: said.deviceId,
-          step: said.step,
-          message: JSON.stringify(said.message),
+          round_id: response.roundId,
+          device_id: response.deviceId,
+          step: response.step,
+          message: JSON.stringify(response.message),
           received_at: now,
         })
         .execute()

@@ -19,11 +19,11 @@ export async function* converse(
   const queue = createEventQueue<ChatEvent>()
   const ticket = supervisor.ask(
     { type: 'chat', request },
-    (said) => {
-      if (said.type === 'failed') queue.fail(errorOf(said.failure))
-      else if (said.type === 'started' || said.type === 'text' || said.type === 'finished') {
-        queue.push(said)
-        if (said.type === 'finished') queue.end()
+    (response) => {
+      if (response.type === 'failed') queue.fail(errorOf(response.failure))
+      else if (response.type === 'started' || response.type === 'text' || response.type === 'finished') {
+        queue.push(response)
+        if (response.type === 'finished') queue.end()
       }
     },
     queue.fail,
@@ -47,7 +47,7 @@ export async function* converse(
 /** Asks for what has one answer. */
 export const askOnce = <Type extends EngineResponse['type']>(
   supervisor: Asking,
-  asked: Exclude<EngineRequest, { type: 'chat' }>,
+  requested: Exclude<EngineRequest, { type: 'chat' }>,
   answer: Type,
   signal?: AbortSignal,
 ): Promise<Extract<EngineResponse, { type: Type }>> =>
@@ -58,13 +58,13 @@ export const askOnce = <Type extends EngineResponse['type']>(
       reject(reasonOf(signal!))
     }
     const ticket = supervisor.ask(
-      asked,
-      (said) => {
+      requested,
+      (response) => {
         signal?.removeEventListener('abort', abort)
         ticket.done()
-        if (said.type === 'failed') reject(errorOf(said.failure))
-        else if (said.type === answer) resolve(said as Extract<EngineResponse, { type: Type }>)
-        else reject(new Error(`The engine's process answered '${said.type}' instead of '${answer}'.`))
+        if (response.type === 'failed') reject(errorOf(response.failure))
+        else if (response.type === answer) resolve(response as Extract<EngineResponse, { type: Type }>)
+        else reject(new Error(`The engine's process answered '${response.type}' instead of '${answer}'.`))
       },
       (error) => {
         signal?.removeEventListener('abort', abort)

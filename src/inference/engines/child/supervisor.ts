@@ -11,7 +11,7 @@ export interface Supervisor<Facts> {
   readonly facts: Facts
   readonly figures: Readonly<Record<string, number>>
   /** Gives an order whose answers go to `hear`; `died` is called instead when the process ends before the last of them. */
-  ask(asked: EngineRequest, hear: (said: EngineResponse) => void, died: (error: InferenceError) => void): Ticket
+  ask(requested: EngineRequest, hear: (response: EngineResponse) => void, died: (error: InferenceError) => void): Ticket
   close(): Promise<void>
 }
 
@@ -92,7 +92,10 @@ const start = <Settings extends { readonly path: string }, Facts>(
 export const superviseProcess = async <Settings extends { readonly path: string }, Facts>(
   options: ProcessOptions<Settings>,
 ): Promise<Supervisor<Facts>> => {
-  const heard = new Map<number, { hear: (said: EngineResponse) => void; died: (error: InferenceError) => void }>()
+  const received = new Map<
+    number,
+    { hear: (response: EngineResponse) => void; died: (error: InferenceError) => void }
+  >()
   let figures: Readonly<Record<string, number>> = {}
   let restarts = 0
   let lastId = 0
@@ -102,13 +105,13 @@ export const superviseProcess = async <Settings extends { readonly path: string 
   const listen = (message: Message<Facts>): void => {
     if (message.type === 'figures') figures = message.figures
     if (message.type !== 'step') return
-    for (const { id, ...said } of message.events) heard.get(id)?.hear(said)
+    for (const { id, ...response } of message.events) received.get(id)?.hear(response)
   }
 
   /** Ends every order that was given and not yet answered. */
   const rejectPending = (error: InferenceError): void => {
-    const pending = [...heard.values()]
-    heard.clear()
+    const pending = [...received.values()]
+    received.clear()
     for (const { died } of pending) died(error)
   }
 
@@ -160,27 +163,27 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     get figures() {
       return { ...figures, process_id: child.pid ?? 0, restarts_total: restarts }
     },
-    ask: (asked, hear, died) => {
+    ask: (requested, hear, died) => {
       const id = (lastId += 1)
-      heard.set(id, { hear, died })
+      received.set(id, { hear, died })
       const send = (message: Command<Settings>): void => {
         running.then(
           (ready) => {
-            if (heard.has(id) || message.type === 'cancel') ready.child.send(message, () => undefined)
+            if (received.has(id) || message.type === 'cancel') ready.child.send(message, () => undefined)
           },
           (error: InferenceError) => {
-            if (heard.delete(id)) died(error)
+            if (received.delete(id)) died(error)
           },
         )
       }
-      send({ ...asked, id })
+      send({ ...requested, id })
       return {
         cancel: () => {
-          if (heard.delete(id)) send({ type: 'cancel', id })
+          if (received.delete(id)) send({ type: 'cancel', id })
         },
         done: () => {
           pause = FIRST_PAUSE_MS
-          heard.delete(id)
+          received.delete(id)
         },
       }
     },

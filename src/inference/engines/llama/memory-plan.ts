@@ -29,7 +29,7 @@ export const planMemory = (
       `${slots} slots of ${contextTokens} tokens take ${gigabytes(bytes(contextTokens))}, and there are ${gigabytes(memory.total)}. Use fewer slots or a shorter context.`,
     )
   }
-  let wanted = Math.min(trainContextTokens, USUAL_CONTEXT)
-  while (wanted > MIN_CONTEXT && bytes(wanted) > memory.free / 2) wanted = Math.ceil(wanted / 2)
-  return { contextTokens: wanted, slots }
+  let requested = Math.min(trainContextTokens, USUAL_CONTEXT)
+  while (requested > MIN_CONTEXT && bytes(requested) > memory.free / 2) requested = Math.ceil(requested / 2)
+  return { contextTokens: requested, slots }
 }

@@ -58,12 +58,12 @@ export const createReports = (parts: ReportParts) => {
   }
 
   const fail = (planned: readonly PlannedPart[], error: unknown): void => {
-    const told = planned.filter(({ choice }) => !choice.over)
+    const reported = planned.filter(({ choice }) => !choice.over)
     for (const { choice, sequence } of planned) {
       choice.over = true
       slotManager.invalidate(sequence)
     }
-    parts.onEvents(told.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
+    parts.onEvents(reported.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
   }
 
   return { counts, tellFigures, deliver, fail }

@@ -87,10 +87,10 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
 
   /** While one batch is computed, the tokens of the one before are told. */
   const run = async (): Promise<void> => {
-    let told: readonly Progress[] = []
+    let reported: readonly Progress[] = []
     do {
       await slotManager.assign()
-      const ended = new Set(told.filter((each) => each.ended).map(({ choice }) => choice))
+      const ended = new Set(reported.filter((each) => each.ended).map(({ choice }) => choice))
       const going = slotManager
         .occupied()
         .filter(({ choice }) => !choice.over && !ended.has(choice) && choice.tokens.length < choice.limit)
@@ -101,15 +101,15 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
         apart: parts.apart,
       })
       const tellNow = (): void => {
-        deliver(told)
+        deliver(reported)
         tellFigures()
       }
-      if (planned.length > 0) told = await compute(planned, tellNow)
+      if (planned.length > 0) reported = await compute(planned, tellNow)
       else {
         tellNow()
-        told = []
+        reported = []
       }
-    } while (told.length > 0 || slotManager.occupied().length > 0 || slotManager.waiting > 0)
+    } while (reported.length > 0 || slotManager.occupied().length > 0 || slotManager.waiting > 0)
   }
 
   const wake = (): void => {

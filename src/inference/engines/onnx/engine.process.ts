@@ -24,14 +24,14 @@ const open = async (settings: Settings): Promise<void> => {
   }
 }
 
-const work = async (id: number, asked: EngineRequest): Promise<void> => {
+const work = async (id: number, requested: EngineRequest): Promise<void> => {
   const ending = running.get(id)
   if (ending === undefined || runner === null) return
-  const say = (said: EngineResponse): void => {
-    if (!ending.signal.aborted) send({ type: 'step', events: [{ ...said, id }] })
+  const say = (response: EngineResponse): void => {
+    if (!ending.signal.aborted) send({ type: 'step', events: [{ ...response, id }] })
   }
   try {
-    await runner.work(asked, ending.signal, say)
+    await runner.work(requested, ending.signal, say)
   } catch (error) {
     say({ type: 'failed', failure: failureOf(error) })
   }

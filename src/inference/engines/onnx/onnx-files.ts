@@ -50,11 +50,11 @@ export const findOnnxFiles = async (
   const inOnnx = file === null ? (await sizesIn(join(folder, 'onnx'))).size > 0 : dirname(file) !== folder
   const place = inOnnx ? join(folder, 'onnx') : folder
   const sizes = await sizesIn(place)
-  const wanted =
+  const requested =
     file !== null && stems.length === 1 ? [named(file)] : stems.map((stem) => ({ stem, precisions: PRECISIONS }))
   const dtype: Record<string, string> = {}
   let bytes = 0
-  for (const { stem, precisions } of wanted) {
+  for (const { stem, precisions } of requested) {
     const found = precisions.find(([ending]) => sizes.has(`${stem}${ending}.onnx`))
     if (found === undefined) throw invalidModel(`There is no ${stem}.onnx in ${place}.`)
     dtype[stem] = found[1]
@@ -62,5 +62,5 @@ export const findOnnxFiles = async (
     // Weights of more than two gigabytes are in files beside it.
     for (const [name, size] of sizes) if (name === main || name.startsWith(`${main}_data`)) bytes += size
   }
-  return { subfolder: inOnnx ? 'onnx' : '', fileName: wanted[0]!.stem, dtype, bytes }
+  return { subfolder: inOnnx ? 'onnx' : '', fileName: requested[0]!.stem, dtype, bytes }
 }

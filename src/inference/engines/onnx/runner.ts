@@ -11,13 +11,13 @@ import { openListener } from './whisper.ts'
 export interface Runner {
   readonly facts: ModelFacts
   /** @throws InferenceError */
-  work(asked: EngineRequest, signal: AbortSignal, say: (said: EngineResponse) => void): Promise<void>
+  work(requested: EngineRequest, signal: AbortSignal, say: (response: EngineResponse) => void): Promise<void>
 }
 
 type Work = Runner['work']
 
-const cannot = (kind: ModelKind, asked: EngineRequest): InferenceError =>
-  new InferenceError('unsupported', `A model for ${kind} was asked to ${asked.type}.`, { param: 'model' })
+const cannot = (kind: ModelKind, requested: EngineRequest): InferenceError =>
+  new InferenceError('unsupported', `A model for ${kind} was asked to ${requested.type}.`, { param: 'model' })
 
 /** @throws InferenceError invalid_model, unsupported, engine_missing */
 export const openRunner = async (settings: Settings): Promise<Runner> => {
@@ -32,22 +32,22 @@ export const openRunner = async (settings: Settings): Promise<Runner> => {
   }
   if (kind === 'embeddings') {
     const { contextTokens, embed } = await openEmbedder(loading)
-    return ready(contextTokens, 0, async (asked, signal, say) => {
-      if (asked.type !== 'embed') throw cannot(kind, asked)
-      say({ type: 'embedded', embeddings: await embed(asked.inputs, signal) })
+    return ready(contextTokens, 0, async (requested, signal, say) => {
+      if (requested.type !== 'embed') throw cannot(kind, requested)
+      say({ type: 'embedded', embeddings: await embed(requested.inputs, signal) })
     })
   }
   if (kind === 'speech') {
     const { contextTokens, windowSamples, listen } = await openListener(loading)
-    return ready(contextTokens, windowSamples, async (asked, signal, say) => {
-      if (asked.type !== 'listen') throw cannot(kind, asked)
-      say({ type: 'heard', heard: await listen(asked.window, asked.language, signal) })
+    return ready(contextTokens, windowSamples, async (requested, signal, say) => {
+      if (requested.type !== 'listen') throw cannot(kind, requested)
+      say({ type: 'heard', received: await listen(requested.window, requested.language, signal) })
     })
   }
   const { contextTokens, countTokens, chat } = await openChatter(loading)
-  return ready(contextTokens, 0, async (asked, signal, say) => {
-    if (asked.type === 'count') say({ type: 'counted', tokens: countTokens(asked.messages) })
-    else if (asked.type === 'chat') await chat(asked.request, signal, say)
-    else throw cannot(kind, asked)
+  return ready(contextTokens, 0, async (requested, signal, say) => {
+    if (requested.type === 'count') say({ type: 'counted', tokens: countTokens(requested.messages) })
+    else if (requested.type === 'chat') await chat(requested.request, signal, say)
+    else throw cannot(kind, requested)
   })
 }

@@ -13,15 +13,15 @@ export const transcribe = async (
   supervisor: Pick<Supervisor<unknown>, 'ask'>,
   samples: Float32Array,
   windowSamples: number,
-  wanted: string | null,
+  requested: string | null,
   signal: AbortSignal,
 ): Promise<Transcription> => {
   const segments: Transcription['segments'][number][] = []
   let text = ''
-  let language = wanted
+  let language = requested
   for (let at = 0; at < samples.length; ) {
     const window = samples.slice(at, at + windowSamples)
-    const { heard } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
+    const { received: heard } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
     const offset = at / SAMPLE_RATE
     for (const segment of heard.segments) {
       text += segment.text

@@ -22,8 +22,8 @@ const scores = (likely: Readonly<Record<number, number>>): Float32Array =>
   Float32Array.from({ length: 40 }, (_, token) => likely[token] ?? -10)
 
 /** What may be chosen next. */
-const allowed = (sequence: readonly number[], given: Float32Array, wanted: string | null = 'en', times = true) => {
-  const run = createRun(TOKENS, wanted, times)
+const allowed = (sequence: readonly number[], given: Float32Array, requested: string | null = 'en', times = true) => {
+  const run = createRun(TOKENS, requested, times)
   run.limit(sequence, given)
   return [...given.keys()].filter((token) => given[token] !== Number.NEGATIVE_INFINITY)
 }

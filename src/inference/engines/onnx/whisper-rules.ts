@@ -47,58 +47,58 @@ const weigh = (scores: Float32Array, firstTimestamp: number, all: boolean): { ti
 }
 
 /** Timestamps come in pairs, never go back, and are taken when together they are likelier than any word. */
-const limitTimestamps = (tokens: WhisperTokens, said: readonly number[], scores: Float32Array): void => {
+const limitTimestamps = (tokens: WhisperTokens, decoded: readonly number[], scores: Float32Array): void => {
   const { firstTimestamp, end } = tokens
   const isTime = (token: number | undefined): boolean => token !== undefined && token >= firstTimestamp
   const forbid = (from: number, to: number): void => void scores.fill(Number.NEGATIVE_INFINITY, from, to)
-  if (said.length === 0) {
+  if (decoded.length === 0) {
     forbid(0, firstTimestamp)
     forbid(firstTimestamp + tokens.latestFirstTimestamp + 1, scores.length)
     return
   }
-  if (isTime(said.at(-1))) {
+  if (isTime(decoded.at(-1))) {
     // A segment has been opened, and is not empty; or one was closed, and the next is opened or all is over.
-    if (said.length === 1 || isTime(said.at(-2))) forbid(firstTimestamp, scores.length)
+    if (decoded.length === 1 || isTime(decoded.at(-2))) forbid(firstTimestamp, scores.length)
     else forbid(0, end)
   }
-  const latest = said.filter(isTime).at(-1)
+  const latest = decoded.filter(isTime).at(-1)
   if (latest !== undefined) {
-    const isClosing = isTime(said.at(-1)) && !isTime(said.at(-2))
+    const isClosing = isTime(decoded.at(-1)) && !isTime(decoded.at(-2))
     forbid(firstTimestamp, isClosing ? latest : latest + 1)
   }
   const { times, words } = weigh(scores, firstTimestamp, false)
   if (times > words) forbid(0, firstTimestamp)
 }
 
-export const createRun = (tokens: WhisperTokens, wanted: string | null, withTimestamps: boolean): WhisperRun => {
+export const createRun = (tokens: WhisperTokens, requested: string | null, withTimestamps: boolean): WhisperRun => {
   const { languages, transcribe, noTimestamps } = tokens
   const isMultilingual = languages.size > 0
   /** Tokens that are set after the start: language, task, and whether there are timestamps. */
   const preamble = (isMultilingual ? 1 : 0) + (transcribe !== null && isMultilingual ? 1 : 0) + (withTimestamps ? 0 : 1)
   const run: WhisperRun = {
-    language: wanted ?? 'en',
+    language: requested ?? 'en',
     knowsTimestamps: true,
     limit: (sequence, scores) => {
       const step = sequence.length - 1
-      if (step === 0 && isMultilingual && wanted === null) run.language = likeliest(scores, languages)
+      if (step === 0 && isMultilingual && requested === null) run.language = likeliest(scores, languages)
       if (step < preamble) {
         if (isMultilingual && step === 0) only(scores, languages.get(run.language)!)
         else if (isMultilingual && step === 1 && transcribe !== null) only(scores, transcribe)
         else only(scores, noTimestamps)
         return
       }
-      const said = sequence.slice(1 + preamble)
+      const decoded = sequence.slice(1 + preamble)
       for (const token of tokens.suppressed) scores[token] = Number.NEGATIVE_INFINITY
-      if (said.length === (withTimestamps ? 1 : 0)) {
+      if (decoded.length === (withTimestamps ? 1 : 0)) {
         for (const token of tokens.suppressedAtBegin) scores[token] = Number.NEGATIVE_INFINITY
       }
       scores[noTimestamps] = Number.NEGATIVE_INFINITY
-      if (withTimestamps && said.length === 0) {
+      if (withTimestamps && decoded.length === 0) {
         const { times, words } = weigh(scores, tokens.firstTimestamp, true)
         run.knowsTimestamps = times > words
       }
       if (!run.knowsTimestamps) only(scores, tokens.end)
-      else if (withTimestamps) limitTimestamps(tokens, said, scores)
+      else if (withTimestamps) limitTimestamps(tokens, decoded, scores)
       else scores.fill(Number.NEGATIVE_INFINITY, tokens.firstTimestamp)
     },
   }

@@ -21,8 +21,8 @@ test.each([
   ['no words', [at(0), at(30)], [], 30],
   ['nothing', [], [], 30],
   ['times beyond the window', [at(0), 1, at(40)], [[0, 30, [1]]], 30],
-])('%s', (_, said, segments, nextStart) => {
-  expect(segmentsOf(TOKENS, said, 30)).toEqual({
+])('%s', (_, response, segments, nextStart) => {
+  expect(segmentsOf(TOKENS, response, 30)).toEqual({
     segments: segments.map(([start, end, tokens]) => ({ start, end, tokens })),
     nextStart,
   })

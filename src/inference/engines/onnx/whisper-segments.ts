@@ -14,11 +14,11 @@ const rounded = (seconds: number): number => Math.round(seconds * 100) / 100
 /**
  * Cuts what was said in a window at its timestamps. What follows the last closed segment may have been cut off by the
  * window's end: the next window begins there, and hears it again.
- * @param said without the tokens before and after it
+ * @param decoded without the tokens before and after it
  */
 export const segmentsOf = (
   { firstTimestamp }: Pick<WhisperTokens, 'firstTimestamp'>,
-  said: readonly number[],
+  decoded: readonly number[],
   windowSeconds: number,
 ): { readonly segments: readonly TokenSegment[]; readonly nextStart: number } => {
   const isTime = (token: number | undefined): boolean => token !== undefined && token >= firstTimestamp
@@ -28,7 +28,7 @@ export const segmentsOf = (
   let start = 0
   let open: number[] = []
   let isClosed = true
-  for (const token of said) {
+  for (const token of decoded) {
     if (!isTime(token)) {
       open.push(token)
       isClosed = false
@@ -44,7 +44,7 @@ export const segmentsOf = (
   }
   const lastEnd = segments.at(-1)?.end ?? 0
   // Two timestamps at the end: the model says that there is more after the second one.
-  const isCut = !isClosed || (isTime(said.at(-1)) && isTime(said.at(-2)))
+  const isCut = !isClosed || (isTime(decoded.at(-1)) && isTime(decoded.at(-2)))
   if (isCut && lastEnd > 0) return { segments, nextStart: lastEnd }
   if (open.length > 0) segments.push({ start: Math.min(start, windowSeconds), end: windowSeconds, tokens: open })
   return { segments, nextStart: windowSeconds }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { SAMPLE_RATE } from '../../audio/sound.ts'
 import { InferenceError } from '../../errors.ts'
-import type { Heard } from '../child/protocol.ts'
+import type { Received } from '../child/protocol.ts'
 import { type Loading, loadFeatureExtractor, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, invalidModel, isObject, type JsonObject, readObject } from './model-json.ts'
 import { createRun, preambleLength, type WhisperRun, type WhisperTokens } from './whisper-rules.ts'
@@ -11,7 +11,7 @@ export interface Listener {
   readonly windowSamples: number
   readonly contextTokens: number
   /** @throws InferenceError invalid_request for a language that the model does not know */
-  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Heard>
+  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Received>
 }
 
 /** Quieter windows than this (-60 dB) hold nothing to be understood, and Whisper would make something up. */
@@ -103,12 +103,12 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
         end: () => undefined,
       },
     })
-    const said = sequence.slice(from)
-    return said.at(-1) === tokens.end ? said.slice(0, -1) : said
+    const decoded = sequence.slice(from)
+    return decoded.at(-1) === tokens.end ? decoded.slice(0, -1) : decoded
   }
 
-  const textOf = (said: readonly number[]): string => {
-    const words = said.filter(isWord)
+  const textOf = (decoded: readonly number[]): string => {
+    const words = decoded.filter(isWord)
     return words.length === 0 ? '' : tokenizer.decode(words, { skip_special_tokens: true })
   }
 
@@ -122,11 +122,11 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
       if (window.every((sample) => Math.abs(sample) < SILENCE)) return nothing
       const { input_features: features } = await extract(window)
       const timed = createRun(tokens, language, true)
-      const said = await decode(features, timed, preambleLength(tokens, true), signal)
+      const decoded = await decode(features, timed, preambleLength(tokens, true), signal)
       if (timed.knowsTimestamps) {
-        const { segments, nextStart } = segmentsOf(tokens, said, seconds)
-        const heard = segments.map(({ start, end, tokens: all }) => ({ start, end, text: textOf(all) }))
-        return { language: timed.language, segments: heard, nextStart }
+        const { segments, nextStart } = segmentsOf(tokens, decoded, seconds)
+        const received = segments.map(({ start, end, tokens: all }) => ({ start, end, text: textOf(all) }))
+        return { language: timed.language, segments: received, nextStart }
       }
       const plain = createRun(tokens, timed.language, false)
       const words = textOf(await decode(features, plain, preambleLength(tokens, false), signal))

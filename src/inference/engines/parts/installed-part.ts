@@ -21,9 +21,9 @@ const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>
 
 /** What is wrong with the packages in a part's folder; null when they are the ones this program was made for. */
 export const faultOf = async (part: Part, folder: string): Promise<string | null> => {
-  for (const [name, wanted] of Object.entries(part.packages)) {
+  for (const [name, requested] of Object.entries(part.packages)) {
     const version = (await readJson(join(folder, 'node_modules', name, 'package.json')))?.version
-    if (version !== wanted) return `it has ${name} ${String(version ?? 'not at all')} instead of ${wanted}`
+    if (version !== requested) return `it has ${name} ${String(version ?? 'not at all')} instead of ${requested}`
   }
   const path = modulePathOf(part, folder)
   return (await stat(path).catch(() => null))?.isFile() ? null : `${path} is missing`

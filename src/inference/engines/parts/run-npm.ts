@@ -24,8 +24,8 @@ export const runProgram = (program: string, argv: readonly string[], { cwd, env,
     const stop = (): void => void child.kill()
     signal.addEventListener('abort', stop, { once: true })
     const fail = (how: string, cause?: unknown): void => {
-      const said = words.trim() === '' ? 'It said nothing.' : `It said:\n${words.trim()}`
-      reject(new InferenceError('engine_failed', `${[program, ...argv].join(' ')} ${how}. ${said}`, { cause }))
+      const output = words.trim() === '' ? 'It said nothing.' : `It said:\n${words.trim()}`
+      reject(new InferenceError('engine_failed', `${[program, ...argv].join(' ')} ${how}. ${output}`, { cause }))
     }
     child.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT'

@@ -167,8 +167,8 @@ const pieceIn = (data: string): ChatPiece => {
  * gone, and an Error when the stream ends without an end
  */
 export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
-  const asked = { ...body, stream: true, stream_options: { include_usage: true } }
-  for await (const data of eventData(answerOf(server, 'chat/completions', asked, signal))) {
+  const requested = { ...body, stream: true, stream_options: { include_usage: true } }
+  for await (const data of eventData(answerOf(server, 'chat/completions', requested, signal))) {
     if (data.trim() === '[DONE]') return
     yield pieceIn(data)
   }
@@ -182,8 +182,8 @@ export const embedTexts = async (
   inputs: readonly string[],
   signal: AbortSignal,
 ): Promise<Embeddings> => {
-  const asked = { ...(model !== null && { model }), input: inputs, encoding_format: 'float' }
-  const { data, usage } = await askOnce(server, 'embeddings', asked, signal)
+  const requested = { ...(model !== null && { model }), input: inputs, encoding_format: 'float' }
+  const { data, usage } = await askOnce(server, 'embeddings', requested, signal)
   const vectors = new Array<Float32Array | undefined>(inputs.length).fill(undefined)
   for (const [position, entry] of list(data).entries()) {
     const { index = position, embedding } = object(entry)

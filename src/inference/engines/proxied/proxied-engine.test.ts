@@ -62,9 +62,9 @@ const request = (content: string, changes: Partial<ChatRequest> = {}): ChatReque
   ...changes,
 })
 
-const collect = async (engine: Engine, asked: ChatRequest, signal = new AbortController().signal) => {
+const collect = async (engine: Engine, requested: ChatRequest, signal = new AbortController().signal) => {
   const events: ChatEvent[] = []
-  for await (const event of engine.chat!(asked, signal)) events.push(event)
+  for await (const event of engine.chat!(requested, signal)) events.push(event)
   return events
 }
 
@@ -175,17 +175,17 @@ describe('an engine that is a server of its own', () => {
 
   it('gets a format in its own spelling where it can force one, and says so where it cannot', async () => {
     const schema = { type: 'object' }
-    const asked = request('hello', {
+    const requested = request('hello', {
       responseFormat: { type: 'json_schema', schema, compiled: compileSchema(schema, '') },
     })
     const { engine, logged } = await open('mlc-llm')
-    await collect(engine, asked)
+    await collect(engine, requested)
     expect(JSON.parse((await logged())[1]!.replace('asked ', '')).response_format).toEqual({
       type: 'json_object',
       schema: '{"type":"object"}',
     })
     const { engine: other } = await open('mlx-lm')
-    expect(await errorOf(collect(other, asked))).toEqual({
+    expect(await errorOf(collect(other, requested))).toEqual({
       code: 'unsupported',
       message:
         'mlx-lm cannot force the format of a reply. Leave out response_format, or use a GGUF model: llama.cpp can.',

@@ -120,9 +120,9 @@ test('a schema goes to the server as it is, and its refusal comes back', async (
 })
 
 test('a server that is not there, refuses the key, or lacks the model is told before anything is served', async () => {
-  const asked: (string | undefined)[] = []
+  const requested: (string | undefined)[] = []
   const guarded = await standBefore((request, response) => {
-    asked.push(request.headers.authorization)
+    requested.push(request.headers.authorization)
     return request.headers.authorization !== 'Bearer sesame' && refuse(response, 401, 'invalid api key')
   })
   expect(await faultOf(serve(guarded))).toMatchObject({
@@ -133,7 +133,7 @@ test('a server that is not there, refuses the key, or lacks the model is told be
   expect((await client.chat.completions.create(question)).choices[0]!.message.content).toBe(
     'The capital of France is Paris.',
   )
-  expect(asked).toEqual([undefined, 'Bearer sesame', 'Bearer sesame'])
+  expect(requested).toEqual([undefined, 'Bearer sesame', 'Bearer sesame'])
   expect(await faultOf(serve(upstream.url, { model: 'gpt-9' }))).toMatchObject({
     code: 'model_not_found',
     message: `${upstream.url}/v1 has no model 'gpt-9'. It has: starter.`,

@@ -70,12 +70,12 @@ it('reads version 2, too, and the model that other tests of this file break', as
 
 it('knows the architectures and types of the llama.cpp that comes with it', () => {
   const program = join(import.meta.dirname, '../../engines/llama/llama-process.fixture.ts')
-  const said = execFileSync(process.execPath, ['--import', 'tsx', program], { input: 'facts\n', encoding: 'utf8' })
+  const response = execFileSync(process.execPath, ['--import', 'tsx', program], { input: 'facts\n', encoding: 'utf8' })
   expect({
     names: [...CHAT_ARCHITECTURES, ...Object.keys(OTHER_ARCHITECTURES)].sort(),
     keepState: [...RECURRENT_ARCHITECTURES].sort(),
     types: Array.from({ length: 64 }, (_, type) => [GGML_TYPES[type]?.elements ?? 0, GGML_TYPES[type]?.bytes ?? 0]),
-  }).toEqual(JSON.parse(said))
+  }).toEqual(JSON.parse(response))
 })
 
 it('refuses the starter model cut anywhere, and says where', async () => {

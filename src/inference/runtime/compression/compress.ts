@@ -49,8 +49,8 @@ export const compress = async (
   let next = 0
   for (let count = 1; tokens > targetTokens && next < removals.length; count++) {
     const charactersPerToken = lengthOf(shorter) / Math.max(1, tokens)
-    const wanted = count < MAX_COUNTS ? (tokens - targetTokens) * charactersPerToken : Number.POSITIVE_INFINITY
-    for (let gone = 0; gone < wanted && next < removals.length; next++) {
+    const requested = count < MAX_COUNTS ? (tokens - targetTokens) * charactersPerToken : Number.POSITIVE_INFINITY
+    for (let gone = 0; gone < requested && next < removals.length; next++) {
       const removal = removals[next]!
       removal.apply(kept)
       removed[removal.kind]++

@@ -61,9 +61,9 @@ export const removalsIn = (messages: readonly ChatMessage[]): { readonly kept: K
     kept.set(message, { units, left: new Set(units.keys()) })
   }
   const older = [...kept].flatMap(([message, all]) => all?.units.map((unit, index) => ({ message, index, unit })) ?? [])
-  const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  const requested = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   const scores = relevanceTo(
-    asked,
+    requested,
     older.map(({ unit }) => unit.text),
   )
   const candidates: Candidate[] = older.map((unit, index) => ({ ...unit, score: scores[index]! }))

@@ -57,21 +57,21 @@ export class Residents<Value> {
   }
 
   /** @throws NoRoom, Closing, or what `load` threw; the next call tries again. */
-  async hold(wanted: Resident<Value>, signal: AbortSignal): Promise<Held<Value>> {
+  async hold(requested: Resident<Value>, signal: AbortSignal): Promise<Held<Value>> {
     signal.throwIfAborted()
     if (this.#closed !== null) throw new Closing()
-    const entry = this.#entries.get(wanted.name)
+    const entry = this.#entries.get(requested.name)
     if (entry !== undefined && entry.value !== null && !entry.isLeaving) {
       entry.users++
       return this.#lent(entry)
     }
-    const load = this.#loads.get(wanted.name) ?? this.#startLoad(wanted)
+    const load = this.#loads.get(requested.name) ?? this.#startLoad(requested)
     load.waiting++
     try {
       return this.#lent(await unlessAborted(load.done, signal))
     } catch (error) {
       if (load.lent !== null) this.#lent(load.lent).release()
-      else if (--load.waiting === 0) this.#abandon(wanted.name, load)
+      else if (--load.waiting === 0) this.#abandon(requested.name, load)
       throw error
     }
   }
@@ -104,17 +104,17 @@ export class Residents<Value> {
     }
   }
 
-  #startLoad(wanted: Resident<Value>): Load<Value> {
+  #startLoad(requested: Resident<Value>): Load<Value> {
     const abandoned = new AbortController()
     const done = this.#line.then(async () => {
-      const entry = await this.#load(wanted, abandoned.signal)
+      const entry = await this.#load(requested, abandoned.signal)
       entry.users += load.waiting
       load.lent = entry
       return entry
     })
     const load: Load<Value> = { done, lent: null, waiting: 0, abandoned }
-    this.#loads.set(wanted.name, load)
-    this.#line = done.catch(() => undefined).then(() => this.#forget(wanted.name, load))
+    this.#loads.set(requested.name, load)
+    this.#line = done.catch(() => undefined).then(() => this.#forget(requested.name, load))
     return load
   }
 
@@ -128,22 +128,22 @@ export class Residents<Value> {
     if (this.#loads.get(name) === load) this.#loads.delete(name)
   }
 
-  async #load(wanted: Resident<Value>, abandoned: AbortSignal): Promise<Entry<Value>> {
+  async #load(requested: Resident<Value>, abandoned: AbortSignal): Promise<Entry<Value>> {
     abandoned.throwIfAborted()
     // Whoever wanted its room has given up meanwhile, or an abandoned load went through.
-    const existing = this.#entries.get(wanted.name)
+    const existing = this.#entries.get(requested.name)
     if (existing !== undefined) return existing
-    const expected = this.#learned.get(wanted.name) ?? wanted.expectedBytes
-    await this.#makeRoom(wanted.name, expected, abandoned)
-    const { name } = wanted
+    const expected = this.#learned.get(requested.name) ?? requested.expectedBytes
+    await this.#makeRoom(requested.name, expected, abandoned)
+    const { name } = requested
     const entry: Entry<Value> = { name, bytes: expected, value: null, users: 0, usedAt: 0, isLeaving: false }
-    this.#entries.set(wanted.name, entry)
+    this.#entries.set(requested.name, entry)
     try {
-      const value = await wanted.load()
+      const value = await requested.load()
       await this.#admit(entry, value)
       return entry
     } catch (error) {
-      this.#entries.delete(wanted.name)
+      this.#entries.delete(requested.name)
       throw error
     }
   }

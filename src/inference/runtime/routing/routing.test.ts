@@ -113,15 +113,16 @@ it('calibrated tiers replace the even ones where they cover two of the models', 
 it('a model whose context is too short is passed over, and the reason says so', () => {
   const models = [model('short', 1e9, 1, 100), model('long', 2e9, 2, 1000)]
   const route = createRoute(models)
-  const asked = (content: string) => route({ messages: [{ role: 'user', content }], responseFormat: { type: 'text' } })
-  expect(asked('Hello')).toEqual({ model: 'short', reason: 'complexity 0.00 (nothing demanding); tier 1 of 2' })
+  const requested = (content: string) =>
+    route({ messages: [{ role: 'user', content }], responseFormat: { type: 'text' } })
+  expect(requested('Hello')).toEqual({ model: 'short', reason: 'complexity 0.00 (nothing demanding); tier 1 of 2' })
   expect(estimatedTokens({ messages: [{ role: 'user', content: 'hi '.repeat(300) }] })).toBe(308)
-  expect(asked('hi '.repeat(300))).toEqual({
+  expect(requested('hi '.repeat(300))).toEqual({
     model: 'long',
     reason: 'complexity 0.21 (length 0.21); tier 2 of 2; about 308 tokens are too long for short',
   })
-  expect(asked('hi '.repeat(9_000)).reason).toMatch(/; about 9008 tokens are too long for short, long$/)
-  expect(asked('hi '.repeat(9_000)).model).toBe('long')
+  expect(requested('hi '.repeat(9_000)).reason).toMatch(/; about 9008 tokens are too long for short, long$/)
+  expect(requested('hi '.repeat(9_000)).model).toBe('long')
   const alike = createRoute([model('a', 1e9, 1, 100), model('b', 2e9, 2, 100)])
   expect(
     alike({ messages: [{ role: 'user', content: 'hi '.repeat(900) }], responseFormat: { type: 'text' } }).model,

@@ -19,7 +19,7 @@ export interface Signal {
 interface Reading {
   readonly question: Question
   /** The user's last turn; of a long one, its beginning and its end, where instructions stand. */
-  readonly asked: string
+  readonly requested: string
   readonly lower: string
   readonly askedCharacters: number
   readonly otherCharacters: number
@@ -63,7 +63,7 @@ const QUESTION_MARKS = /[?？؟]/g
  * How demanding the task that the words name is: making something over explaining something over looking something up.
  * English words only; for other languages the structural signals remain.
  */
-const taskOf = ({ lower, asked }: Reading): number => {
+const taskOf = ({ lower, requested: asked }: Reading): number => {
   if (MAKING.test(lower)) return asked.length < 60 ? 0.5 : 1
   if (EXPLAINING.test(lower)) return 0.5
   return LOOKING_UP.test(lower) ? 0 : 0.15
@@ -97,14 +97,14 @@ const SIGNALS: readonly {
   {
     name: 'code',
     weight: 0.45,
-    of: ({ asked }) => (FENCE.test(asked) ? 1 : countOf(asked, CODE_SIGNS, 4) / 4),
+    of: ({ requested: asked }) => (FENCE.test(asked) ? 1 : countOf(asked, CODE_SIGNS, 4) / 4),
   },
-  { name: 'maths', weight: 0.45, of: ({ asked }) => countOf(asked, MATHS_SIGNS, 3) / 3 },
-  { name: 'steps', weight: 0.45, of: ({ asked }) => countOf(asked, STEPS, 3) / 3 },
-  { name: 'constraints', weight: 0.4, of: ({ asked }) => countOf(asked, CONSTRAINTS, 5) / 5 },
+  { name: 'maths', weight: 0.45, of: ({ requested: asked }) => countOf(asked, MATHS_SIGNS, 3) / 3 },
+  { name: 'steps', weight: 0.45, of: ({ requested: asked }) => countOf(asked, STEPS, 3) / 3 },
+  { name: 'constraints', weight: 0.4, of: ({ requested: asked }) => countOf(asked, CONSTRAINTS, 5) / 5 },
   { name: 'structure', weight: 0.3, of: structureOf },
   { name: 'turns', weight: 0.2, of: ({ userTurns }) => doublings(userTurns, 1, 16) },
-  { name: 'questions', weight: 0.25, of: ({ asked }) => (countOf(asked, QUESTION_MARKS, 5) - 1) / 4 },
+  { name: 'questions', weight: 0.25, of: ({ requested: asked }) => (countOf(asked, QUESTION_MARKS, 5) - 1) / 4 },
   { name: 'task', weight: 0.4, of: taskOf },
 ]
 
@@ -119,14 +119,14 @@ const read = (question: Question): Reading => {
     last = index
   }
   const whole = question.messages[last]?.content ?? ''
-  const asked =
+  const requested =
     whole.length <= 2 * READ_CHARACTERS
       ? whole
       : `${whole.slice(0, READ_CHARACTERS)}\n${whole.slice(whole.length - READ_CHARACTERS)}`
   return {
     question,
-    asked,
-    lower: asked.toLowerCase(),
+    requested,
+    lower: requested.toLowerCase(),
     askedCharacters: whole.length,
     otherCharacters: characters - whole.length,
     userTurns,

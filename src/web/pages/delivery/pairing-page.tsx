@@ -34,7 +34,7 @@ const TONES: Readonly<Record<Pairing['status'], Tone>> = {
 const LIFETIME_MS = 5 * 60_000
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-const said = ({ status, device_id, model_name, model_version, reason }: Pairing): string => {
+const describe = ({ status, device_id, model_name, model_version, reason }: Pairing): string => {
   const what = model_name === null ? '' : `${model_name} ${model_version ?? ''}`.trim()
   switch (status) {
     case 'waiting':
@@ -71,7 +71,7 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
           <p className={styles.code}>{made.code}</p>
           {pairing && (
             <p role="status">
-              <Badge state={pairing.status} tone={TONES[pairing.status]} /> {said(pairing)}
+              <Badge state={pairing.status} tone={TONES[pairing.status]} /> {describe(pairing)}
             </p>
           )}
           {isOpen && pairing && <Countdown expiresAt={pairing.expires_at} />}

@@ -31,22 +31,22 @@ export const PolicyForm = ({
   readonly policy: Policy | undefined
   readonly onClose: () => void
 }) => {
-  const [wanted, setWanted] = useState(() => {
+  const [requested, setRequested] = useState(() => {
     if (policy === undefined) return STANDARD
     const { model_id, org_id, canary_group_id, created_at, updated_at, ...settings } = policy
     return { ...settings, ...(canary_group_id !== null && { canary_group: canary_group_id }) }
   })
   const fleet = useApi('/api/v1/fleet/summary', {})
-  const change = (changed: Partial<typeof wanted>): void => setWanted({ ...wanted, ...changed })
+  const change = (changed: Partial<typeof requested>): void => setRequested({ ...requested, ...changed })
   const number = (name: Exclude<keyof typeof STANDARD, 'enabled'>) => ({
-    value: wanted[name],
+    value: requested[name],
     onChange: (value: number) => change({ [name]: value }),
   })
   const share = (name: 'max_accuracy_drop' | 'max_loss_increase') => ({
-    value: toPercent(wanted[name]),
+    value: toPercent(requested[name]),
     onChange: (value: number) => change({ [name]: value / 100 }),
   })
-  const canary = Math.round(((fleet.data?.total ?? 0) * wanted.canary_percentage) / 100)
+  const canary = Math.round(((fleet.data?.total ?? 0) * requested.canary_percentage) / 100)
   return (
     <Dialog title={policy === undefined ? 'Set a policy' : 'Change the policy'} open onClose={onClose}>
       <SendForm
@@ -54,13 +54,15 @@ export const PolicyForm = ({
         tone="primary"
         onClose={onClose}
         act={() =>
-          write(api.PUT('/api/v1/models/{model_id}/policy', { params: { path: { model_id: modelId } }, body: wanted }))
+          write(
+            api.PUT('/api/v1/models/{model_id}/policy', { params: { path: { model_id: modelId } }, body: requested }),
+          )
         }
       >
         <Fields>
           <CheckField
             label="Enabled: act on what training learns"
-            checked={wanted.enabled}
+            checked={requested.enabled}
             onChange={(enabled) => change({ enabled })}
           />
           <FieldRow>
@@ -84,7 +86,7 @@ export const PolicyForm = ({
             <NumberField label="Every" unit="min" min={0.01} step="any" {...number('step_interval_minutes')} />
           </FieldRow>
           <Outcome>
-            {wanted.enabled
+            {requested.enabled
               ? `Each finished round goes to ${policy?.canary_group_id == null ? `about ${plural(canary, 'device')} first` : 'the canary group first'}, and on to the others only if it is no worse there.`
               : 'Nothing is delivered by itself.'}
           </Outcome>

@@ -13,8 +13,8 @@ const verdict = ({ reports, failed, min_reports, max_failure_share }: Rollout['h
     return ['idle', `${plural(reports, 'report')} of ${min_reports} that are needed before failures count`]
   }
   const share = failed / reports
-  const told = `${percent(share)} failed: ${failed} of ${plural(reports, 'report')}`
-  return share > max_failure_share ? ['bad', `${told}, over the limit`] : ['good', told]
+  const label = `${percent(share)} failed: ${failed} of ${plural(reports, 'report')}`
+  return share > max_failure_share ? ['bad', `${label}, over the limit`] : ['good', label]
 }
 
 /** Failures against the share that stops the rollout. */

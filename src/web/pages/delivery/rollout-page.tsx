@@ -74,7 +74,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
   )
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
-  const said = Object.values(rollout.reports).reduce((sum, of) => sum + of, 0)
+  const reports = Object.values(rollout.reports).reduce((sum, of) => sum + of, 0)
   return (
     <>
       {rollout.warnings.length > 0 && (
@@ -93,7 +93,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
       <div className={styles.below}>
         <Columns>
           <Health rollout={rollout} />
-          <DeviceStates counts={{ ...rollout.reports, assigned: Math.max(0, reached - said) }} />
+          <DeviceStates counts={{ ...rollout.reports, assigned: Math.max(0, reached - reports) }} />
         </Columns>
         {rollout.failures.length > 0 && (
           <Panel title="Why devices failed" flush>

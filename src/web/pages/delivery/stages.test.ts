@@ -46,12 +46,12 @@ const EVENTS = [
   event('resume', 20, 80),
   event('step', 30, 120),
 ]
-const told = (of: Rollout, events = EVENTS) =>
+const reported = (of: Rollout, events = EVENTS) =>
   stagesOf(of, events).map(({ percentage, state, at: when }) => [percentage, state, when])
 
 describe('the stages of a rollout', () => {
   it('are those that it had, the one that it is at, and those of its schedule', () => {
-    expect(told(rollout({}))).toEqual([
+    expect(reported(rollout({}))).toEqual([
       [10, 'past', at(0)],
       [20, 'past', at(60)],
       [30, 'current', at(120)],
@@ -62,18 +62,18 @@ describe('the stages of a rollout', () => {
   })
 
   it('have no clock while it is paused, none ahead once it is over, and none that counts after a rollback', () => {
-    expect(told(rollout({ status: 'paused', next_step_at: null })).slice(3)).toEqual([
+    expect(reported(rollout({ status: 'paused', next_step_at: null })).slice(3)).toEqual([
       [40, 'next', null],
       [50, 'later', null],
       [55, 'later', null],
     ])
-    expect(told(rollout({ status: 'completed', target_percentage: 30 })).at(-1)).toEqual([30, 'current', at(120)])
-    expect(told(rollout({ status: 'rolled_back' })).map(([, state]) => state)).toEqual(['past', 'past', 'past'])
+    expect(reported(rollout({ status: 'completed', target_percentage: 30 })).at(-1)).toEqual([30, 'current', at(120)])
+    expect(reported(rollout({ status: 'rolled_back' })).map(([, state]) => state)).toEqual(['past', 'past', 'past'])
   })
 
   it('begin where it is before anything has happened', () => {
     const pending = rollout({ status: 'pending', percentage: 10, started_at: null, next_step_at: null })
-    expect(told(pending, [event('create', 10, 0)])[0]).toEqual([10, 'current', null])
+    expect(reported(pending, [event('create', 10, 0)])[0]).toEqual([10, 'current', null])
   })
 
   it('that are many leave out what is far from now', () => {

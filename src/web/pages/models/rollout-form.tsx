@@ -12,7 +12,7 @@ import { duration, plural } from '../../text/format.ts'
 import styles from './models.module.css'
 import type { ModelDetail } from './types.ts'
 
-interface Wanted {
+interface Requested {
   readonly version: string
   readonly rollout_percentage: number
   readonly target_percentage: number
@@ -26,25 +26,25 @@ const SHOWN_STEPS = 6
 
 const isWhole = (value: number): boolean => Number.isInteger(value) && value >= 0 && value <= 100
 
-const isComplete = (wanted: Wanted): boolean =>
-  isWhole(wanted.rollout_percentage) &&
-  isWhole(wanted.target_percentage) &&
-  isWhole(wanted.increment_step) &&
-  wanted.increment_step > 0 &&
-  wanted.step_interval_minutes > 0
+const isComplete = (requested: Requested): boolean =>
+  isWhole(requested.rollout_percentage) &&
+  isWhole(requested.target_percentage) &&
+  isWhole(requested.increment_step) &&
+  requested.increment_step > 0 &&
+  requested.step_interval_minutes > 0
 
-const usePreview = (model: ModelDetail, wanted: Wanted) =>
+const usePreview = (model: ModelDetail, requested: Requested) =>
   useQuery({
-    queryKey: ['/api/v1/models/{model_id}/rollouts/dry-run', model.id, wanted],
+    queryKey: ['/api/v1/models/{model_id}/rollouts/dry-run', model.id, requested],
     queryFn: ({ signal }) =>
       unwrap(
         api.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
           params: { path: { model_id: model.id } },
-          body: wanted,
+          body: requested,
           signal,
         }),
       ),
-    enabled: isComplete(wanted),
+    enabled: isComplete(requested),
     placeholderData: keepPreviousData,
   })
 
@@ -93,7 +93,7 @@ export const RolloutForm = ({
   const [group, setGroup] = useState('')
   const [automatic, setAutomatic] = useState(false)
   const groups = useGroupOptions()
-  const wanted = {
+  const requested = {
     version,
     rollout_percentage: first,
     target_percentage: target,
@@ -102,10 +102,10 @@ export const RolloutForm = ({
     auto_rollback: automatic,
     ...(group !== '' && { group }),
   }
-  const preview = usePreview(model, wanted)
+  const preview = usePreview(model, requested)
   const start = async (): Promise<void> => {
     const { rollout_id } = await write(
-      api.POST('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id: model.id } }, body: wanted }),
+      api.POST('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id: model.id } }, body: requested }),
     )
     navigate(`/delivery/rollouts/${model.id}/${rollout_id}`)
   }

@@ -127,9 +127,9 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       // Also when the batch has failed, nothing of it shall be in the queue any more.
       const [computed, ...sampled] = await Promise.allSettled([computing, ...asking])
       if (computed.status === 'rejected') throw computed.reason
-      return sampled.map((said, part) => {
-        if (said.status === 'rejected') throw said.reason
-        return { answers: answers[part]!, token: said.value }
+      return sampled.map((result, part) => {
+        if (result.status === 'rejected') throw result.reason
+        return { answers: answers[part]!, token: result.value }
       })
     },
     createSampler: ({ temperature, topP, seed, grammar }) => {

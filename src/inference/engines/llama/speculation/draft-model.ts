@@ -65,8 +65,8 @@ const createFollower =
     for (let at = shared; at < tokens.length; at += BATCH_TOKENS) {
       const part = Uint32Array.from(tokens.slice(at, at + BATCH_TOKENS))
       const last = at + part.length === tokens.length
-      const wanted = Uint32Array.from(last ? [part.length - 1] : [])
-      answers = await context.decode([{ sequence: slot, position: at, tokens: part, answers: wanted }])
+      const requested = Uint32Array.from(last ? [part.length - 1] : [])
+      answers = await context.decode([{ sequence: slot, position: at, tokens: part, answers: requested }])
       held.push(...part)
     }
     return sampler.next(answers[0]![0]!)

@@ -52,13 +52,15 @@ const answer = async (engine: Engine, question: string, more: Partial<ChatReques
 }
 
 const answers = async (engine: Engine) => {
-  const said = []
+  const response = []
   for (const question of QUESTIONS) {
-    said.push(await answer(engine, question))
-    said.push(await answer(engine, question, { temperature: 1.2, topP: 0.95, seed: 77 }))
-    said.push(await answer(engine, question, { responseFormat: { type: 'json_object' }, temperature: 0.8, seed: 5 }))
+    response.push(await answer(engine, question))
+    response.push(await answer(engine, question, { temperature: 1.2, topP: 0.95, seed: 77 }))
+    response.push(
+      await answer(engine, question, { responseFormat: { type: 'json_object' }, temperature: 0.8, seed: 5 }),
+    )
   }
-  return said
+  return response
 }
 
 const plainly = ({ text, reason, completionTokens }: Awaited<ReturnType<typeof answer>>) => ({
@@ -78,11 +80,11 @@ it.each(DRAFTS)('writes with $kind what it writes without, greedy and sampled, f
   const expected = await answers(plain).finally(plain.close)
   const engine = await open(draft)
   try {
-    const said = await answers(engine)
-    expect(said.map(plainly)).toEqual(expected.map(plainly))
+    const response = await answers(engine)
+    expect(response.map(plainly)).toEqual(expected.map(plainly))
     const together = await Promise.all(QUESTIONS.map((question) => answer(engine, question)))
     expect(together.map(plainly)).toEqual(expected.filter((_, n) => n % 3 === 0).map(plainly))
-    const counted = said.map(({ speculation }) => speculation).filter((each): each is Speculation => each !== null)
+    const counted = response.map(({ speculation }) => speculation).filter((each): each is Speculation => each !== null)
     expect(counted.length).toBeGreaterThan(0)
     for (const { kind, drafted, confirmed } of counted) {
       expect(kind).toBe(draft.kind)

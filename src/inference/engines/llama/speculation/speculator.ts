@@ -47,7 +47,7 @@ export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDraf
     return known
   }
 
-  const wanted = (choice: Choice, streams: number): number => {
+  const requested = (choice: Choice, streams: number): number => {
     const { seen, right } = experienceOf(choice)
     const most = Math.min(mostDrafts, choice.limit - choice.tokens.length - 1)
     const best = bestDrafts({ costs, streams, acceptance: right / seen, draftCost, most })
@@ -63,7 +63,7 @@ export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDraf
       const began = performance.now()
       let drafted = 0
       for (const { slot, choice } of writing) {
-        const count = wanted(choice, writing.length)
+        const count = requested(choice, writing.length)
         choice.drafts = count > 0 ? (await proposer.propose(slot, choice.tokens, count)).slice(0, count) : []
         drafted += choice.drafts.length
       }

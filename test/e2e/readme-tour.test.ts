@@ -8,10 +8,10 @@ import { emptyFolder } from '../databases.ts'
 import { builtFile } from './built-program.ts'
 import { until } from './service-process.ts'
 
-/** The shell blocks of the README's tour, in order. */
-const blocksOfTour = async (): Promise<string[]> => {
+/** The shell blocks of the README's first hour, in order. */
+const blocksOfFirstHour = async (): Promise<string[]> => {
   const readme = await readFile('README.md', 'utf8')
-  const tour = /\n## A tour\n(.*?)\n## /s.exec(readme)![1]!
+  const tour = /\n## The first hour\n(.*?)\n## /s.exec(readme)![1]!
   return [...tour.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1]!)
 }
 
@@ -26,24 +26,23 @@ const freePort = async (): Promise<number> => {
 
 /** What leaves its terminal busy, and what it prints once others can go on. */
 const STAYS: readonly (readonly [command: RegExp, ready: RegExp])[] = [
-  [/^npm start/m, /listening on/],
+  [/^npx svc up$/m, /Dashboard:/],
   [/^npx svc agent /m, /waits for rounds/],
   [/^npx svc serve /m, /Queue:/],
 ]
 
-/** `npm start` and `npx svc` of a package that was just installed, here of the built program. */
+/** `npx svc` of a package that was just installed, here of the built program. */
 const installed = async (): Promise<string> => {
   const folder = await emptyFolder()
   const script = async (name: string, text: string): Promise<void> => {
     await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`)
     await chmod(join(folder, name), 0o755)
   }
-  await script('npm', `exec "${process.execPath}" "${await builtFile('main.js')}"`)
   await script('npx', `shift; exec "${process.execPath}" "${await builtFile('cli/main.js')}" "$@"`)
   return folder
 }
 
-it("the README's tour works when its blocks are pasted one after the other on a fresh machine", async () => {
+it("the README's first hour works when its blocks are pasted one after the other on a fresh machine", async () => {
   const [service, inference] = [await freePort(), await freePort()]
   const home = join(await emptyFolder(), 'home')
   await mkdir(home)
@@ -78,7 +77,7 @@ it("the README's tour works when its blocks are pasted one after the other on a 
   // What one block sets in its terminal, the next ones find there.
   const variables = join(home, 'variables')
   await writeFile(variables, '')
-  for (const block of await blocksOfTour()) {
+  for (const block of await blocksOfFirstHour()) {
     const script = `. "${variables}"\n${adapted(block)}`
     const ready = STAYS.find(([command]) => command.test(block))?.[1]
     if (ready === undefined) {
@@ -97,8 +96,8 @@ it("the README's tour works when its blocks are pasted one after the other on a 
       expect(child.exitCode, `${block}\n${output()}`).toBeNull()
     }
   }
-  const [login, update, round, training, delivery, answer, chat] = outputs
-  expect(login).toContain('Signed in')
+  const [pushed, training, delivery, , update, round, answer, chat] = outputs
+  expect(pushed).toContain('Version:   1.0.0')
   expect(JSON.parse(update!.trim())).toMatchObject({ num_samples: 120 })
   expect(JSON.parse(round!.trim())).toMatchObject({
     status: expect.stringMatching(/^(aggregating|completed)$/),

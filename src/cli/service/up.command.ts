@@ -67,9 +67,10 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   let address: string | null = null
   const welcome = async (at: string): Promise<void> => {
     address = reachable(at)
+    // First, so that commands work as soon as the address is shown.
+    await signInOpenly(session, address).catch((error: Error) => out.note(error.message))
     out.line(`Dashboard: ${address}/`)
     out.line(`API:       ${address}/api/v1, reference: ${address}/docs`)
-    await signInOpenly(session, address)
     out.note('Ctrl-C stops it; what it has learned and stored stays.')
     const show = io.openBrowser ?? openBrowser
     if (options.open) show(`${address}/`)

@@ -13,6 +13,8 @@ describe('the settings', () => {
       stragglerGraceSeconds: null,
       maxUploadBytes: 16 * 1024 ** 3,
       updateRetentionDays: 7,
+      roundModelsKept: 100,
+      jobStateRetentionDays: 90,
       corsOrigins: [],
       publicUrl: null,
       inferenceUrl: null,

@@ -17,6 +17,10 @@ export interface Config {
   readonly stragglerGraceSeconds: number | null
   readonly maxUploadBytes: number
   readonly updateRetentionDays: number
+  /** Of each job, and of the rounds of none, so many models of rounds are kept; and those that something refers to. */
+  readonly roundModelsKept: number
+  /** How long what a strategy carries from round to round is kept after its job has ended. */
+  readonly jobStateRetentionDays: number
   readonly corsOrigins: readonly string[]
   /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
   readonly publicUrl: string | null
@@ -97,6 +101,8 @@ export const readConfig = (environment: Environment): Config => {
       grace === undefined ? null : number('SERVICE_STRAGGLER_GRACE_SECONDS', { min: 0, max: 3600, whole: false }, 0),
     maxUploadBytes: number('SERVICE_MAX_UPLOAD_BYTES', { min: 1024, max: 1024 * GIB }, 16 * GIB),
     updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
+    roundModelsKept: number('SERVICE_ROUND_MODELS_KEPT', { min: 1, max: 1_000_000 }, 100),
+    jobStateRetentionDays: number('SERVICE_JOB_STATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 90),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),

@@ -5835,6 +5835,11 @@ export interface components {
             global_model_id: string | null;
             global_model_path: string | null;
             aggregated_model_id: string | null;
+            /**
+             * Format: date-time
+             * @description When retention deleted its model; it has none since
+             */
+            model_deleted_at?: string;
             aggregated_model_path: string | null;
             failure_reason: string | null;
             started_at: string | null;

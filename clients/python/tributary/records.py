@@ -161,6 +161,7 @@ class Round:
     global_model_id: str | None
     global_model_path: str | None
     aggregated_model_id: str | None
+    model_deleted_at: str | None = None
     aggregated_model_path: str | None
     failure_reason: str | None
     started_at: str | None

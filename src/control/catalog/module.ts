@@ -15,6 +15,8 @@ import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
 import { createModelsStore } from './models/models.store.ts'
 import { recognizeFile } from './models/recognize.ts'
+import { createRoundModels } from './models/round-models.service.ts'
+import { createRoundModelsStore } from './models/round-models.store.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
 
@@ -38,7 +40,8 @@ const create = ({ config, database, blobs, partials, events, now, newId }: Conte
   events.inTransaction('unbound.adopted', (tx, { orgId }) => modelsStore.adopt(tx, orgId))
   const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
   const aliases = createAliasesService({ database, store: aliasesStore, report: createAliasesReport(), models, now })
-  return { files, uploads, models, aliases, benchmarks }
+  const roundModels = createRoundModels({ store: createRoundModelsStore() })
+  return { files, uploads, models, aliases, roundModels, benchmarks }
 }
 
 /** Models, their versions and files, uploads, and what models reach on machines. */

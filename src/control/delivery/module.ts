@@ -23,6 +23,7 @@ import { createExperimentsStore } from './experiments/experiments.store.ts'
 import { createObservationsReport } from './experiments/observations.report.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
 import { createObservationsStore } from './experiments/observations.store.ts'
+import { isDelivered } from './model-uses.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
 import { createPairingsStore } from './pairings/pairings.store.ts'
@@ -57,6 +58,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     events,
     changed: () => changes.notify('plans'),
   })
+  catalog.roundModels.keepUsed(isDelivered)
   heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
   const experiments = createExperimentsService({

@@ -12,10 +12,10 @@ import { createPrivacyService } from './privacy.service.ts'
 import { createPrivacyForecasts } from './privacy-forecasts.service.ts'
 import { createSharedModelsReport } from './shared-models.report.ts'
 import { createSharedModelsService } from './shared-models.service.ts'
-import { createSharedModelsStore } from './shared-models.store.ts'
+import { createSharedModelsStore, isSharedByHand } from './shared-models.store.ts'
 
 const create = ({ database, accounting, events, now, newId }: Context, { catalog }: { readonly catalog: Catalog }) => {
-  const { models } = catalog
+  const { models, roundModels } = catalog
   const sharedModelsStore = createSharedModelsStore()
   const sharedModelsReport = createSharedModelsReport()
   models.readThrough({ isSharedWith: sharedModelsStore.isSharedWith, idByName: sharedModelsReport.idByName })
@@ -41,6 +41,7 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
   })
   const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
   const forecasts = createPrivacyForecasts({ database, store: ledgerStore, ledger, federations })
+  roundModels.keepUsed(isSharedByHand)
   events.inTransaction('round.completed', async (tx, { id, federationId, isPrivate, modelId }) => {
     if (federationId === null) return
     if (isPrivate) await ledger.settle(tx, id)

@@ -44,7 +44,7 @@ export const createSharedModelsService = (parts: {
 
     /** A round's result becomes readable to all active members, in the transaction that publishes it. */
     shareResult: (tx: Executor, federationId: string, modelId: string): Promise<void> =>
-      sharedModels.add(tx, federationId, modelId, now()),
+      sharedModels.add(tx, federationId, modelId, now(), true),
   }
 }
 

@@ -1,14 +1,16 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../platform/db/open.ts'
+import type { ModelUses } from '../catalog/models/round-models.service.ts'
 
 /** Models that a federation's active members may read, whoever owns them. */
 export const createSharedModelsStore = () => ({
-  async add(tx: Executor, federationId: string, modelId: string, at: Date): Promise<void> {
-    await tx
-      .insertInto('federation_models')
-      .values({ federation_id: federationId, model_id: modelId, shared_at: at })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
+  /** `isResult`: of a round, without being asked; whoever shares it then by hand keeps it from going with the round's model. */
+  async add(tx: Executor, federationId: string, modelId: string, at: Date, isResult = false): Promise<void> {
+    await sql`
+      insert into federation_models (federation_id, model_id, shared_at, is_result)
+      values (${federationId}, ${modelId}, ${at}, ${isResult})
+      on conflict (federation_id, model_id) do update
+        set is_result = federation_models.is_result and excluded.is_result`.execute(tx)
   },
 
   /** False when it was not shared. */
@@ -27,5 +29,9 @@ export const createSharedModelsStore = () => ({
     return rows.length === 1
   },
 })
+
+/** Models that somebody has shared. */
+export const isSharedByHand: ModelUses = (modelId) =>
+  sql<boolean>`exists (select from federation_models s where s.model_id = ${modelId} and not s.is_result)`
 
 export type SharedModelsStore = ReturnType<typeof createSharedModelsStore>

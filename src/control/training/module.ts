@@ -15,6 +15,8 @@ import { createJobsStore } from './jobs/jobs.store.ts'
 import { createAnnouncementsReport } from './rounds/announcements.report.ts'
 import { contributionsTo } from './rounds/contributions.report.ts'
 import { trainingReferences } from './rounds/file-references.store.ts'
+import { createModelRetention } from './rounds/model-retention.service.ts'
+import { createModelRetentionStore, isTrained } from './rounds/model-retention.store.ts'
 import { participantsRoutes } from './rounds/participants.routes.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { undecidedRound } from './rounds/policy-rounds.report.ts'
@@ -34,7 +36,7 @@ const DAY_MS = 24 * HOUR_MS
 
 const create = (context: Context, earlier: Earlier) => {
   const { database, blobs, workers, events, changes, log, now, newId } = context
-  const { files, models } = earlier.catalog
+  const { files, models, roundModels } = earlier.catalog
   const { ledger } = earlier.federations
   const { heartbeats, draws } = earlier.fleet
   const { policies } = earlier.delivery
@@ -87,6 +89,7 @@ const create = (context: Context, earlier: Earlier) => {
   const announcements = createAnnouncementsReport()
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptTraining(tx, orgId))
   files.keepReferenced(trainingReferences)
+  roundModels.keepUsed(isTrained)
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   policies.followRounds(undecidedRound)
   heartbeats.contribute({
@@ -110,6 +113,7 @@ const create = (context: Context, earlier: Earlier) => {
     aggregations,
     receipts,
     retention,
+    modelRetention: createModelRetention({ database, store: createModelRetentionStore(), roundModels, now }),
     jobs,
   }
 }
@@ -134,7 +138,10 @@ export const training: Module<Training, Earlier> = {
       updatesRoutes(scope, updates, rounds, { blobs, maxUploadBytes: config.maxUploadBytes })
     })
   },
-  tasks: ({ config, now }, { withdrawAnnouncements, rounds, secureRounds, aggregations, retention, jobs }) => [
+  tasks: (
+    { config, now },
+    { withdrawAnnouncements, rounds, secureRounds, aggregations, retention, modelRetention, jobs },
+  ) => [
     { name: 'announcements', everyMs: 60_000, run: withdrawAnnouncements },
     {
       name: 'aggregation',
@@ -148,6 +155,14 @@ export const training: Module<Training, Earlier> = {
     },
     { name: 'jobs', everyMs: 1000, run: jobs.tick },
     { name: 'new-rounds', everyMs: 500, run: rounds.watch },
+    {
+      name: 'model-retention',
+      everyMs: HOUR_MS,
+      run: async () => {
+        await modelRetention.retireStates(new Date(now().getTime() - config.jobStateRetentionDays * DAY_MS))
+        await modelRetention.retireModels(config.roundModelsKept)
+      },
+    },
     {
       name: 'update-retention',
       everyMs: HOUR_MS,

@@ -168,6 +168,8 @@ export interface RoundRow extends RoundTrainingColumns {
   ended_at: Date | null
   updates_deleted_at: Date | null
   review_at: Date | null
+  /** Added by 0019-model-retention. */
+  model_deleted_at: Date | null
 }
 
 export interface RoundParticipantRow {

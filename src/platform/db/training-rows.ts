@@ -28,6 +28,8 @@ export interface FederationModelRow {
   federation_id: string
   model_id: string
   shared_at: Date
+  /** Added by 0019-model-retention. */
+  is_result: Generated<boolean>
 }
 
 export interface PrivacyBudgetRow {

@@ -23,6 +23,7 @@ export const present = (round: StoredRound) => ({
   timeout_at: round.timeoutAt.toISOString(),
   created_at: round.createdAt.toISOString(),
   ...(round.plan.options === undefined && round.jobId === null ? {} : presentTraining(round)),
+  ...(round.modelDeletedAt === null ? {} : { model_deleted_at: round.modelDeletedAt.toISOString() }),
   ...(round.plan.rawVector ? { raw_vector: true } : {}),
   ...(round.groupId === null ? {} : { group_id: round.groupId }),
   ...(round.federationId === null ? {} : { federation_id: round.federationId }),

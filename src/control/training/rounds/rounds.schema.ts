@@ -114,6 +114,9 @@ export const Round = Body('Round', 'A training round', examples.round, {
   global_model_id: Nullable(Uuid),
   global_model_path: Nullable(Type.String()),
   aggregated_model_id: Nullable(Uuid),
+  model_deleted_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When retention deleted its model; it has none since' }),
+  ),
   aggregated_model_path: Nullable(Type.String()),
   failure_reason: Nullable(Type.String()),
   started_at: Nullable(Timestamp),

@@ -55,6 +55,8 @@ export interface StoredRound {
   readonly loss: number | null
   /** When it must next be looked at for absent devices; null where nobody is replaced. */
   readonly reviewAt: Date | null
+  /** When retention deleted the model that it made; then it has none. */
+  readonly modelDeletedAt: Date | null
 }
 
 /** What is asked of the devices and of the aggregation. A plain round has the first two only. */
@@ -176,6 +178,7 @@ export const ROUND_COLUMNS = [
   'accuracy',
   'loss',
   'review_at',
+  'model_deleted_at',
 ] as const satisfies readonly (keyof RoundRow)[]
 
 export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[number]>): StoredRound => ({
@@ -195,8 +198,8 @@ export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[n
   globalModelId: row.global_model_id,
   globalModelVersion: row.global_model_version,
   globalSha256: row.global_sha256,
-  aggregatedModelId: row.aggregated_model_id,
-  aggregatedSha256: row.aggregated_sha256,
+  aggregatedModelId: row.model_deleted_at === null ? row.aggregated_model_id : null,
+  aggregatedSha256: row.model_deleted_at === null ? row.aggregated_sha256 : null,
   quorumAt: row.quorum_at,
   failureReason: row.failure_reason,
   attempts: row.attempts,
@@ -218,4 +221,5 @@ export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[n
   accuracy: row.accuracy,
   loss: row.loss,
   reviewAt: row.review_at,
+  modelDeletedAt: row.model_deleted_at,
 })

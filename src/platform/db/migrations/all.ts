@@ -16,6 +16,7 @@ import { sessions } from './0013-sessions.ts'
 import { aliases } from './0014-aliases.ts'
 import { publishedVersions } from './0015-published-versions.ts'
 import { resumedJobs } from './0018-resumed-jobs.ts'
+import { modelRetention } from './0019-model-retention.ts'
 import { experimentEstimates } from './0020-experiment-estimates.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -38,5 +39,6 @@ export const MIGRATIONS = [
   aliases,
   publishedVersions,
   resumedJobs,
+  modelRetention,
   experimentEstimates,
 ] as const

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -17,12 +18,19 @@ import numpy as np
 import pytest
 
 import tributary
+import tributary.client
 from proxy import Fault, Proxy
 from tributary.connection import Connection
 from tributary.round_work import Train
 
 ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "dist" / "main.js"
+#: Seconds that anything may take: only for what hangs, because a busy machine is slow.
+PATIENCE = 300.0
+
+tributary.client.POLL_SECONDS = 0.1
+# A device that could not say goodbye would be drawn for the jobs of later tests.
+sys.modules["tributary.run"].GOODBYE_SECONDS = PATIENCE  # type: ignore[attr-defined]
 
 
 class Service:
@@ -44,7 +52,7 @@ class Service:
         program = [str(BUILT)] if BUILT.exists() else ["--import", "tsx", "src/main.ts"]
         with self._log.open("a") as log:
             self.process = subprocess.Popen(["node", *program], cwd=ROOT, env=self._env, stdout=log, stderr=log)
-        until(self.answers, f"the service at {self.url}", seconds=240)
+        until(self.answers, f"the service at {self.url}")
 
     def answers(self) -> bool:
         assert self.process.poll() is None, self.output
@@ -94,11 +102,11 @@ class Fleet:
     def end(self) -> None:
         self.stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(PATIENCE)
             assert not thread.is_alive(), f"{thread.name} goes on"
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = 90) -> Any:
+def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
     """Asks again until it is so."""
     ends = time.monotonic() + seconds
     while not (found := condition()):

@@ -38,7 +38,7 @@ class Proxy:
                     self.send_header("retry-after", "0")
                     self.end_headers()
                     return
-                connection = http.client.HTTPConnection(address, timeout=60)
+                connection = http.client.HTTPConnection(address, timeout=300)
                 headers = {name: text for name, text in self.headers.items() if name.lower() != "connection"}
                 connection.request(self.command, self.path, body, headers)
                 if what == "cut upload":

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tributary
-from conftest import Fleet, Service
+from conftest import PATIENCE, Fleet, Service
 from proxy import Fault, Proxy
 from tributary import Client, TributaryError
 from tributary.client import text_curve
@@ -54,7 +54,7 @@ def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, mo
     losses = iter([1.0, 0.5, 0.25])
     fleet.add("curve", lambda weights, plan: (weights, 1, {"loss": next(losses)}))
     monkeypatch.setattr(sys, "stderr", shown := io.StringIO())
-    job = client.train("curve", rounds=3, min_devices=1).wait(timeout=90, progress=True)
+    job = client.train("curve", rounds=3, min_devices=1).wait(timeout=PATIENCE, progress=True)
     assert shown.getvalue().endswith(f"{'█' * 24} 3/3 completed, loss 0.2500\n")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert job.plot().splitlines()[0] == f"{1:10} ┤●  "

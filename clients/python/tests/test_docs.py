@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import ROOT, Service, until
+from conftest import PATIENCE, ROOT, Service, until
 from tributary import Client, Job
 
 PAGE = (ROOT / "docs" / "python.md").read_text()
@@ -49,10 +49,10 @@ def trained_by(
             lambda: program.poll() is not None or device_id in {d.device_identifier for d in client.devices()},
             device_id,
         )
-        job = train().wait(timeout=90)
+        job = train().wait(timeout=PATIENCE)
     finally:
         program.send_signal(signal.SIGINT)
-        _, errors = program.communicate(timeout=60)
+        _, errors = program.communicate(timeout=PATIENCE)
     assert program.returncode == ends, errors
     return job
 
@@ -61,11 +61,11 @@ def test_the_ten_lines_train_and_are_interrupted(service: Service, client: Clien
     device, operator = blocks("A device in ten lines", service)
     waiting = run(device, tmp_path)
     until(lambda: "kitchen" in {d.device_identifier for d in client.devices()}, "the device")
-    out, errors = run(operator, tmp_path).communicate(timeout=90)
+    out, errors = run(operator, tmp_path).communicate(timeout=PATIENCE)
     loss = float(out.split()[0])
     assert 0 < loss < 0.5, errors
     waiting.send_signal(signal.SIGINT)
-    _, errors = waiting.communicate(timeout=30)
+    _, errors = waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == 0 and "Stopping." in errors
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tributary
-from conftest import Fleet, Service, until
+from conftest import PATIENCE, Fleet, Service, until
 from tributary import Client, TributaryError
 
 
@@ -53,7 +53,7 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     admin.push("guarded", {"w": np.zeros(1, "f4")}, "1.0.0")
     again = Fleet(service.url, tmp_path)
     again.add("kitchen", lambda weights, plan: (weights, 1, {}), rounds=1)
-    assert admin.train("guarded", rounds=1, min_devices=1).wait(timeout=90).status == "completed"
+    assert admin.train("guarded", rounds=1, min_devices=1).wait(timeout=PATIENCE).status == "completed"
     again.end()
     assert (again.errors, stop.is_set()) == ([], False)
 

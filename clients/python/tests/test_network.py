@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tributary
-from conftest import Fleet, Service, failure_of, until
+from conftest import PATIENCE, Fleet, Service, failure_of, until
 from proxy import Fault, Proxy
 from tributary import Client, TributaryError
 
@@ -33,7 +33,7 @@ def add_one(weights: Any, plan: Any) -> Any:
 def train_through(client: Client, fleet: Fleet, proxy: Proxy, name: str) -> tributary.Job:
     client.push(name, {"w": START}, "1.0.0")
     fleet.add(name, add_one, url=proxy.url)
-    job = client.train(name, rounds=1, min_devices=1).wait(timeout=90)
+    job = client.train(name, rounds=1, min_devices=1).wait(timeout=PATIENCE)
     np.testing.assert_array_equal(job.weights()["w"], START + 1)
     return job
 
@@ -71,7 +71,7 @@ def test_what_was_trained_is_submitted_later_and_not_trained_again(
     client.push("later", {"w": START}, "1.0.0")
     trained: list[int] = []
     fleet.add("later", lambda w, plan: (trained.append(1), *add_one(w, plan))[1:], url=proxy.url)
-    client.train("later", rounds=1, min_devices=1).wait(timeout=90)
+    client.train("later", rounds=1, min_devices=1).wait(timeout=PATIENCE)
     assert len(trained) == 1
 
 
@@ -84,17 +84,17 @@ def test_a_killed_service_is_waited_for_and_the_round_goes_on(tmp_path: Path) ->
 
     def train(weights: Any, plan: Any) -> Any:
         is_training.set()
-        assert may_go_on.wait(60)
+        assert may_go_on.wait(PATIENCE)
         return add_one(weights, plan)
 
     try:
         fleet.add("patient", train)
         job = client.train("killed", rounds=2, min_devices=1)
-        assert is_training.wait(60)
+        assert is_training.wait(PATIENCE)
         service.end(by=signal.SIGKILL)
         may_go_on.set()
         service.start()
-        np.testing.assert_array_equal(job.wait(timeout=90).weights()["w"], START + 2)
+        np.testing.assert_array_equal(job.wait(timeout=PATIENCE).weights()["w"], START + 2)
         assert [each.status for each in job.history] == ["completed"] * 2
     finally:
         fleet.end()
@@ -107,8 +107,9 @@ PROGRAM = """
 
     def train(weights, plan):
         print("training", flush=True)
-        time.sleep(60)
+        time.sleep(300)
 
+    sys.modules["tributary.run"].GOODBYE_SECONDS = 300
     tributary.run(sys.argv[1], device_id=sys.argv[2], train=train)
     print("ended", flush=True)
 """
@@ -133,7 +134,7 @@ def test_an_interrupted_program_says_so_and_ends_well(
     job = client.train(name, rounds=1, min_devices=1)
     assert program.stdout.readline() == "training\n"
     program.send_signal(by)
-    out, err = program.communicate(timeout=30)
+    out, err = program.communicate(timeout=PATIENCE)
     assert (program.returncode, out) == (0, "ended\n"), err
     assert err.splitlines()[-1].endswith("Stopping.")
     assert failure_of(client, job, name) == "The program was stopped."

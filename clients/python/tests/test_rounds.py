@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tributary
-from conftest import Fleet, failure_of, gradient, regression, until
+from conftest import PATIENCE, Fleet, failure_of, gradient, regression, until
 from tributary import Client, Plan
 
 START = np.zeros(3, np.float32)
@@ -42,7 +42,7 @@ def test_devices_train_exactly_what_numpy_averages(client: Client, fleet: Fleet)
             f"fedavg-{number}",
             lambda weights, plan, x=x, y=y: ({"w": descend(weights["w"], x, y)}, len(y), {"loss": 1.5}),
         )
-    job = client.train("averaged", rounds=3, min_devices=3).wait(timeout=90)
+    job = client.train("averaged", rounds=3, min_devices=3).wait(timeout=PATIENCE)
     expected = START
     for _ in range(3):
         expected = mean([(descend(expected, x, y), len(y)) for x, y in data])
@@ -60,7 +60,7 @@ def test_fedprox_holds_devices_to_the_model_by_mu(client: Client, fleet: Fleet) 
 
     for number, (x, y) in enumerate(data):
         fleet.add(f"fedprox-{number}", lambda weights, plan, x=x, y=y: train(weights, plan, x, y))
-    job = client.train("proximal", rounds=2, strategy="fedprox", strategy_options={"mu": 0.5}).wait(timeout=90)
+    job = client.train("proximal", rounds=2, strategy="fedprox", strategy_options={"mu": 0.5}).wait(timeout=PATIENCE)
     expected = START
     for _ in range(2):
         expected = mean([(descend(expected, x, y, center=expected, mu=0.5), 20) for x, y in data])
@@ -78,7 +78,7 @@ def test_scaffold_sends_control_variates_down_and_their_change_up(client: Client
         fleet.add(f"scaffold-{number}", lambda weights, plan, x=x, y=y: train(weights, plan, x, y))
     until(lambda: len([d for d in client.devices() if d.device_identifier.startswith("scaffold-")]) == 2, "devices")
     client.create_group("drifting", ["scaffold-0", "scaffold-1"])
-    job = client.train("drift", rounds=3, strategy="scaffold", group="drifting").wait(timeout=90)
+    job = client.train("drift", rounds=3, strategy="scaffold", group="drifting").wait(timeout=PATIENCE)
 
     # Karimireddy et al. 2020, algorithm 1, with everybody in each round.
     model, c, own = START, np.zeros(3), [np.zeros(3), np.zeros(3)]
@@ -111,7 +111,7 @@ def test_a_personal_model_of_ditto_is_kept_for_the_job_and_never_sent(client: Cl
 
     fleet.add("ditto", train)
     job = client.train("personal", rounds=3, strategy="ditto", strategy_options={"lambda": 0.2}, min_devices=1)
-    np.testing.assert_array_equal(job.wait(timeout=90).weights()["w"], START)
+    np.testing.assert_array_equal(job.wait(timeout=PATIENCE).weights()["w"], START)
     assert seen == [(0.0, 0.2), (1.0, 0.2), (2.0, 0.2)]
 
 
@@ -135,15 +135,14 @@ def test_fedbuff_takes_an_update_of_an_earlier_round(client: Client, fleet: Flee
         fleet.add(name, train(name))
     until(lambda: len([d for d in client.devices() if d.device_identifier in began]) == 2, "devices")
     asked = {"strategy": "fedbuff", "strategy_options": {"buffer": 1}, "min_devices": 1, "target_devices": 2}
-    job = client.train("buffered", rounds=3, **asked).wait(timeout=90)
+    job = client.train("buffered", rounds=3, **asked).wait(timeout=PATIENCE)
     paths = [f"/training/rounds/{each.round_id}/updates" for each in job.history]
     updates = [update for path in paths for update in client.listed(path, "updates")]
     late = [update for update in updates if update["staleness"] > 0]
-    assert [(update["device_identifier"], update["base_round_id"]) for update in late] == [
-        ("slow", job.history[0].round_id)
-    ]
+    # The fast device may be late too, behind the slow one.
+    assert ("slow", job.history[0].round_id) in [(each["device_identifier"], each["base_round_id"]) for each in late]
     # (1 + staleness)^-a of a change by 1, for the default a of 0.5.
-    expected = len(updates) - 1 + (1 + late[0]["staleness"]) ** -0.5
+    expected = sum((1 + update["staleness"]) ** -0.5 for update in updates)
     np.testing.assert_allclose(job.weights()["w"], START + expected, rtol=1e-6)
 
 
@@ -161,7 +160,7 @@ def test_models_of_other_formats_are_trained(client: Client, fleet: Fleet, tmp_p
     client.push(f"of-{kind}", path, "1.0.0")
     fleet.add(f"of-{kind}", lambda weights, plan: ({name: array + 1.5 for name, array in weights.items()}, 1, {}))
     more = {"raw_vector": True} if kind == "vector" else {}
-    job = client.train(f"of-{kind}", rounds=1, min_devices=1, **more).wait(timeout=90)
+    job = client.train(f"of-{kind}", rounds=1, min_devices=1, **more).wait(timeout=PATIENCE)
     result = client.pull(job.latest_model_id or "", to=tmp_path / "result")
     found, types = tributary.read_weights(result, raw_vector=kind == "vector")
     assert [array.tolist() for array in found.values()] == [[1.5, 1.5, 1.5]]
@@ -209,7 +208,7 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
         evaluate=lambda weights: {"loss": float(weights["w"][0]), "accuracy": 0.25},
         on_round=results.append,
     )
-    job = client.train("evaluated", rounds=2, min_devices=1).wait(timeout=90)
+    job = client.train("evaluated", rounds=2, min_devices=1).wait(timeout=PATIENCE)
     assert [each.accuracy for each in job.history] == [0.5, 0.5]
     numbers = [each.round_number for each in job.history]
     told = {"round_number": numbers[1], "global_model_loss": 1, "global_model_accuracy": 0.25}

@@ -28,6 +28,8 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 #: Larger files go up in a way that goes on where a connection broke.
 RESUMABLE_FROM = 8 * 1024 * 1024
 PAGE = 100
+#: How often `Job.wait` asks.
+POLL_SECONDS = 1.0
 _NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Job: {"history": records.JobRound}}
 
 
@@ -79,7 +81,7 @@ class Job(_Refreshed, records.Job):
                     sys.stderr.flush()
                 if ends is not None and time.monotonic() > ends:
                     raise TimeoutError(f"Job {self.id} goes on after {timeout} s: {self._bar()}")
-                time.sleep(1)
+                time.sleep(POLL_SECONDS)
         finally:
             if shows:
                 sys.stderr.write(f"\r\x1b[K{self._bar()}\n")

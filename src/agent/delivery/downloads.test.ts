@@ -88,10 +88,11 @@ test('two models share the line: a long download gives way to the other and goes
   await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
   const proxy = await startProxy(world.baseUrl)
   proxy.onBody = async (chunk) => {
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 60))
     return chunk
   }
-  const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl, turnSeconds: 0.1 })
+  // A turn is long enough for a few of a download's 23 pieces, also on a busy machine.
+  const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl, turnSeconds: 0.6 })
   await unit.pull()
   await Promise.all([
     unit.line('Model m: version 1.0.0 is active.'),

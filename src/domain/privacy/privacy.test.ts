@@ -183,11 +183,13 @@ describe('accounting by privacy loss distributions', () => {
   })
 
   it('counts what lies beyond its range as what costs more', () => {
+    const noisiest = privacyLoss([steps(1e6, 0.01, 4)], 1e-5)
     for (const noise of [1e7, 3e15, 1e16, Number.MAX_VALUE]) {
-      expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5)).toEqual(privacyLoss([steps(1e6, 0.01, 4)], 1e-5))
+      expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5)).toEqual(noisiest)
     }
+    const rarest = privacyLoss([steps(0.5, 1e-9, 1e5)], 1e-6)
     for (const rate of [1e-10, 1e-300, 5e-324]) {
-      expect(privacyLoss([steps(0.5, rate, 1e5)], 1e-6)).toEqual(privacyLoss([steps(0.5, 1e-9, 1e5)], 1e-6))
+      expect(privacyLoss([steps(0.5, rate, 1e5)], 1e-6)).toEqual(rarest)
     }
     for (const noise of [1e-9, 1e-5, 0.0099]) {
       expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5).pld).toBe(gaussianEpsilon(noise / 2, 1e-5))
@@ -227,7 +229,7 @@ describe('accounting by privacy loss distributions', () => {
     ['sampling rates', (n: number) => steps(1, 0.01 + n / 8000, 2)],
     ['both', (n: number) => steps(0.8 + (n % 20) / 30, 0.005 + n / 20000, 1 + (n % 3))],
   ])('merges more than 256 kinds of different %s into slightly worse ones', (_what, kind) => {
-    const kinds = Array.from({ length: 400 }, (_, n) => kind(n))
+    const kinds = Array.from({ length: 300 }, (_, n) => kind(n))
     const tools = { moments: createMoments(), compose: createCompositions() }
     const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds), 1e-5)
     const apart = epsilonOfPld({ spent: [], more: kinds }, 1e-5, { tilt: order! - 1, tolerance: 1e-5 }, tools)!

@@ -44,6 +44,12 @@ const isoTime = (): (() => string) => {
   }
 }
 
+let standardOutput: DestinationStream | undefined
+
+/** One for the whole process: each has a timer of its own that writes what there is every 100 ms, and none ever ends. */
+const toStandardOutput = (): DestinationStream =>
+  (standardOutput ??= destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 100 }))
+
 /** Structured logs, one JSON object a line, without secrets. */
 export const createLogger = ({ level, destination: stream }: LogOptions): Logger =>
   pino(
@@ -54,5 +60,5 @@ export const createLogger = ({ level, destination: stream }: LogOptions): Logger
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redact },
     },
-    stream ?? destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 100 }),
+    stream ?? toStandardOutput(),
   )

@@ -371,6 +371,15 @@ export interface paths {
          */
         post: operations["createGroup"];
     };
+    "/api/v1/devices/{device_id}/groups": {
+        parameters: {
+        };
+        /**
+         * List the groups of a device
+         * @description The groups that a device is in, oldest first; at most 100.
+         */
+        get: operations["listGroupsOfDevice"];
+    };
     "/api/v1/device-groups/{group_id}": {
         parameters: {
         };
@@ -431,6 +440,15 @@ export interface paths {
          * @description What a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304.
          */
         get: operations["listAssignments"];
+    };
+    "/api/v1/devices/{device_id}/reports": {
+        parameters: {
+        };
+        /**
+         * List the versions that a device was given
+         * @description What a device last reported of each plan that gave it a version, newest first.
+         */
+        get: operations["listDeviceReports"];
     };
     "/api/v1/devices/{device_id}/assignments/{plan_id}/report": {
         parameters: {
@@ -2324,6 +2342,30 @@ export interface components {
             updated_at: string;
         };
         /**
+         * @description The groups that a device is in
+         * @example {
+         *       "device_id": "pixel-8-0042",
+         *       "groups": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *           "org_id": "acme",
+         *           "name": "beta-testers",
+         *           "description": "Employees who test new versions",
+         *           "tags": [
+         *             "beta"
+         *           ],
+         *           "group_type": "static",
+         *           "device_count": 2,
+         *           "created_at": "2026-03-02T09:00:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        DeviceGroups: {
+            device_id: string;
+            groups: components["schemas"]["Group"][];
+        };
+        /**
          * @description A page of devices
          * @example {
          *       "devices": [
@@ -2346,6 +2388,49 @@ export interface components {
             total: number;
             limit: number;
             offset: number;
+        };
+        /** @description How far a device has come with what one plan gave it */
+        DeviceReport: {
+            /** Format: uuid */
+            plan_id: string;
+            /** @enum {string} */
+            kind: "rollout" | "deployment" | "experiment";
+            model_id: string | null;
+            model_name: string | null;
+            state: components["schemas"]["ReportState"];
+            version: string;
+            reason: string | null;
+            metrics: { [key: string]: number | null; } | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            reported_at: string;
+        };
+        /**
+         * @description The versions that a device was given
+         * @example {
+         *       "device_id": "pixel-8-0042",
+         *       "reports": [
+         *         {
+         *           "plan_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "kind": "rollout",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "model_name": "next-word",
+         *           "state": "active",
+         *           "version": "2.0.0",
+         *           "reason": null,
+         *           "metrics": {
+         *             "accuracy": 0.33
+         *           },
+         *           "reported_at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        DeviceReports: {
+            device_id: string;
+            reports: components["schemas"]["DeviceReport"][];
         };
         /**
          * @description inactive: no heartbeat lately, or the device said so
@@ -7802,6 +7887,34 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
+    listGroupsOfDevice: {
+        parameters: {
+            query?: {
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
+            };
+            path: {
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
+            };
+        };
+        responses: {
+            /** @description The groups that a device is in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceGroups"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
     getGroup: {
         parameters: {
             path: {
@@ -8070,6 +8183,36 @@ export interface operations {
                 headers: { [name: string]: unknown; };
                 content: {
                     "application/json": components["schemas"]["AssignmentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listDeviceReports: {
+        parameters: {
+            query?: {
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
+                /** @description 100 when absent */
+                limit?: number;
+            };
+            path: {
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
+            };
+        };
+        responses: {
+            /** @description The versions that a device was given */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceReports"];
                 };
             };
             400: components["responses"]["BadRequest"];

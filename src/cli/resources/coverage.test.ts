@@ -48,6 +48,7 @@ const OF_DEVICES =
 /** What the dashboard calls. */
 const OF_DASHBOARD =
   'getSession openSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
+  'listGroupsOfDevice listDeviceReports ' +
   'listServedModels createChatCompletion createEmbeddings'
 
 /** Operations for which another does the same and more. */

@@ -105,6 +105,22 @@ const policy = {
 export const examples = {
   reason,
   report: { state: 'active', version: '2.0.0', metrics: { accuracy: 0.34, loss: 3.1 } },
+  deviceReports: {
+    device_id: 'pixel-8-0042',
+    reports: [
+      {
+        plan_id: ids.rollout,
+        kind: 'rollout',
+        model_id: ids.model,
+        model_name: 'next-word',
+        state: 'active',
+        version: '2.0.0',
+        reason: null,
+        metrics: { accuracy: 0.33 },
+        reported_at: times.reported,
+      },
+    ],
+  },
   recordedReport: {
     plan_id: ids.rollout,
     device_id: 'pixel-8-0042',

@@ -42,6 +42,7 @@ const assignment = {
 }
 
 export const examples = {
+  deviceGroups: { device_id: 'pixel-8-0042', groups: [group] },
   newDevice,
   registration: {
     id: ids.device,

@@ -8,8 +8,17 @@ import { warn } from '../../../platform/http/warnings.ts'
 import { OrgQuery } from '../../fleet/devices/devices.schema.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import { presentAssignment } from '../../fleet/heartbeats/assignment.schema.ts'
-import { AssignmentList, DeviceParams, Report, ReportBody, ReportParams } from './assignments.schema.ts'
+import {
+  AssignmentList,
+  DeviceParams,
+  DeviceReports,
+  DeviceReportsQuery,
+  Report,
+  ReportBody,
+  ReportParams,
+} from './assignments.schema.ts'
 import type { AssignmentsService } from './assignments.service.ts'
+import type { ReportOfDevice } from './reported-devices.report.ts'
 
 export const assignmentsRoutes = (app: App, assignments: AssignmentsService, devices: DevicesService): void => {
   app.get(
@@ -34,6 +43,27 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
       reply.headers({ etag, 'cache-control': 'private, no-cache' })
       if (known !== undefined && matchesTag(known, etag)) return (reply as FastifyReply).code(304).send()
       return { device_id: found.device.deviceId, assignments: found.assignments.map(presentAssignment) }
+    },
+  )
+
+  app.get(
+    '/api/v1/devices/:device_id/reports',
+    {
+      schema: {
+        operationId: 'listDeviceReports',
+        summary: 'List the versions that a device was given',
+        description: 'What a device last reported of each plan that gave it a version, newest first.',
+        'x-extension': true,
+        params: DeviceParams,
+        querystring: DeviceReportsQuery,
+        response: { 200: DeviceReports },
+      },
+      config: { access: ['devices:read', 'self'], errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const named = { deviceId: request.params.device_id, orgId: request.query.org_id }
+      const found = await assignments.reportsOf(callerOf(request), named, request.query.limit ?? 100)
+      return { device_id: found.device.deviceId, reports: found.reports.map(presentReport) }
     },
   )
 
@@ -89,3 +119,15 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
     },
   )
 }
+
+const presentReport = (report: ReportOfDevice) => ({
+  plan_id: report.planId,
+  kind: report.kind,
+  model_id: report.modelId,
+  model_name: report.modelName,
+  state: report.state,
+  version: report.version,
+  reason: report.reason,
+  metrics: report.metrics === null ? null : { ...report.metrics },
+  reported_at: report.reportedAt.toISOString(),
+})

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
-import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { DeviceId, DeviceParams } from '../../fleet/devices/devices.schema.ts'
+import { Body, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { DeviceId, DeviceParams, OrgQuery } from '../../fleet/devices/devices.schema.ts'
 import { examples as fleet } from '../../fleet/fleet.examples.ts'
 import { Assignment } from '../../fleet/heartbeats/assignment.schema.ts'
 import { examples } from '../delivery.examples.ts'
@@ -41,4 +41,28 @@ export const Report = Body('Report', 'A recorded report', examples.recordedRepor
   reason: Nullable(Type.String()),
   reported_at: Timestamp,
   current: Type.Boolean({ description: 'Whether the plan still assigns this version to the device' }),
+})
+
+export const DeviceReportsQuery = Type.Object({
+  ...OrgQuery.properties,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: '100 when absent' })),
+})
+
+export const DeviceReports = Body('DeviceReports', 'The versions that a device was given', examples.deviceReports, {
+  device_id: Type.String(),
+  reports: Type.Array(
+    Part('DeviceReport', 'How far a device has come with what one plan gave it', {
+      plan_id: Uuid,
+      kind: OneOf(['rollout', 'deployment', 'experiment']),
+      model_id: Nullable(Uuid),
+      model_name: Nullable(Type.String()),
+      state: ReportStateWord,
+      version: Type.String(),
+      reason: Nullable(Type.String()),
+      metrics: Nullable(
+        Type.Record(Type.String(), Nullable(Type.Number()), { description: 'What it measured with the version' }),
+      ),
+      reported_at: Timestamp,
+    }),
+  ),
 })

@@ -88,6 +88,12 @@ export const createAssignmentsService = (parts: {
       return { device, assignments, tag: tagOfAll(assignments) }
     },
 
+    /** What a device reported of all plans that gave it a version, newest first. */
+    async reportsOf(caller: Caller, named: NamedDevice, limit: number) {
+      const device = await deviceOf(caller, named, 'devices:read')
+      return { device, reports: await report.ofDevice(database.sql, device.id, limit) }
+    },
+
     /**
      * Keeps what a device says of a plan. `current` is false when the plan does not assign this version to the device any
      * more; that is no error, because plans change while devices work.

@@ -19,6 +19,14 @@ interface Scope {
 
 const ownedBy = ({ orgId, everyOrg }: Scope) => (everyOrg ? sql`true` : sql`d.org_id is not distinct from ${orgId}`)
 
+/** What a device reported of one plan, the newest state only. */
+export interface ReportOfDevice extends Omit<StoredReport, 'deviceId'> {
+  readonly kind: 'rollout' | 'deployment' | 'experiment'
+  /** Null where the model is gone, or two variants of an experiment have this version. */
+  readonly modelId: string | null
+  readonly modelName: string | null
+}
+
 /** The devices that a plan reaches, with what they reported of it. */
 export const createReportedDevicesReport = () => ({
   /**
@@ -42,6 +50,44 @@ export const createReportedDevicesReport = () => ({
           and (p.state is not null or d.last_heartbeat >= ${heardSince})
       ) as all_run`.execute(db)
     return rows[0]!.all_run
+  },
+
+  /** What a device reported of all plans, newest first. */
+  async ofDevice(db: Executor, deviceId: string, limit: number): Promise<ReportOfDevice[]> {
+    const { rows } = await sql<{
+      plan_id: string
+      kind: ReportOfDevice['kind']
+      model_id: string | null
+      model_name: string | null
+      state: ReportState
+      version: string
+      reason: string | null
+      metrics: Record<string, number | null> | null
+      reported_at: Date
+    }>`
+      select p.plan_id, p.state, p.version, p.reason, p.metrics, p.reported_at, m.id as model_id,
+        coalesce(m.name, m.round_name, d.model_name) as model_name,
+        case when r.id is not null then 'rollout' when d.id is not null then 'deployment' else 'experiment' end as kind
+      from plan_reports p
+        left join rollouts r on r.id = p.plan_id
+        left join deployments d on d.id = p.plan_id
+        left join lateral (
+          select min(v.model_id::text)::uuid as model_id from experiment_variants v
+          where v.experiment_id = p.plan_id and v.version = p.version having count(distinct v.model_id) = 1
+        ) e on true
+        left join models m on m.id = coalesce(r.model_id, d.model_id, e.model_id)
+      where p.device_id = ${deviceId} order by p.reported_at desc, p.plan_id limit ${limit}`.execute(db)
+    return rows.map((row) => ({
+      planId: row.plan_id,
+      kind: row.kind,
+      modelId: row.model_id,
+      modelName: row.model_name,
+      state: row.state,
+      version: row.version,
+      reason: row.reason,
+      metrics: row.metrics,
+      reportedAt: row.reported_at,
+    }))
   },
 
   /** A slice of the fleet in the order of registration, each device with its report on the plan. */

@@ -1,10 +1,12 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
 import { present, wantedBy } from './groups.present.ts'
 import {
   CreateGroupBody,
   DeletedGroup,
+  DeviceGroups,
   Group,
   GroupList,
   GroupParams,
@@ -13,6 +15,8 @@ import {
 } from './groups.schema.ts'
 import type { GroupsService } from './groups.service.ts'
 import { membersRoutes } from './members.routes.ts'
+
+const MAX_GROUPS_OF_DEVICE = 100
 
 export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): void => {
   app.get(
@@ -31,6 +35,28 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       const { org_id, limit, offset } = request.query
       const found = await groups.list(callerOf(request), org_id, { limit, offset })
       return { groups: found.groups.map(present), total: found.total, limit, offset }
+    },
+  )
+
+  app.get(
+    '/api/v1/devices/:device_id/groups',
+    {
+      schema: {
+        operationId: 'listGroupsOfDevice',
+        summary: 'List the groups of a device',
+        description: 'The groups that a device is in, oldest first; at most 100.',
+        'x-extension': true,
+        params: DeviceParams,
+        querystring: OrgQuery,
+        response: { 200: DeviceGroups },
+      },
+      config: { access: 'devices:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { device_id: deviceId } = request.params
+      const named = { deviceId, orgId: request.query.org_id }
+      const found = await groups.ofDevice(callerOf(request), named, MAX_GROUPS_OF_DEVICE)
+      return { device_id: found.device.deviceId, groups: found.groups.map(present) }
     },
   )
 

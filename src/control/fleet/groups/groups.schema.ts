@@ -62,6 +62,10 @@ export const GroupList = Body('GroupList', 'A page of device groups', examples.g
   groups: Type.Array(Group),
   ...Envelope,
 })
+export const DeviceGroups = Body('DeviceGroups', 'The groups that a device is in', examples.deviceGroups, {
+  device_id: Type.String(),
+  groups: Type.Array(Group),
+})
 export const DeletedGroup = Body('DeletedGroup', 'A deleted device group', examples.deletedGroup, {
   group_id: Uuid,
   deleted: Type.Boolean(),

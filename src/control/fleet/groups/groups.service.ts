@@ -3,7 +3,7 @@ import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
-import type { DevicesService } from '../devices/devices.service.ts'
+import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import type { GroupsStore, StoredGroup } from './groups.store.ts'
 import type { GroupMembersStore } from './members.store.ts'
 
@@ -106,6 +106,14 @@ export const createGroupsService = (parts: {
     async members(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const group = await get(caller, id)
       return { group, devices: await membersStore.members(database.sql, group.id, page) }
+    },
+
+    /** Those that hold a device, and that the caller may see; at most `limit`. @throws not_found, conflict */
+    async ofDevice(caller: Caller, { deviceId, orgId }: NamedDevice, limit: number) {
+      const device = await devices.get(caller, deviceId, { orgId })
+      const ids = await membersStore.groupsOf(database.sql, device.id, limit)
+      const found = ids.length === 0 ? [] : await store.findAll(database.sql, ids)
+      return { device, groups: found.filter((group) => sees(caller, group.orgId)) }
     },
 
     /** A device that is a member already is no error; one that does not exist is. */

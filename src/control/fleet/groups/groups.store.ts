@@ -56,6 +56,17 @@ export const createGroupsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
+  /** Oldest first. */
+  async findAll(db: Executor, ids: readonly string[]): Promise<StoredGroup[]> {
+    const rows = await db
+      .selectFrom('device_groups')
+      .selectAll()
+      .where('id', 'in', [...ids])
+      .orderBy('ordinal')
+      .execute()
+    return rows.map(fromRow)
+  },
+
   /** By id or name, in this organization or, where it is null, in all; null when there is none such. */
   async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup | null> {
     let query = db.selectFrom('device_groups').selectAll()

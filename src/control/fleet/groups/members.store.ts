@@ -54,6 +54,14 @@ export const createGroupMembersStore = () => ({
     return new Set(rows.map((row) => row.device_id))
   },
 
+  /** The groups that hold a device, oldest first. */
+  async groupsOf(db: Executor, deviceId: string, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ group_id: string }>`
+      select m.group_id from device_group_members m join device_groups g on g.id = m.group_id
+      where m.device_id = ${deviceId} order by g.ordinal limit ${limit}`.execute(db)
+    return rows.map(({ group_id }) => group_id)
+  },
+
   /** Returns those of these devices (by user-chosen id) that were members. The group is locked by the caller. */
   async remove(tx: Executor, groupId: string, deviceIds: readonly string[]): Promise<Set<string>> {
     const { rows } = await sql<{ device_id: string }>`

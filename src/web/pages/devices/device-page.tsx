@@ -6,10 +6,15 @@ import { Badge } from '../../parts/badge.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { Columns, Empty, Facts, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
+import { Timeline } from '../../parts/timeline.tsx'
 import { measure } from '../../text/format.ts'
 import { deviceHref } from '../../url/device-href.ts'
 import { usePageState } from '../../url/use-page-state.ts'
+import { DeviceGroups } from './device-groups.tsx'
 import { DeviceRounds } from './device-rounds.tsx'
+import { DeviceVersions } from './device-versions.tsx'
+import { momentsOf } from './moments.ts'
+import { useDeviceRounds } from './use-device-rounds.ts'
 
 type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
 
@@ -59,6 +64,38 @@ const Assignments = ({ device }: { readonly device: Device }) => {
         }
       </Loaded>
     </Panel>
+  )
+}
+
+/** What a device reports comes on no stream: there may be thousands in a second. */
+const REPORTS = { everyMs: 5000 } as const
+
+/** What it did: the versions it ran, the rounds it took part in, and all of that by time. */
+const Past = ({ device }: { readonly device: Device }) => {
+  const reports = useApi(
+    '/api/v1/devices/{device_id}/reports',
+    {
+      path: { device_id: device.device_id },
+      query: { ...(device.org_id !== null && { org_id: device.org_id }), limit: 100 },
+    },
+    REPORTS,
+  )
+  const rounds = useDeviceRounds(device)
+  return (
+    <Loaded query={reports}>
+      {(data) => (
+        <>
+          <Columns>
+            <Panel title="Timeline">
+              <Timeline moments={momentsOf(device, data.reports, rounds.rows)} />
+            </Panel>
+            <DeviceGroups device={device} />
+          </Columns>
+          <DeviceVersions reports={data.reports} />
+          {device.trains && <DeviceRounds rounds={rounds} />}
+        </>
+      )}
+    </Loaded>
   )
 }
 
@@ -115,7 +152,7 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
                 <Values title="Capabilities" values={device.capabilities} none="It has described none." />
               </Columns>
               <Assignments device={device} />
-              {device.trains && <DeviceRounds device={device} />}
+              <Past device={device} />
             </>
           )}
         </Loaded>

@@ -1,24 +1,11 @@
-import { useQueries } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { AnswerOf } from '../../api/paths.ts'
-import { read, useApi } from '../../api/use-api.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
+import type { RoundOfDevice, useDeviceRounds } from './use-device-rounds.ts'
 
-type Round = AnswerOf<'/api/v1/training/rounds'>['rounds'][number]
-type Selection = AnswerOf<'/api/v1/training/rounds/{round_id}/selection'>
-
-interface Row {
-  readonly round: Round
-  /** Null until it is known, or where only an administrator may know it. */
-  readonly selection: Selection | null
-}
-
-const LATEST = 10
-
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<RoundOfDevice>[] = [
   {
     name: 'Round',
     cell: ({ round }) => <Link href={`/training/rounds/${round.id}`}>{`Round ${round.round_number}`}</Link>,
@@ -33,37 +20,18 @@ const COLUMNS: readonly Column<Row>[] = [
 ]
 
 /** The latest rounds of the device's organization: whether it took part, and why or why not. */
-export const DeviceRounds = ({
-  device,
-}: {
-  readonly device: { readonly device_id: string; readonly org_id: string | null }
-}) => {
-  const query = useApi('/api/v1/training/rounds', { query: { limit: 100 } })
-  const rounds = (query.data?.rounds ?? []).filter(({ org_id }) => org_id === device.org_id).slice(0, LATEST)
-  const selections = useQueries({
-    queries: rounds.map(({ id }) => {
-      const params = { path: { round_id: id }, query: { device_id: device.device_id } }
-      return {
-        queryKey: ['/api/v1/training/rounds/{round_id}/selection', params],
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          read('/api/v1/training/rounds/{round_id}/selection', params, signal),
+export const DeviceRounds = ({ rounds }: { readonly rounds: ReturnType<typeof useDeviceRounds> }) => (
+  <Panel title="Part in the latest rounds" flush>
+    <Loaded query={rounds.query}>
+      {() =>
+        rounds.rows.length === 0 ? (
+          <Empty title="No round has started yet" command="svc train start my-model --rounds 10">
+            Start a training job:
+          </Empty>
+        ) : (
+          <Table label="Part in rounds" columns={COLUMNS} rows={rounds.rows} rowKey={({ round }) => round.id} />
+        )
       }
-    }),
-  })
-  const rows = rounds.map((round, index) => ({ round, selection: selections[index]?.data ?? null }))
-  return (
-    <Panel title="Part in the latest rounds" flush>
-      <Loaded query={query}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title="No round has started yet" command="svc train start my-model --rounds 10">
-              Start a training job:
-            </Empty>
-          ) : (
-            <Table label="Part in rounds" columns={COLUMNS} rows={rows} rowKey={({ round }) => round.id} />
-          )
-        }
-      </Loaded>
-    </Panel>
-  )
-}
+    </Loaded>
+  </Panel>
+)

@@ -29,15 +29,17 @@ export const Running = () => {
   const jobs = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } })
   const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } })
   const rollouts = useApi('/api/v1/rollouts/active', {})
+  const experiments = useApi('/api/v1/experiments', { query: { status: 'running', limit: 20 } })
   const alone = (rounds.data?.rounds ?? []).filter(
     ({ status, job_id }) => job_id === undefined && (status === 'active' || status === 'aggregating'),
   )
   const active = rollouts.data?.rollouts ?? []
+  const compared = experiments.data?.experiments ?? []
   return (
     <Panel title="Running now">
       <Loaded query={jobs}>
         {(data) =>
-          data.jobs.length + alone.length + active.length === 0 ? (
+          data.jobs.length + alone.length + active.length + compared.length === 0 ? (
             <Empty title="Nothing runs" command="svc train start my-model --rounds 10">
               Start a training job:
             </Empty>
@@ -72,6 +74,14 @@ export const Running = () => {
                     max={rollout.target_percentage}
                     text={`${rollout.percentage} % of devices`}
                   />
+                </li>
+              ))}
+              {compared.map(({ id, name, status, variants, primary_metric }) => (
+                <li key={id}>
+                  <span className={styles.line}>
+                    <Badge state={status} /> <Link href={`/experiments/${id}`}>{name}</Link>
+                    <Quiet>{`${plural(variants.length, 'variant')} by ${primary_metric}`}</Quiet>
+                  </span>
                 </li>
               ))}
             </ul>

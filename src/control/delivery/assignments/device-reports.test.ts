@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest'
+import { createModel } from '../../../../test/fleet-of-models.ts'
+import { startWorld } from '../../../../test/world.ts'
+
+const nowhere = '00000000-0000-4000-8000-000000000000'
+
+/** A device with a report on a rollout, on a deployment and on an experiment. */
+const setUp = async () => {
+  const world = await startWorld()
+  const { key, deviceId } = await world.register('d0')
+  const send = async (method: string, path: string, body?: unknown) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Record<string, unknown> }
+  }
+  const model = await createModel(world, key, 'my-model', ['1.0.0'])
+  const other = await createModel(world, key, 'other', ['1.0.0'])
+  const report = async (planId: unknown, body: object) => {
+    await world.advance(10)
+    expect(await send('POST', `/devices/d0/assignments/${planId}/report`, body)).toMatchObject({ status: 200 })
+  }
+  return { world, key, deviceId, send, model, other, report }
+}
+
+it('what a device reported of each plan is listed with its model, newest first', async () => {
+  const { world, send, model, other, report } = await setUp()
+  const rollout = await send('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 100 })
+  const variants = (second: string) => [
+    { name: 'a', model_id: model, allocation: 0.5, version: '1.0.0' },
+    { name: 'b', model_id: second, allocation: 0.5, version: '1.0.0' },
+  ]
+  const same = await send('POST', '/experiments', { name: 'same', variants: variants(model) })
+  const apart = await send('POST', '/experiments', { name: 'apart', variants: variants(other) })
+  for (const { body } of [same, apart]) await send('POST', `/experiments/${body.id}/start`)
+
+  expect(await send('GET', '/devices/d0/reports')).toEqual({ status: 200, body: { device_id: 'd0', reports: [] } })
+  await report(rollout.body.rollout_id, { state: 'failed', version: '1.0.0', reason: 'no space' })
+  const failed = world.now().toISOString()
+  await report(same.body.id, { state: 'active', version: '1.0.0', metrics: { accuracy: 0.5 } })
+  await report(apart.body.id, { state: 'ready', version: '1.0.0' })
+  const { body } = await send('GET', '/devices/d0/reports')
+  const reported = { version: '1.0.0', reason: null, metrics: null, reported_at: expect.any(String) }
+  expect(body.reports).toEqual([
+    { ...reported, plan_id: apart.body.id, kind: 'experiment', model_id: null, model_name: null, state: 'ready' },
+    {
+      ...reported,
+      plan_id: same.body.id,
+      kind: 'experiment',
+      model_id: model,
+      model_name: 'my-model',
+      state: 'active',
+      metrics: { accuracy: 0.5 },
+    },
+    {
+      plan_id: rollout.body.rollout_id,
+      kind: 'rollout',
+      model_id: model,
+      model_name: 'my-model',
+      state: 'failed',
+      version: '1.0.0',
+      reason: 'no space',
+      metrics: null,
+      reported_at: failed,
+    },
+  ])
+  expect((await send('GET', '/devices/d0/reports?limit=1')).body.reports).toHaveLength(1)
+  expect((await send('GET', '/devices/nowhere/reports')).status).toBe(404)
+})
+
+it('the groups of a device are listed in the order of their creation', async () => {
+  const { send } = await setUp()
+  const groups = []
+  for (const name of ['first', 'second', 'third']) {
+    const { body } = await send('POST', '/device-groups', { org_id: 'default', name })
+    groups.push(body)
+  }
+  expect(await send('GET', '/devices/d0/groups')).toEqual({ status: 200, body: { device_id: 'd0', groups: [] } })
+  for (const at of [2, 0]) await send('POST', `/device-groups/${groups[at]!.id}/devices`, { device_ids: ['d0'] })
+  const { body } = await send('GET', '/devices/d0/groups')
+  expect(body).toEqual({
+    device_id: 'd0',
+    groups: [
+      { ...groups[0], device_count: 1 },
+      { ...groups[2], device_count: 1 },
+    ],
+  })
+  expect((await send('GET', `/devices/${nowhere}/groups`)).status).toBe(404)
+})

@@ -1,0 +1,56 @@
+import { Link } from 'wouter'
+import type { AnswerOf } from '../../api/paths.ts'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { Empty, Panel } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { measure, shortId } from '../../text/format.ts'
+
+export type DeviceReport = AnswerOf<'/api/v1/devices/{device_id}/reports'>['reports'][number]
+
+export const reportTone = (state: DeviceReport['state']): Tone =>
+  state === 'active' ? 'good' : state === 'failed' ? 'bad' : 'busy'
+
+/** The page of the plan that gave the version. */
+const planHref = ({ kind, plan_id, model_id }: DeviceReport): string => {
+  if (kind === 'rollout') return `/delivery/rollouts/${model_id}/${plan_id}`
+  return kind === 'deployment' ? `/delivery/deployments/${plan_id}` : `/experiments/${plan_id}`
+}
+
+export const versionName = ({ model_name, model_id, version }: DeviceReport): string =>
+  `${model_name ?? (model_id === null ? 'a model' : shortId(model_id))} ${version}`
+
+const measured = (metrics: DeviceReport['metrics']): string =>
+  Object.entries(metrics ?? {})
+    .map(([name, value]) => `${name} ${measure(value)}`)
+    .join(', ')
+
+const COLUMNS: readonly Column<DeviceReport>[] = [
+  {
+    name: 'Version',
+    cell: (report) =>
+      report.model_id === null ? (
+        versionName(report)
+      ) : (
+        <Link href={`/models/${encodeURIComponent(report.model_name ?? report.model_id)}`}>{versionName(report)}</Link>
+      ),
+  },
+  { name: 'State', cell: ({ state }) => <Badge state={state} tone={reportTone(state)} /> },
+  { name: 'Given by', cell: (report) => <Link href={planHref(report)}>{report.kind}</Link> },
+  { name: 'Reason', cell: ({ reason }) => reason ?? '' },
+  { name: 'Measured', cell: ({ metrics }) => measured(metrics) },
+  { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
+]
+
+/** The versions that the device was given and what it said of each, newest first. */
+export const DeviceVersions = ({ reports }: { readonly reports: readonly DeviceReport[] }) => (
+  <Panel title="Versions it ran" flush>
+    {reports.length === 0 ? (
+      <Empty title="It has reported no version yet" command="svc deploy my-model">
+        A device reports how far it is with each version that it is given:
+      </Empty>
+    ) : (
+      <Table label="Versions" columns={COLUMNS} rows={reports} rowKey={({ plan_id }) => plan_id} />
+    )}
+  </Panel>
+)

@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { createDevice } from '../../src/sdk/device-client.ts'
+import { createModel } from '../fleet-of-models.ts'
+import { startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+describe.skipIf(!hasBrowser())('the page of a device', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('shows by time what it ran, which rounds it took part in and why not in others, and the groups that hold it', async () => {
+    const world = await startWorld({ webFolder })
+    const { key } = await world.register('d0')
+    const other = await world.register('d1')
+    const send = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
+      const answer = await world.request(method, `/api/v1${path}`, { key, body })
+      expect([200, 201], JSON.stringify(answer.body)).toContain(answer.status)
+      return answer.body as Answer
+    }
+    const model = await createModel(world, key, 'my-model', ['1.0.0', '2.0.0'])
+    await send('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 100 })
+    const device = createDevice({ baseUrl: world.baseUrl, deviceId: 'd0', apiKey: key })
+    const [given] = await device.assignments()
+    await world.advance(60)
+    await device.reportAssignment(given!.planId, { state: 'failed', version: '1.0.0', reason: 'out of memory' })
+    await world.advance(60)
+    await send('PUT', '/devices/d0/heartbeat', { metrics: { battery: 0.8 } })
+    await send('POST', '/training/rounds/start', { target_devices: 1, min_devices: 1 })
+    const { id: group } = await send<{ id: string }>('POST', '/device-groups', { org_id: 'default', name: 'lab' })
+    await send('POST', `/device-groups/${group}/devices`, { device_ids: ['d0', other.deviceId] })
+
+    const tab = await openDashboard(world.baseUrl, '/devices/d0')
+    const { page } = tab
+    await page.clock.setFixedTime(world.now())
+    const timeline = page.getByRole('region', { name: 'Timeline' })
+    await timeline.getByText('failed with my-model 1.0.0, by rollout: out of memory').waitFor()
+    await timeline.getByText('last heartbeat').waitFor()
+    await timeline.getByText('registered').waitFor()
+    const versions = page.getByRole('table', { name: 'Versions' })
+    await versions.getByRole('link', { name: 'my-model 1.0.0' }).waitFor()
+    await versions.getByText('out of memory').waitFor()
+    await page.getByRole('region', { name: 'Groups' }).getByRole('link', { name: 'lab' }).waitFor()
+    await page.getByRole('table', { name: 'Part in rounds' }).getByRole('link', { name: 'Round 1' }).waitFor()
+    await page.getByRole('region', { name: 'Metrics' }).getByText('0.8000').waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+
+    await device.reportAssignment(given!.planId, { state: 'active', version: '1.0.0', metrics: { accuracy: 0.9 } })
+    await timeline.getByText('runs my-model 1.0.0, by rollout').waitFor()
+    await versions.getByText('accuracy 0.9000').waitFor()
+    expect(tab.wrong()).toEqual([])
+  })
+})

@@ -17,8 +17,7 @@ import {
   ReportBody,
   ReportParams,
 } from './assignments.schema.ts'
-import type { AssignmentsService } from './assignments.service.ts'
-import type { ReportOfDevice } from './reported-devices.report.ts'
+import type { AssignmentsService, ReportOfDevice } from './assignments.service.ts'
 
 export const assignmentsRoutes = (app: App, assignments: AssignmentsService, devices: DevicesService): void => {
   app.get(

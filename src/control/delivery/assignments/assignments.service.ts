@@ -11,6 +11,7 @@ import type { DeliveryPlans } from './delivery-plans.service.ts'
 import type { DeviceWithReport, ReportedDevicesReport } from './reported-devices.report.ts'
 import type { ReportCounts, ReportsStore, StoredReport } from './reports.store.ts'
 
+export type { ReportOfDevice } from './reported-devices.report.ts'
 export type { ReportCounts, StoredReport } from './reports.store.ts'
 
 export interface NewReport {

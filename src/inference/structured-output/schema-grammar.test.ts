@@ -72,6 +72,8 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ['IPv4 addresses', { type: 'string', format: 'ipv4' }],
   ['mail addresses', { type: 'string', format: 'email' }],
   ['days of a length', { type: 'string', format: 'date', minLength: 10 }],
+  ['addresses of the web of a length', { type: 'string', format: 'uri', minLength: 1, maxLength: 2083 }],
+  ['mail addresses of a length', { type: 'string', format: 'email', minLength: 20, maxLength: 30 }],
   ['durations', { type: 'string', format: 'duration' }],
   ['IPv6 addresses', { type: 'string', format: 'ipv6' }],
   ['host names', { type: 'string', format: 'hostname' }],

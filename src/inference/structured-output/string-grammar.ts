@@ -2,7 +2,7 @@ import { MAX_REPETITIONS } from './gbnf.ts'
 import { type GrammarNode, repeat } from './grammar.ts'
 import { anyString, quotedString, stringCharacter } from './json-nodes.ts'
 import { below, countAt, type Schema, schemaFault, shown } from './schema-fault.ts'
-import { PatternFault, type StringPatterns } from './string-patterns.ts'
+import { type Lengths, PatternFault, type StringPatterns } from './string-patterns.ts'
 
 /** Days that every month has: a 31st of June would be no date. */
 const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])`
@@ -11,8 +11,8 @@ const COUNT = String.raw`(0|[1-9]\d{0,3})`
 const CALENDAR = `(${COUNT}Y(${COUNT}M(${COUNT}D)?)?|${COUNT}M(${COUNT}D)?|${COUNT}D)`
 const CLOCK = `T(${COUNT}H(${COUNT}M(${COUNT}S)?)?|${COUNT}M(${COUNT}S)?|${COUNT}S)`
 const OCTET = String.raw`(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`
-const LABEL = '[a-zA-Z0-9]{1,21}'
-const HOST = String.raw`${LABEL}(\.${LABEL}){0,4}`
+/** What ends in a number is taken for an IPv4 address. */
+const HOST = String.raw`([a-zA-Z0-9]+\.)*[a-zA-Z][a-zA-Z0-9]*`
 
 /**
  * The values of 'format' that can be kept, as patterns (RFC 3339 with its appendix A, 4122, 2673, 4291; of 5321, 1123 and 3986
@@ -27,8 +27,16 @@ const FORMATS: Readonly<Record<string, string>> = {
   ipv4: String.raw`${OCTET}(\.${OCTET}){3}`,
   ipv6: '[0-9a-f]{1,4}(:[0-9a-f]{1,4}){7}',
   hostname: HOST,
-  uri: String.raw`https?://${HOST}(/[a-zA-Z0-9\-_.~]{1,40}){0,8}`,
-  email: String.raw`[a-zA-Z0-9][a-zA-Z0-9_]{0,40}@${LABEL}(\.${LABEL}){1,4}`,
+  uri: String.raw`https?://${HOST}(/[a-zA-Z0-9\-_.~]+)*`,
+  email: `[a-zA-Z0-9][a-zA-Z0-9_]*@[a-zA-Z0-9]+\\.${HOST}`,
+}
+
+/** Longer ones are not written: a label of a host has at most 63 characters. Of addresses of the web only where a length is asked for. */
+const MAX_LENGTHS: Readonly<Record<string, number>> = { hostname: 63, email: 63, uri: 120 }
+
+const lengthsOf = (format: unknown, min: number, max: number | null): Lengths => {
+  const most = format === 'uri' && min === 0 && max === null ? undefined : MAX_LENGTHS[String(format)]
+  return { min, max: most === undefined ? max : Math.min(max ?? most, Math.max(min, most)) }
 }
 
 /** A string of some length, and of a known format or that a pattern is found in. */
@@ -50,7 +58,7 @@ export const stringNode = (schema: Schema, place: string, patterns: StringPatter
   const expression = format === undefined ? pattern : `^(${FORMATS[String(format)]})$`
   if (typeof expression !== 'string') throw fault(', which is not a regular expression.')
   try {
-    return patterns(expression, { min, max })
+    return patterns(expression, lengthsOf(format, min, max))
   } catch (error) {
     throw error instanceof PatternFault ? fault(`, which ${error.message}`) : error
   }

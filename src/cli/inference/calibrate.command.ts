@@ -2,13 +2,7 @@ import { type Command, Option } from 'commander'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { CalibrateOptions } from './calibrate.ts'
-import { engineOption, maxTokensOption, numberFrom } from './inference-options.ts'
-
-const parseNames = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean)
+import { engineOption, maxTokensOption, numberFrom, parseNames } from './inference-options.ts'
 
 export const define = (command: Command, session: Session): void => {
   command

@@ -32,3 +32,10 @@ export const modelOrDefault = (given: string | undefined, { io }: Session): stri
     'Name one, such as starter, or set SERVICE_MODEL. List local models with: svc list models',
   )
 }
+
+/** `small,medium` */
+export const parseNames = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)

@@ -1,17 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { Session } from '../session.ts'
-import { engineOption, modelOrDefault, numberFrom } from './inference-options.ts'
+import { engineOption, modelOrDefault, numberFrom, parseNames } from './inference-options.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 const ROUTE_STRATEGIES = ['complexity']
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent']
 const MAX_MEGABYTES = 4 * 1024 * 1024
-
-const parseNames = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean)
 
 export const define = (command: Command, session: Session): void => {
   command

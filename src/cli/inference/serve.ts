@@ -1,16 +1,36 @@
 import { resolve } from 'node:path'
+import { parseOrigins, parsePublicUrl } from '../../domain/own-hosts.ts'
 import { createInferenceServer, type InferenceSettings } from '../../inference/compose.ts'
 import type { DraftOptions } from '../../inference/engines/llama/settings.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
+import type { Io } from '../io.ts'
 import { harmless } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
-import { publicAddressIn } from './public-address.ts'
 import { bannerOf } from './serve-banner.ts'
 import { benchmarkServed, shareTo } from './serve-benchmark.ts'
 import type { ServeOptions } from './serve-options.ts'
+
+/** SERVICE_PUBLIC_URL and SERVICE_CORS_ORIGINS, which mean for `svc serve` what they mean for the service. */
+const publicAddressIn = (
+  env: Io['env'],
+): { readonly publicUrl: string | null; readonly corsOrigins: readonly string[] } => {
+  const given = env.SERVICE_PUBLIC_URL?.trim() || null
+  const publicUrl = given === null ? null : parsePublicUrl(given)
+  if (given !== null && publicUrl === null) {
+    throw wrongUsage(
+      'SERVICE_PUBLIC_URL is not the address of a server.',
+      'It must look like https://models.example.org.',
+    )
+  }
+  const { origins, wrong } = parseOrigins(env.SERVICE_CORS_ORIGINS ?? '')
+  if (wrong !== null) {
+    throw wrongUsage(`SERVICE_CORS_ORIGINS: '${wrong}' is not an origin.`, 'It must look like https://app.example.org.')
+  }
+  return { publicUrl, corsOrigins: origins }
+}
 
 const assertConsistent = (model: string, { share, benchmark, models = [], autoRoute }: ServeOptions): void => {
   if (share && !benchmark) {

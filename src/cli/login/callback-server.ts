@@ -3,7 +3,25 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Failure } from '../failure.ts'
-import { callbackPage } from './callback-page.ts'
+
+/** What the browser shows at the end. `message` is ours, never what a request said. */
+const callbackPage = (title: string, message: string): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>
+  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  body { display: grid; place-items: center; min-height: 90vh; margin: 0; }
+  main { width: min(26rem, 90vw); }
+  h1 { font-size: 1.4rem; margin: 0 0 .5rem; }
+</style>
+<main>
+  <h1>${title}</h1>
+  <p>${message}</p>
+</main>
+</html>
+`
 
 const PATH = '/callback'
 

@@ -1,4 +1,4 @@
-import { action, argument, option, type Resource } from './resource.ts'
+import { action, argument, HISTORY_COLUMNS, option, PLAN_DEVICE_COLUMNS, type Resource } from './resource.ts'
 
 const deployment = argument(
   'deployment',
@@ -40,25 +40,12 @@ export const deployments: Resource = {
     action('history', 'list what happened to a deployment', `GET ${AT}/history`, {
       args: [deployment],
       rows: 'events',
-      columns: [
-        ['AT', 'at', 'time'],
-        ['EVENT', 'event'],
-        ['STATUS', 'status'],
-        ['PERCENT', 'percentage', 'percent'],
-        ['REASON', 'reason'],
-        ['BY KEY', 'actor', 'id'],
-      ],
+      columns: HISTORY_COLUMNS,
     }),
     action('devices', 'list the devices of a deployment by state', `GET ${AT}/devices`, {
       args: [deployment],
       rows: 'devices',
-      columns: [
-        ['DEVICE', 'device_id'],
-        ['STATE', 'state'],
-        ['VERSION', 'version'],
-        ['REPORTED', 'reported_at', 'time'],
-        ['REASON', 'reason'],
-      ],
+      columns: PLAN_DEVICE_COLUMNS,
     }),
   ],
 }

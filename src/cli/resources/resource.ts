@@ -7,6 +7,23 @@ export type Format = 'id' | 'ago' | 'time' | 'percent' | 'share' | 'figure' | 's
 /** The head, the field (or what is made of the row), and the format of a column. */
 export type Column = readonly [head: string, value: string | ((row: Row) => unknown), format?: Format]
 
+/** The columns of what happened to a plan, and of its devices. */
+export const HISTORY_COLUMNS: readonly Column[] = [
+  ['AT', 'at', 'time'],
+  ['EVENT', 'event'],
+  ['STATUS', 'status'],
+  ['PERCENT', 'percentage', 'percent'],
+  ['REASON', 'reason'],
+  ['BY KEY', 'actor', 'id'],
+]
+export const PLAN_DEVICE_COLUMNS: readonly Column[] = [
+  ['DEVICE', 'device_id'],
+  ['STATE', 'state'],
+  ['VERSION', 'version'],
+  ['REPORTED', 'reported_at', 'time'],
+  ['REASON', 'reason'],
+]
+
 /** What can be named by a name or an id, and completed in a shell. */
 export type Kind =
   | 'device'

@@ -1,4 +1,14 @@
-import { type Action, type ActionOption, action, argument, type Column, option, type Resource } from './resource.ts'
+import {
+  type Action,
+  type ActionOption,
+  action,
+  argument,
+  type Column,
+  HISTORY_COLUMNS,
+  option,
+  PLAN_DEVICE_COLUMNS,
+  type Resource,
+} from './resource.ts'
 
 const rollout = argument(
   'rollout',
@@ -91,25 +101,12 @@ export const rollouts: Resource = {
     action('history', 'list what happened to a rollout', `GET ${AT}/history`, {
       args: [rollout],
       rows: 'events',
-      columns: [
-        ['AT', 'at', 'time'],
-        ['EVENT', 'event'],
-        ['STATUS', 'status'],
-        ['PERCENT', 'percentage', 'percent'],
-        ['REASON', 'reason'],
-        ['BY KEY', 'actor', 'id'],
-      ],
+      columns: HISTORY_COLUMNS,
     }),
     action('devices', 'list the devices of a rollout by state', `GET ${AT}/devices`, {
       args: [rollout],
       rows: 'devices',
-      columns: [
-        ['DEVICE', 'device_id'],
-        ['STATE', 'state'],
-        ['VERSION', 'version'],
-        ['REPORTED', 'reported_at', 'time'],
-        ['REASON', 'reason'],
-      ],
+      columns: PLAN_DEVICE_COLUMNS,
       none: 'It reaches no device yet.',
     }),
     action('delete', 'cancel and delete a rollout', `DELETE ${AT}`, {

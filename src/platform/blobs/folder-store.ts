@@ -3,9 +3,10 @@ import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { ServiceError } from '../../domain/errors.ts'
+import { syncFolder } from '../transfer/durable-file.ts'
 import { type BlobRange, type BlobStore, blobPath } from './blob-store.ts'
 import { passingChunks } from './passing-chunks.ts'
-import { createStagingArea, isMissing, syncFolder } from './staging-area.ts'
+import { createStagingArea, isMissing } from './staging-area.ts'
 
 const CHUNK = 256 * 1024
 /** Memory for files of at most one chunk. */

@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { badRequest, type ServiceError } from '../../domain/errors.ts'
+import { syncFolder } from '../transfer/durable-file.ts'
 import type { BlobStore, StagedBlob } from './blob-store.ts'
 import { writeSynced } from './write-synced.ts'
 
@@ -16,17 +17,6 @@ const tooLarge = (maxBytes: number): ServiceError =>
     `The file is larger than the ${maxBytes} bytes that this server accepts. ` +
       'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
   )
-
-/** A rename is durable only once the folder that holds the new name is. Windows cannot open folders; it needs none. */
-export const syncFolder = async (folder: string): Promise<void> => {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
 
 /** Files that arrive in the folder `staging`, until they are moved to where `pathOf` says, on the same file system. */
 export const createStagingArea = (

@@ -1,4 +1,35 @@
-import { compiledEntry } from './compiled-entry.ts'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const CACHE = new URL('../../../node_modules/.cache/tributary-threads/', import.meta.url)
+
+/**
+ * A thread's or process's program as one file of JavaScript, from its .ts source: Node 20 does not pass the main
+ * thread's loader on, and a loader of its own takes a thread longer to load than all that it then does.
+ */
+const compiledEntry = (source: URL): URL => {
+  const { buildSync } = createRequire(import.meta.url)('esbuild') as typeof import('esbuild')
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(source)],
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    define: { 'import.meta.url': JSON.stringify(source.href) },
+    write: false,
+  })
+  const code = outputFiles[0]?.contents ?? new Uint8Array()
+  const file = new URL(`${createHash('sha256').update(code).digest('hex').slice(0, 16)}.mjs`, CACHE)
+  if (existsSync(file)) return file
+  // Other processes may be about to start the same program: they must not find half a file.
+  const unfinished = new URL(`${process.pid}.mjs`, CACHE)
+  mkdirSync(CACHE, { recursive: true })
+  writeFileSync(unfinished, code)
+  renameSync(unfinished, file)
+  return file
+}
 
 /**
  * The file a worker thread or child process starts from, beside the module that starts it. Built, that is the .js file

@@ -162,8 +162,7 @@ const ChiSquare = ({ result }: { readonly result: Of<'chi-square'> }) => (
 )
 
 const Shown = ({ result, nameOf }: { readonly result: Result; readonly nameOf: NameOf }) => {
-  if (result.kind === 'chi-square') return <ChiSquare result={result} />
-  if (result.groups.length === 0) {
+  if (result.kind !== 'chi-square' && result.groups.length === 0) {
     return (
       <Panel title="Groups">
         <Quiet>No group can be shown.</Quiet>
@@ -177,6 +176,8 @@ const Shown = ({ result, nameOf }: { readonly result: Result; readonly nameOf: N
       return <TTest result={result} nameOf={nameOf} />
     case 'anova':
       return <Anova result={result} nameOf={nameOf} />
+    case 'chi-square':
+      return <ChiSquare result={result} />
   }
 }
 

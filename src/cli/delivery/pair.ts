@@ -34,6 +34,9 @@ const receive = async (
   { out }: Session,
   signal: AbortSignal,
 ): Promise<void> => {
+  signal.addEventListener('abort', () => out.note('This machine stays paired; svc agent fetches what it was given.'), {
+    once: true,
+  })
   const device = createDevice({ baseUrl, deviceId, apiKey, platform })
   const done = new AbortController()
   const stop = AbortSignal.any([signal, done.signal])

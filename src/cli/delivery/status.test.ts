@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { runInProcess } from '../in-process.fixture.ts'
+import { Interrupted } from '../io.ts'
 import { startFleet } from './fleet.fixture.ts'
 
 const rows = (text: string) => text.split('\n').map((line) => line.split(/ {2,}/))
@@ -102,6 +103,21 @@ it('watching ends when the last device reports to run the version, not when the 
   await runs
   expect(exitCode).toBe(0)
   expect(stdout).toMatch(/00:00:00 {2}rollout of 2\.0\.0: completed at 100 %; devices: active 3\n$/)
+})
+
+it('watching that is interrupted says what goes on, and how to watch it again', async () => {
+  const { svc, env, world } = await startFleet(1)
+  await svc('deploy', 'm', '--yes')
+  const stop = new AbortController()
+  const { exitCode, stderr } = await runInProcess(['status', 'm', '--watch'], {
+    env,
+    now: world.now,
+    signal: stop.signal,
+    onOutput: (text) => {
+      if (text.includes('2.0.0')) stop.abort(new Interrupted('SIGINT'))
+    },
+  })
+  expect([exitCode, stderr]).toEqual([130, 'The rollout goes on without you. Watch it with: svc status m --watch\n'])
 })
 
 it('an unknown model is told', async () => {

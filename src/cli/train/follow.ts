@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
+import { lookAgain } from '../look-again.ts'
 import type { Session } from '../session.ts'
 import { type JobDetail, jobById, roundLine } from './job.ts'
 
@@ -24,7 +24,8 @@ const barOf = (job: JobDetail): string => {
  * Shows every round as it ends, and on a terminal a bar below, until the job has ended. What ends other than completed is a
  * Failure with the job's reason. Stopping to look leaves the job alone.
  */
-export const follow = async ({ io, out }: Session, connection: Connection, id: string): Promise<JobDetail> => {
+export const follow = async (session: Session, connection: Connection, id: string): Promise<JobDetail> => {
+  const { io, out } = session
   const isTerminal = io.stderr.isTTY === true
   let shown = 0
   const clear = () => isTerminal && io.stderr.write(`\r${' '.repeat(shown)}\r`)
@@ -48,9 +49,6 @@ export const follow = async ({ io, out }: Session, connection: Connection, id: s
       shown = [...bar].length
       io.stderr.write(bar)
     }
-    await sleep(EVERY_MS, undefined, io.signal && { signal: io.signal }).catch(() => {
-      if (io.signal?.aborted) out.note(`The job goes on without you. Watch it with: svc train status ${id} --follow`)
-      io.signal?.throwIfAborted()
-    })
+    await lookAgain(session, EVERY_MS, `The job goes on without you. Watch it with: svc train status ${id} --follow`)
   }
 }

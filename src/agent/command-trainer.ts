@@ -1,7 +1,8 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { badRequest, ServiceError } from '../domain/errors.ts'
-import type { TrainingReport } from '../sdk/device.ts'
+import { readMetrics } from '../domain/metrics.ts'
+import type { EvaluationReport, TrainingReport } from '../sdk/device.ts'
 import type { AgentTrainer, TrainingTask } from './agent-trainer.ts'
 import { unlessRepeated } from './repeated-lines.ts'
 import { type CommandRun, runCommand } from './run-command.ts'
@@ -23,8 +24,11 @@ const optional = (metrics: Readonly<Record<string, unknown>>, name: string, max:
   throw badRequest(`The trainer's metrics say ${name} is ${JSON.stringify(value)}; it must be ${expected}, or absent.`)
 }
 
-/** `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9 }`; the last two may be absent. */
-const readMetrics = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
+/**
+ * `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9, "metrics": {"f1": 0.8}, "evaluation": {"num_samples": 40, "metrics":
+ * {"accuracy": 0.8}} }`; all but the first may be absent.
+ */
+const readReport = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
   const text = await readFile(path, 'utf8').catch(() => null)
   if (text === null) throw badRequest('The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.')
   let metrics: unknown
@@ -37,16 +41,29 @@ const readMetrics = async (path: string): Promise<Omit<TrainingReport, 'training
     throw badRequest(`The trainer's metrics must be an object such as {"num_samples": 120}, got ${text.slice(0, 80)}.`)
   }
   const fields = metrics as Readonly<Record<string, unknown>>
-  const samples = fields.num_samples
-  if (typeof samples !== 'number' || !Number.isSafeInteger(samples) || samples < 1) {
-    throw badRequest(
-      `The trainer's metrics say num_samples is ${JSON.stringify(samples)}; it must be a whole number of at least 1.`,
-    )
-  }
   return {
-    numSamples: samples,
+    numSamples: samplesIn('num_samples', fields.num_samples),
     localLoss: optional(fields, 'loss', Number.POSITIVE_INFINITY),
     localAccuracy: optional(fields, 'accuracy', 1),
+    ...(fields.metrics !== undefined && { metrics: named('metrics', fields.metrics) }),
+    ...(fields.evaluation !== undefined && { evaluation: evaluationIn(fields.evaluation) }),
+  }
+}
+
+const samplesIn = (name: string, samples: unknown): number => {
+  if (typeof samples === 'number' && Number.isSafeInteger(samples) && samples >= 1) return samples
+  throw badRequest(
+    `The trainer's metrics say ${name} is ${JSON.stringify(samples)}; it must be a whole number of at least 1.`,
+  )
+}
+
+const named = (field: string, value: unknown) => readMetrics(`The trainer's ${field}`, value).metrics
+
+const evaluationIn = (value: unknown): EvaluationReport => {
+  const { num_samples, metrics } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  return {
+    numSamples: samplesIn('evaluation.num_samples', num_samples),
+    metrics: named('evaluation.metrics', metrics),
   }
 }
 
@@ -98,7 +115,8 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
  * - SERVICE_OUTPUT_CONTROL: where to write the change of this device's own, c_i+ - c_i, laid out as the model
  * - SERVICE_MEMORY: what an earlier run left for this job (its c_i, a personal model); unset when nothing was
  * - SERVICE_OUTPUT_MEMORY: where to leave it for the next round; kept once the update has been taken
- * - SERVICE_OUTPUT_METRICS: where to write {"num_samples": 120, "loss": 0.4, "accuracy": 0.9}
+ * - SERVICE_OUTPUT_METRICS: where to write {"num_samples": 120, "loss": 0.4, "accuracy": 0.9}, with "metrics": {"f1": 0.8}
+ *   for others, and "evaluation": {"num_samples": 40, "metrics": {...}} of the global model on held-out data
  *
  * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
  */
@@ -142,7 +160,7 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
     await requireWeights(weights, folder)
     return {
       weights,
-      report: { ...(await readMetrics(metricsPath)), trainingTimeSeconds: seconds },
+      report: { ...(await readReport(metricsPath)), trainingTimeSeconds: seconds },
       globalModel: null,
       ...((await isThere(controlChange)) && { control: controlChange }),
       ...((await isThere(newMemory)) && { memory: newMemory }),

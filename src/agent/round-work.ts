@@ -7,6 +7,7 @@ import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
 import { isPassing } from '../sdk/retry.ts'
 import { takeSecurePart } from '../sdk/secure-part.ts'
+import { reportFor } from '../sdk/take-part.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import { platformExpandMask } from '../secure-aggregation/platform-mask.ts'
@@ -130,7 +131,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const outcome = plan.secure ? await deliverUnseen(plan, folder, context, train) : await train()
   const { weights, report, globalModel, control, memory: toKeep } = outcome
   if (!plan.secure) {
-    await device.submit(roundId, await openAsBlob(weights), report, {
+    await device.submit(roundId, await openAsBlob(weights), reportFor(plan, report), {
       fileName: basename(weights),
       until: plan.timeoutAt,
       signal,

@@ -2596,6 +2596,18 @@ export interface components {
                 upper: number | null;
             }[];
         };
+        /** @description What devices found of a model on their held-out data */
+        Evaluation: {
+            devices: number;
+            num_samples: number;
+            metrics: { [key: string]: components["schemas"]["MetricSummary"]; };
+        };
+        /** @description What a device found of a model on its held-out data */
+        EvaluationReport: {
+            num_samples: number;
+            /** @description Loss and accuracy among them. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            metrics: { [key: string]: number; };
+        };
         /**
          * @description An experiment
          * @example {
@@ -3461,6 +3473,30 @@ export interface components {
          *           "failed_devices": 0,
          *           "aggregated_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
          *           "failure_reason": null,
+         *           "metrics": {
+         *             "accuracy": {
+         *               "mean": 0.33,
+         *               "median": 0.34,
+         *               "worst_tenth": 0.21,
+         *               "min": 0.19,
+         *               "max": 0.41,
+         *               "devices": 10
+         *             }
+         *           },
+         *           "evaluation": {
+         *             "devices": 10,
+         *             "num_samples": 640,
+         *             "metrics": {
+         *               "accuracy": {
+         *                 "mean": 0.33,
+         *                 "median": 0.34,
+         *                 "worst_tenth": 0.21,
+         *                 "min": 0.19,
+         *                 "max": 0.41,
+         *                 "devices": 10
+         *               }
+         *             }
+         *           },
          *           "started_at": "2026-03-02T09:05:00.000Z",
          *           "ended_at": "2026-03-02T09:15:00.000Z"
          *         }
@@ -3625,6 +3661,10 @@ export interface components {
             failure_reason: string | null;
             started_at: string | null;
             ended_at: string | null;
+            /** @description Of the models that the devices trained, as they reported with their updates */
+            metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
+            /** @description Of the round's new model, as the next round's updates brought it */
+            evaluation?: components["schemas"]["Evaluation"];
         };
         /**
          * @description The state of a training job
@@ -3949,6 +3989,17 @@ export interface components {
             role: components["schemas"]["MemberRole"];
             status: components["schemas"]["MemberStatus"];
         };
+        /** @description How a metric spreads over the devices that reported it */
+        MetricSummary: {
+            /** @description Weighted by samples */
+            mean: number;
+            median: number;
+            /** @description Mean over the worst tenth of the devices, at least one of them */
+            worst_tenth: number;
+            min: number;
+            max: number;
+            devices: number;
+        };
         /**
          * @description A model of the catalog
          * @example {
@@ -4139,6 +4190,16 @@ export interface components {
          *           "training_time_seconds": 41,
          *           "created_at": "2026-03-02T09:12:30.000Z",
          *           "device_identifier": "pixel-8-0042",
+         *           "metrics": {
+         *             "perplexity": 24.1
+         *           },
+         *           "evaluation": {
+         *             "num_samples": 64,
+         *             "metrics": {
+         *               "loss": 3.22,
+         *               "accuracy": 0.33
+         *             }
+         *           },
          *           "norm": 0.84,
          *           "cosine": 0.91,
          *           "non_finite": 0,
@@ -4570,7 +4631,17 @@ export interface components {
          *       "file": "<the bytes of update.pt>",
          *       "num_samples": 512,
          *       "local_loss": 3.18,
-         *       "local_accuracy": 0.34
+         *       "local_accuracy": 0.34,
+         *       "metrics": {
+         *         "perplexity": 24.1
+         *       },
+         *       "evaluation": {
+         *         "num_samples": 64,
+         *         "metrics": {
+         *           "loss": 3.22,
+         *           "accuracy": 0.33
+         *         }
+         *       }
          *     }
          */
         NewModelUpdate: {
@@ -4587,6 +4658,10 @@ export interface components {
             local_accuracy?: number;
             /** @description Above 2147483647 it becomes null, with a warning */
             training_time_seconds?: number;
+            /** @description JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            metrics?: { [key: string]: number; };
+            /** @description JSON: of the global model that the plan names, on held-out data */
+            evaluation?: components["schemas"]["EvaluationReport"];
         };
         /**
          * @description What devices measured: one observation, or many
@@ -5582,6 +5657,8 @@ export interface components {
             created_at: string;
             /** @description The id that the device chose for itself */
             device_identifier: string;
+            metrics: { [key: string]: number; } | null;
+            evaluation: components["schemas"]["EvaluationReport"] | null;
             norm: number | null;
             cosine: number | null;
             non_finite: number | null;
@@ -5950,6 +6027,12 @@ export interface components {
             raw_vector?: boolean;
             accuracy?: number | null;
             loss?: number | null;
+            /** @description Of the models that the devices trained, as they reported with their updates */
+            metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
+            /** @description Of the round's new model, as the next round's updates brought it */
+            evaluation?: components["schemas"]["Evaluation"];
+            /** @description Of the model that the round distributed, as its updates brought it */
+            global_evaluation?: components["schemas"]["Evaluation"];
         };
         /**
          * @description A page of rounds

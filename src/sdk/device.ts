@@ -28,11 +28,22 @@ export interface DeviceOptions {
   readonly log?: (message: string) => void
 }
 
+/** Metrics of a model on so many samples. What is not finite is not sent. */
+export interface EvaluationReport {
+  readonly numSamples: number
+  /** By name, such as loss, accuracy and f1. */
+  readonly metrics: Readonly<Record<string, number>>
+}
+
 export interface TrainingReport {
   readonly numSamples: number
   readonly localLoss?: number | undefined
   readonly localAccuracy?: number | undefined
   readonly trainingTimeSeconds?: number | undefined
+  /** Of the trained model, beside loss and accuracy. */
+  readonly metrics?: Readonly<Record<string, number>> | undefined
+  /** Of the model that was received, on held-out data. */
+  readonly evaluation?: EvaluationReport | undefined
 }
 
 export interface CallOptions {

@@ -9,6 +9,7 @@ export type {
   Device,
   DeviceOptions,
   DownloadOptions,
+  EvaluationReport,
   HeartbeatOptions,
   Submission,
   TrainingReport,

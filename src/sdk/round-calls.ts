@@ -1,6 +1,6 @@
 import { ApiError } from '../client/client.ts'
 import { NetworkError } from './api-error.ts'
-import type { CallOptions, Device, TrainingReport } from './device.ts'
+import type { CallOptions, Device, EvaluationReport, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
 import { retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
@@ -23,10 +23,15 @@ const formOf = (file: Blob, report: TrainingReport, fileName: string, control: B
   if (report.localAccuracy !== undefined) form.set('local_accuracy', String(report.localAccuracy))
   const seconds = report.trainingTimeSeconds
   if (seconds !== undefined) form.set('training_time_seconds', String(Math.round(seconds)))
+  if (report.metrics !== undefined) form.set('metrics', JSON.stringify(report.metrics))
+  if (report.evaluation !== undefined) form.set('evaluation', JSON.stringify(evaluationBody(report.evaluation)))
   if (control !== null) form.set('control', control, 'control')
   form.set('file', file, fileName)
   return form
 }
+
+/** JSON writes what is not finite as null, which the service takes for absent. */
+const evaluationBody = ({ numSamples, metrics }: EvaluationReport) => ({ num_samples: numSamples, metrics })
 
 type RoundCalls = Pick<Device, 'plan' | 'model' | 'control' | 'download' | 'submit' | 'reportFailure' | 'roundStatus'>
 

@@ -1,4 +1,4 @@
-import type { CallOptions, Device, Submission } from './device.ts'
+import type { CallOptions, Device, Submission, TrainingReport } from './device.ts'
 import { isPassing } from './retry.ts'
 import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
@@ -35,7 +35,7 @@ export const takePart = async (
     const control = await device.control(plan, within)
     const update = await trainer(await device.model(plan, within), plan, options.signal, { control })
     const sent = update.control === undefined ? within : { ...within, control: update.control }
-    const submission = await device.submit(roundId, update.weights, update.report, sent)
+    const submission = await device.submit(roundId, update.weights, reportFor(plan, update.report), sent)
     await update.delivered?.()
     return { ...update, plan, submission }
   } catch (error) {
@@ -61,5 +61,9 @@ const takePartUnseen = async (
   const submission = await takeSecurePart(device, plan.roundId, train, options)
   return { ...trained!, plan, submission }
 }
+
+/** What of a report the round may learn of this one device. */
+export const reportFor = (plan: Plan, report: TrainingReport): TrainingReport =>
+  plan.private ? { ...report, metrics: undefined, evaluation: undefined } : report
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -30,6 +30,8 @@ export interface Plan {
   readonly jobId: string | null
   /** Only the sum of all updates is learnt: `takeSecurePart` instead of `submit`. */
   readonly secure?: true
+  /** The round is private: metrics are not covered by its noise, and are not sent. */
+  readonly private?: true
   /** SCAFFOLD's global control variate; null in other strategies, and while it is zero. */
   readonly control: { readonly sizeBytes: number; readonly sha256: string } | null
   /** By this machine's clock, milliseconds since the epoch; updates that arrive later are refused. */
@@ -54,6 +56,7 @@ export const planOf = (body: PlanBody, clockLeadMs: number): Plan => {
     jobId: body.job_id ?? null,
     control: body.control ? controlOf(body.control) : null,
     ...(body.secure_aggregation === undefined ? {} : { secure: true as const }),
+    ...(body.privacy === undefined ? {} : { private: true as const }),
     timeoutAt: timeoutAt - clockLeadMs,
     model: body.model === null ? null : modelOf(body.model),
     raw: body,

@@ -99,6 +99,8 @@ class JobRound:
     failure_reason: str | None
     started_at: str | None
     ended_at: str | None
+    metrics: dict[str, Any] | None = None
+    evaluation: dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -179,6 +181,9 @@ class Round:
     raw_vector: bool | None = None
     accuracy: float | None = None
     loss: float | None = None
+    metrics: dict[str, Any] | None = None
+    evaluation: dict[str, Any] | None = None
+    global_evaluation: dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)

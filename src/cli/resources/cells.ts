@@ -68,6 +68,21 @@ const isRow = (value: unknown): value is Row => typeof value === 'object' && val
 const isTable = (value: unknown): value is readonly Row[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRow)
 
+type RowOfRows = Readonly<Record<string, Row>>
+
+/** Records by name, such as a round's metrics. */
+const isOfRows = (value: unknown): value is RowOfRows => {
+  const rows = isRow(value) ? Object.values(value) : []
+  return rows.length > 0 && rows.every(isRow)
+}
+
+const named = (rows: RowOfRows): readonly Row[] => Object.entries(rows).map(([name, row]) => ({ name, ...row }))
+
+const partition = <T>(all: readonly T[], first: (one: T) => boolean): [T[], T[]] => [
+  all.filter(first),
+  all.filter((one) => !first(one)),
+]
+
 const plainWords = (value: unknown): string | null => {
   if (value === null || value === '') return null
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -76,21 +91,30 @@ const plainWords = (value: unknown): string | null => {
   return typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
 }
 
-/** A record as names and values, and its lists of records as tables of their own. */
+/** A record as names and values, and its lists of records, and records by name, as tables of their own. */
 export const recordOf = (row: Row) => {
   const fields: [string, string | null][] = []
   const tables: { title: string; header: string[]; rows: (string | null)[][] }[] = []
-  for (const [name, value] of Object.entries(row)) {
-    if (!isTable(value)) {
-      fields.push([labelOf(name), plainWords(value)])
-      continue
-    }
-    const keys = [...new Set(value.flatMap((one) => Object.keys(one)))]
+  const add = (title: string, rows: readonly Row[]) => {
+    const keys = [...new Set(rows.flatMap((one) => Object.keys(one)))]
     tables.push({
-      title: labelOf(name),
+      title,
       header: keys.map((key) => key.replaceAll('_', ' ').toUpperCase()),
-      rows: value.map((one) => keys.map((key) => plainWords(one[key] ?? null))),
+      rows: rows.map((one) => keys.map((key) => plainWords(one[key] ?? null))),
     })
+  }
+  for (const [name, value] of Object.entries(row)) {
+    if (isTable(value)) {
+      add(labelOf(name), value)
+    } else if (isOfRows(value)) {
+      add(labelOf(name), named(value))
+    } else if (isRow(value)) {
+      const [inner, plain] = partition(Object.entries(value), ([, one]) => isOfRows(one))
+      fields.push([labelOf(name), plainWords(Object.fromEntries(plain))])
+      for (const [key, rows] of inner) add(`${labelOf(name)}, ${key.replaceAll('_', ' ')}`, named(rows as RowOfRows))
+    } else {
+      fields.push([labelOf(name), plainWords(value)])
+    }
   }
   return { fields, tables }
 }

@@ -2,7 +2,7 @@ import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { lookAgain } from '../look-again.ts'
 import type { Session } from '../session.ts'
-import { type JobDetail, jobById, roundLine } from './job.ts'
+import { evaluationLine, type JobDetail, jobById, roundLine } from './job.ts'
 
 const EVERY_MS = 1000
 const WIDTH = 24
@@ -30,6 +30,7 @@ export const follow = async (session: Session, connection: Connection, id: strin
   let shown = 0
   const clear = () => isTerminal && io.stderr.write(`\r${' '.repeat(shown)}\r`)
   const reported = new Set<string>()
+  const evaluated = new Set<string>()
   let place = 0
   for (;;) {
     const job = await jobById(connection, id)
@@ -39,6 +40,12 @@ export const follow = async (session: Session, connection: Connection, id: strin
       reported.add(round.round_id)
       if (round.status === 'completed') place++
       out.line(roundLine(round, round.status === 'completed' ? place : place + 1, job.rounds))
+    }
+    for (const [index, round] of job.history.filter(({ status }) => status === 'completed').entries()) {
+      const line = evaluated.has(round.round_id) ? null : evaluationLine(round, index + 1)
+      if (line === null) continue
+      evaluated.add(round.round_id)
+      out.line(line)
     }
     if (job.ended_by !== null) {
       if (job.status === 'completed') return job

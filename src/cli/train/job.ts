@@ -46,16 +46,64 @@ export const jobOf = async (connection: Connection, modelOrJob: string): Promise
 const figure = (value: number | null): string | null => (value === null ? null : value.toPrecision(4))
 const percent = (share: number | null): string | null => (share === null ? null : `${(share * 100).toFixed(1)} %`)
 
-/** `Round 3 of 10: loss 0.5312, accuracy 87.1 %, 5 updates`; a failed one with its reason. */
+type Summaries = NonNullable<JobRound['metrics']>
+
+/** Loss and accuracy have fields of their own. */
+const otherNames = (metrics: Summaries | undefined): readonly string[] =>
+  Object.keys(metrics ?? {}).filter((name) => name !== 'loss' && name !== 'accuracy')
+
+const named = (name: string, value: number): string => `${name} ${name === 'accuracy' ? percent(value) : figure(value)}`
+
+const MAX_NAMED = 4
+
+/** `Round 3 of 10: loss 0.5312, accuracy 87.1 %, f1 0.8000, 5 updates`; a failed one with its reason. */
 export const roundLine = (round: JobRound, place: number, rounds: number): string => {
   const name = `Round ${place} of ${rounds}`
   if (round.status === 'failed') return `${name} failed: ${round.failure_reason ?? 'no reason given'}`
   const parts = [
     round.loss === null ? null : `loss ${figure(round.loss)}`,
     round.accuracy === null ? null : `accuracy ${percent(round.accuracy)}`,
+    ...otherNames(round.metrics)
+      .slice(0, MAX_NAMED)
+      .map((name) => named(name, round.metrics![name]!.mean)),
     `${round.completed_devices} ${round.completed_devices === 1 ? 'update' : 'updates'}`,
   ]
   return `${name}: ${parts.filter((part) => part !== null).join(', ')}`
+}
+
+/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0 % (worst tenth 61.2 %), 5 devices`; null while unknown. */
+export const evaluationLine = ({ evaluation }: JobRound, place: number): string | null => {
+  if (evaluation === undefined) return null
+  const { metrics, devices } = evaluation
+  const { loss, accuracy } = metrics
+  const parts = [
+    ...(loss ? [named('loss', loss.mean)] : []),
+    ...(accuracy ? [`${named('accuracy', accuracy.mean)} (worst tenth ${percent(accuracy.worst_tenth)})`] : []),
+    ...otherNames(metrics)
+      .slice(0, MAX_NAMED)
+      .map((name) => named(name, metrics[name]!.mean)),
+    `${devices} ${devices === 1 ? 'device' : 'devices'}`,
+  ]
+  return `Model of round ${place} on held-out data: ${parts.join(', ')}`
+}
+
+type MetricColumn = readonly [head: string, cell: (round: JobRound) => string | null]
+
+/** The columns of what was measured beside loss and accuracy in training: other metrics, and those of the new model. */
+const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] => {
+  const namesIn = (of: (round: JobRound) => readonly string[]) => [...new Set(history.flatMap(of))].slice(0, MAX_NAMED)
+  const cell = (name: string, summaries: Summaries | undefined) => {
+    const mean = summaries?.[name]?.mean ?? null
+    return name === 'accuracy' ? percent(mean) : figure(mean)
+  }
+  const trained = namesIn(({ metrics }) => otherNames(metrics))
+  const evaluated = namesIn(({ evaluation }) => Object.keys(evaluation?.metrics ?? {}))
+  return [
+    ...trained.map((name): MetricColumn => [name.toUpperCase(), ({ metrics }) => cell(name, metrics)]),
+    ...evaluated.map(
+      (name): MetricColumn => [`HELD-OUT ${name.toUpperCase()}`, ({ evaluation }) => cell(name, evaluation?.metrics)],
+    ),
+  ]
 }
 
 /** `epsilon 2.35 spent at delta 0.00001, by 10 rounds` */
@@ -89,13 +137,15 @@ export const printJob = (out: Output, job: JobDetail): void => {
   ])
   if (job.history.length === 0) return
   out.line('')
+  const measured = metricColumns(job.history)
   out.table(
-    ['ROUND', 'STATUS', 'LOSS', 'ACCURACY', 'UPDATES', 'REASON'],
+    ['ROUND', 'STATUS', 'LOSS', 'ACCURACY', ...measured.map(([head]) => head), 'UPDATES', 'REASON'],
     job.history.map((round) => [
       String(round.round_number),
       round.status,
       figure(round.loss),
       percent(round.accuracy),
+      ...measured.map(([, cell]) => cell(round)),
       String(round.completed_devices),
       round.failure_reason ?? '',
     ]),

@@ -91,6 +91,8 @@ const job = {
   resumed_at: null,
   optimizer_state: 'none',
 }
+const evaluation = { num_samples: 64, metrics: { loss: 3.22, accuracy: 0.33 } }
+const spread = { mean: 0.33, median: 0.34, worst_tenth: 0.21, min: 0.19, max: 0.41, devices: 10 }
 const hex = (bytes: number): string => '4f'.repeat(bytes)
 const digest = hex(32)
 const secureKeys = { encryption_key: hex(32), masking_key: hex(32) }
@@ -115,13 +117,22 @@ export const examples = {
       model_hash: hashes.model,
     },
   },
-  newUpdate: { file: '<the bytes of update.pt>', num_samples: 512, local_loss: 3.18, local_accuracy: 0.34 },
+  newUpdate: {
+    file: '<the bytes of update.pt>',
+    num_samples: 512,
+    local_loss: 3.18,
+    local_accuracy: 0.34,
+    metrics: { perplexity: 24.1 },
+    evaluation,
+  },
   update,
   updateList: {
     updates: [
       {
         ...update,
         device_identifier: 'pixel-8-0042',
+        metrics: { perplexity: 24.1 },
+        evaluation,
         norm: 0.84,
         cosine: 0.91,
         non_finite: 0,
@@ -186,6 +197,8 @@ export const examples = {
         failed_devices: 0,
         aggregated_model_id: ids.aggregatedModel,
         failure_reason: null,
+        metrics: { accuracy: spread },
+        evaluation: { devices: 10, num_samples: 640, metrics: { accuracy: spread } },
         started_at: times.started,
         ended_at: times.ended,
       },

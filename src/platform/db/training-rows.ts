@@ -117,6 +117,10 @@ export interface RoundTrainingColumns {
   loss: number | null
   screening: Json<readonly Record<string, unknown>[]> | null
   secure: Json<Record<string, unknown>> | null
+  /** What 0016-metrics adds. */
+  metrics: Json<Record<string, unknown>> | null
+  global_evaluation: Json<Record<string, unknown>> | null
+  evaluation: Json<Record<string, unknown>> | null
 }
 
 /** What the migration adds to updates. */
@@ -126,6 +130,9 @@ export interface UpdateTrainingColumns {
   staleness: number | null
   /** Added by 0009-raw-vectors. */
   raw_vector: Generated<boolean>
+  /** Added by 0016-metrics. */
+  metrics: Json<Record<string, number>> | null
+  evaluation: Json<Record<string, unknown>> | null
 }
 
 export interface SecureRoundRow {

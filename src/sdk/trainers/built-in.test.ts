@@ -36,6 +36,10 @@ test('what is reported is about the held-out rows, what is counted are the rows 
     localLoss: expect.closeTo(after.loss, 5),
     localAccuracy: after.accuracy,
     trainingTimeSeconds: expect.any(Number),
+    evaluation: {
+      numSamples: globalModel!.count,
+      metrics: { loss: globalModel!.loss, accuracy: globalModel!.accuracy },
+    },
   })
 })
 

@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import { DEFAULT_STRATEGY, rulesOf } from '../../domain/strategy-rules.ts'
-import type { TrainingReport } from '../device.ts'
+import type { EvaluationReport, TrainingReport } from '../device.ts'
 import { type Dataset, rowCount, type Split } from './dataset.ts'
 import { flatten, initialModel, networkOf } from './dense-network.ts'
 import { seedFrom } from './random.ts'
@@ -92,6 +92,7 @@ export const trainLocally = async (
       localLoss: Number.isFinite(loss) ? loss : undefined,
       localAccuracy: accuracy,
       trainingTimeSeconds: trained.seconds,
+      ...(globalModel && { evaluation: reportOf(globalModel) }),
     },
     globalModel,
   }
@@ -119,5 +120,11 @@ const trainPersonal = async (
     personal: rowCount(data.heldOut) > 0 ? evaluate(trained.tensors, data.heldOut) : ownEvaluation(trained),
   }
 }
+
+/** An evaluation as it is sent. */
+export const reportOf = ({ count, loss, accuracy }: Evaluation): EvaluationReport => ({
+  numSamples: count,
+  metrics: { loss, accuracy },
+})
 
 const ownEvaluation = ({ numSamples, loss, accuracy }: Trained): Evaluation => ({ count: numSamples, loss, accuracy })

@@ -6,7 +6,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import { reachOf } from '../rounds/reach-body.schema.ts'
-import { present as presentRound } from '../rounds/round-body.schema.ts'
+import { presentMetrics, present as presentRound } from '../rounds/round-body.schema.ts'
 import type { JobSpending } from '../rounds/round-prices.service.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
 import { settingsOf, wishIn } from '../secure-rounds/secure-rounds.schema.ts'
@@ -272,6 +272,7 @@ const presentInHistory = (round: StoredRound) => ({
   failure_reason: round.failureReason,
   started_at: round.startedAt?.toISOString() ?? null,
   ended_at: round.endedAt?.toISOString() ?? null,
+  ...presentMetrics(round),
 })
 
 const presentPublished = ({ version, ownLabel, origin }: StoredVersion) =>

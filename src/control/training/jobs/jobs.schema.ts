@@ -28,6 +28,7 @@ import {
   RawVector,
   Round,
   RoundList,
+  RoundMetrics,
   TargetDelta,
 } from '../rounds/rounds.schema.ts'
 import { StrategyField, StrategyName, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
@@ -190,6 +191,7 @@ const JobRound = Part('JobRound', "A round in a job's history", {
   failure_reason: Nullable(Type.String()),
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),
+  ...RoundMetrics,
 })
 
 const Published = Part('PublishedVersion', 'A version that the job added to its model', {

@@ -1,3 +1,4 @@
+import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import type { StoredRound } from './rounds.service.ts'
@@ -25,9 +26,28 @@ export const present = (round: StoredRound) => ({
   ...(round.plan.options === undefined && round.jobId === null ? {} : presentTraining(round)),
   ...(round.modelDeletedAt === null ? {} : { model_deleted_at: round.modelDeletedAt.toISOString() }),
   ...(round.plan.rawVector ? { raw_vector: true } : {}),
+  ...presentMetrics(round),
+  ...(round.globalEvaluation === null ? {} : { global_evaluation: presentEvaluation(round.globalEvaluation) }),
   ...(round.groupId === null ? {} : { group_id: round.groupId }),
   ...(round.federationId === null ? {} : { federation_id: round.federationId }),
 })
+
+/** What its devices measured, where they did. */
+export const presentMetrics = ({ metrics, evaluation }: Pick<StoredRound, 'metrics' | 'evaluation'>) => ({
+  ...(metrics === null ? {} : { metrics: presentSummaries(metrics) }),
+  ...(evaluation === null ? {} : { evaluation: presentEvaluation(evaluation) }),
+})
+
+const presentEvaluation = ({ devices, numSamples, metrics }: Evaluation) => ({
+  devices,
+  num_samples: numSamples,
+  metrics: presentSummaries(metrics),
+})
+
+const presentSummaries = (summaries: MetricSummaries) =>
+  Object.fromEntries(
+    Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
+  )
 
 /** What a starter should know of a round that has fewer devices than it needs; null where it has enough. */
 export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: StoredRound): string | null => {

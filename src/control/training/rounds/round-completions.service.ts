@@ -1,10 +1,12 @@
 import { compareIds } from '../../../aggregation/receipt.ts'
+import { type MetricReport, summarizeEvaluation, summarizeMetrics } from '../../../domain/metrics.ts'
 import { nextStatus } from '../../../domain/round.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/formats.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Combined } from './combinations.service.ts'
+import type { EvaluationsStore } from './evaluations.store.ts'
 import type { LeasesStore } from './leases.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
@@ -24,13 +26,24 @@ interface Aggregated {
 export const createRoundCompletions = (parts: {
   readonly database: Database
   readonly store: RoundsStore
+  readonly evaluations: EvaluationsStore
   readonly leases: Pick<LeasesStore, 'lockHeld'>
   readonly endings: Pick<RoundEndings, 'completed'>
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
   readonly now: () => Date
 }) => {
-  const { database, store, leases, endings, models, files, now } = parts
+  const { database, store, evaluations, leases, endings, models, files, now } = parts
+
+  /** Updates evaluate the model that they began from: in an asynchronous job perhaps that of an earlier round. */
+  const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
+    const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
+    const ids = [...new Set(evaluating.map(({ update }) => update.baseRoundId ?? round.id))]
+    for (const base of await store.findAll(tx, ids)) {
+      const evaluation = summarizeEvaluation(await evaluations.broughtTo(tx, base.id))
+      if (evaluation !== null) await evaluations.keep(tx, base, evaluation)
+    }
+  }
 
   return {
     /** False where `owner` has lost its lease on the round, which then stays as it is. */
@@ -43,6 +56,8 @@ export const createRoundCompletions = (parts: {
         if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
       }
       const { accuracy, loss } = reportedBy(round, delivered, combined)
+      const isTold = round.privacy === null && combined.totals === null
+      const metrics = isTold ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
       return database.transaction(async (tx) => {
         const held = await leases.lockHeld(tx, round.id, owner)
         if (held === null) return false
@@ -74,8 +89,10 @@ export const createRoundCompletions = (parts: {
           lease_until: null,
           accuracy,
           loss,
+          ...(Object.keys(metrics).length === 0 ? {} : { metrics: JSON.stringify(metrics) }),
           ...(screened === null ? {} : { screening: JSON.stringify(screened) }),
         })
+        await keepEvaluations(tx, held, delivered)
         await endings.completed(tx, held, {
           modelId: model.id,
           loss,
@@ -111,6 +128,16 @@ const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: Combin
     loss: weightedMean(delivered, (update) => update.localLoss),
   }
 }
+
+/** What a device reported of the model that it trained, loss and accuracy among the rest. */
+const reportOf = ({ update }: DeliveredUpdate): MetricReport => ({
+  numSamples: update.numSamples,
+  metrics: {
+    ...update.metrics,
+    ...(update.localLoss === null ? {} : { loss: update.localLoss }),
+    ...(update.localAccuracy === null ? {} : { accuracy: update.localAccuracy }),
+  },
+})
 
 /** By user-chosen id, and where organizations have the same, by internal id: one order for one set of updates. */
 const byDevice = (a: Delivered[number], b: Delivered[number]): number =>

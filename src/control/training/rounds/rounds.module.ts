@@ -9,6 +9,7 @@ import { createAbsentDevicesStore } from './absent-devices.store.ts'
 import { createAggregationsService } from './aggregations.service.ts'
 import { createCombinations } from './combinations.service.ts'
 import { createDueRounds } from './due-rounds.service.ts'
+import { createEvaluationsStore } from './evaluations.store.ts'
 import { createLeasesStore } from './leases.store.ts'
 import { createModelContents } from './model-content.service.ts'
 import { createParticipantsReport } from './participants.report.ts'
@@ -108,6 +109,7 @@ export const composeUpdates = (
   const { store, participants, contents, endings, includes, reviews, rounds, secure, sums } = parts
   const leases = createLeasesStore()
   const updates = createUpdatesStore()
+  const evaluations = createEvaluationsStore()
   const updatesReport = createUpdatesReport()
   const combinations = createCombinations({ blobs, workers, contents, sums })
   const shared = { database, store, participants, updates, endings, secure, events, now, newId }
@@ -127,7 +129,7 @@ export const composeUpdates = (
       updatesReport,
       combinations,
       screening: createScreening({ blobs, workers, contents }),
-      completions: createRoundCompletions({ database, store, leases, endings, models, files, now }),
+      completions: createRoundCompletions({ database, store, evaluations, leases, endings, models, files, now }),
       endings,
       log,
       now,

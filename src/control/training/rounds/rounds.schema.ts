@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { MAX_REPORTED_METRICS } from '../../../domain/metrics.ts'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
@@ -98,6 +99,46 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   raw_vector: Type.Optional(RawVector),
 })
 
+const MetricSummary = Part('MetricSummary', 'How a metric spreads over the devices that reported it', {
+  mean: Type.Number({ description: 'Weighted by samples' }),
+  median: Type.Number(),
+  worst_tenth: Type.Number({ description: 'Mean over the worst tenth of the devices, at least one of them' }),
+  min: Type.Number(),
+  max: Type.Number(),
+  devices: Type.Integer({ minimum: 1 }),
+})
+
+const MetricSummaries = Type.Record(Type.String(), MetricSummary)
+
+/** By name; what devices send is checked by hand, so that a number out of range costs no work. */
+const ReportedMetrics = (of: string) =>
+  Type.Record(Type.String(), Type.Number(), {
+    description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,
+  })
+
+const EvaluationReport = Part('EvaluationReport', 'What a device found of a model on its held-out data', {
+  num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  metrics: ReportedMetrics('Loss and accuracy among them'),
+})
+
+const EvaluationSummary = Part('Evaluation', 'What devices found of a model on their held-out data', {
+  devices: Count,
+  num_samples: Count,
+  metrics: MetricSummaries,
+})
+
+/** What a round and a job's history show of metrics; absent where nothing was reported. */
+export const RoundMetrics = {
+  metrics: Type.Optional(
+    Type.Record(Type.String(), MetricSummary, {
+      description: 'Of the models that the devices trained, as they reported with their updates',
+    }),
+  ),
+  evaluation: Type.Optional(
+    Beside(EvaluationSummary, { description: "Of the round's new model, as the next round's updates brought it" }),
+  ),
+}
+
 export const Round = Body('Round', 'A training round', examples.round, {
   id: Uuid,
   org_id: Nullable(Type.String()),
@@ -149,6 +190,10 @@ export const Round = Body('Round', 'A training round', examples.round, {
   raw_vector: Type.Optional(RawVector),
   accuracy: Type.Optional(Nullable(Type.Number())),
   loss: Type.Optional(Nullable(Type.Number())),
+  ...RoundMetrics,
+  global_evaluation: Type.Optional(
+    Beside(EvaluationSummary, { description: 'Of the model that the round distributed, as its updates brought it' }),
+  ),
 })
 
 const RoundId = Parameter('RoundId', Type.String({ description: 'Id of a round' }))
@@ -164,6 +209,10 @@ export const UpdateFields = Body('NewModelUpdate', "A device's update to submit"
   local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   training_time_seconds: Type.Optional(
     Type.Integer({ minimum: 0, description: `Above ${MAX_TRAINING_SECONDS} it becomes null, with a warning` }),
+  ),
+  metrics: Type.Optional(ReportedMetrics('JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy')),
+  evaluation: Type.Optional(
+    Beside(EvaluationReport, { description: 'JSON: of the global model that the plan names, on held-out data' }),
   ),
 })
 
@@ -332,6 +381,8 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
     Part('ReviewedUpdate', 'An update and how it compares with the others', {
       ...ModelUpdate.properties,
       device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      metrics: Nullable(Type.Record(Type.String(), Type.Number())),
+      evaluation: Nullable(EvaluationReport),
       norm: Nullable(
         Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
       ),

@@ -221,6 +221,7 @@ export interface RoundChanges {
   accuracy: number | null
   loss: number | null
   screening: string
+  metrics: string
   noise_seed: null
   state_sha256: null
   control_sha256: null

@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
 import type { Accountant } from '../../../domain/privacy/accountant.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { StrategyOptions } from '../../../domain/strategy-options.ts'
@@ -53,6 +54,12 @@ export interface StoredRound {
   /** Sample-weighted means of what was reported; null until completed. */
   readonly accuracy: number | null
   readonly loss: number | null
+  /** Of the models that its devices trained; null until completed, and where none is told. */
+  readonly metrics: MetricSummaries | null
+  /** Of the model that it distributed, as the devices' updates brought it. */
+  readonly globalEvaluation: Evaluation | null
+  /** Of the model that it made, as the next round's updates or its evaluation step brought it. */
+  readonly evaluation: Evaluation | null
   /** When it must next be looked at for absent devices; null where nobody is replaced. */
   readonly reviewAt: Date | null
   /** When retention deleted the model that it made; then it has none. */
@@ -177,6 +184,9 @@ export const ROUND_COLUMNS = [
   'noise_seed',
   'accuracy',
   'loss',
+  'metrics',
+  'global_evaluation',
+  'evaluation',
   'review_at',
   'model_deleted_at',
 ] as const satisfies readonly (keyof RoundRow)[]
@@ -220,6 +230,9 @@ export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[n
   noiseSeed: row.noise_seed,
   accuracy: row.accuracy,
   loss: row.loss,
+  metrics: row.metrics as unknown as MetricSummaries | null,
+  globalEvaluation: row.global_evaluation as unknown as Evaluation | null,
+  evaluation: row.evaluation as unknown as Evaluation | null,
   reviewAt: row.review_at,
   modelDeletedAt: row.model_deleted_at,
 })

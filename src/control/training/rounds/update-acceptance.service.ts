@@ -1,3 +1,4 @@
+import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
 import { dueEvent } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
@@ -22,6 +23,8 @@ export interface Arrival {
   readonly localLoss: number | null
   readonly localAccuracy: number | null
   readonly trainingTimeSeconds: number | null
+  readonly metrics: Metrics | null
+  readonly evaluation: MetricReport | null
 }
 
 /** A locked round as it is while updates are counted for it. */

@@ -1,4 +1,7 @@
-import { LARGEST_REPORTED, reportedNumber } from '../../../domain/reported-number.ts'
+import { badRequest } from '../../../domain/errors.ts'
+import { type MetricReport, type Metrics, readMetrics } from '../../../domain/metrics.ts'
+import { meantBy } from '../../../domain/misspelling.ts'
+import { LARGEST_REPORTED, outsideWarning, reportedNumber } from '../../../domain/reported-number.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
 import { MAX_TRAINING_SECONDS, UpdateFields } from './rounds.schema.ts'
 import type { UpdateReport } from './updates.service.ts'
@@ -23,7 +26,8 @@ const numberIn = (text: string): number => {
 export const readReport = (
   fields: Readonly<Record<string, string>>,
 ): { readonly report: UpdateReport; readonly warnings: readonly string[] } => {
-  const taken = { ...fields }
+  const { metrics: metricsText, evaluation: evaluationText, ...rest } = fields
+  const taken: Record<string, string> = rest
   const warnings: string[] = []
   for (const [name, { from, to }] of Object.entries(KEPT)) {
     const text = taken[name]
@@ -33,11 +37,65 @@ export const readReport = (
     warnings.push(`${name} became null: it is ${value < from ? `below ${from}` : `above ${to}`}`)
   }
   const { num_samples, local_loss, local_accuracy, training_time_seconds } = parseFields(UpdateFields, taken)
+  const metrics = metricsText === undefined ? null : readTrainingMetrics(metricsText, warnings)
+  const evaluation = evaluationText === undefined ? null : readEvaluation(json('evaluation', evaluationText), warnings)
   const report = {
     numSamples: num_samples,
     localLoss: local_loss === undefined ? null : reportedNumber(local_loss),
     localAccuracy: local_accuracy === undefined ? null : reportedNumber(local_accuracy),
     trainingTimeSeconds: training_time_seconds ?? null,
+    metrics,
+    evaluation,
   }
   return { report, warnings }
+}
+
+const json = (field: string, text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`${field} must be a JSON object (NaN is not JSON): ${(error as Error).message}`)
+  }
+}
+
+const bounded = (field: string, value: unknown, warnings: string[]): Metrics => {
+  const { metrics, outside } = readMetrics(field, value)
+  if (outside.length > 0) warnings.push(outsideWarning(field, outside))
+  return metrics
+}
+
+const FIELD_OF: Readonly<Record<string, string>> = { loss: 'local_loss', accuracy: 'local_accuracy' }
+
+const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null => {
+  const metrics = bounded('metrics', json('metrics', text), warnings)
+  for (const [name, field] of Object.entries(FIELD_OF)) {
+    if (Object.hasOwn(metrics, name)) throw badRequest(`metrics.${name}: send it as the field ${field}.`)
+  }
+  return Object.keys(metrics).length === 0 ? null : metrics
+}
+
+const EVALUATION_FIELDS = ['num_samples', 'metrics']
+
+/**
+ * `{num_samples, metrics}` as it is kept; null where no metric is left. Adds to `warnings` what became null.
+ * @throws bad_request naming the field that is not as it must be.
+ */
+export const readEvaluation = (value: unknown, warnings: string[]): MetricReport | null => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest('evaluation must be an object such as {"num_samples": 40, "metrics": {"accuracy": 0.8}}.')
+  }
+  for (const name of Object.keys(value)) {
+    if (EVALUATION_FIELDS.includes(name)) continue
+    const meant = meantBy(name, EVALUATION_FIELDS)
+    if (meant !== null) throw badRequest(`unknown field \`evaluation.${name}\`; did you mean \`${meant}\`?`)
+    warnings.push(`unknown field \`evaluation.${name.slice(0, 100)}\` was ignored`)
+  }
+  const { num_samples: numSamples, metrics } = value as { num_samples?: unknown; metrics?: unknown }
+  if (typeof numSamples !== 'number' || !Number.isSafeInteger(numSamples) || numSamples < 1) {
+    throw badRequest(
+      `evaluation.num_samples must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, got ${JSON.stringify(numSamples) ?? 'nothing'}.`,
+    )
+  }
+  const kept = bounded('evaluation.metrics', metrics, warnings)
+  return Object.keys(kept).length === 0 ? null : { numSamples, metrics: kept }
 }

@@ -1,3 +1,4 @@
+import type { MetricReport } from '../../../domain/metrics.ts'
 import { type BlobStore, blobPath } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -56,9 +57,9 @@ export const updatesRoutes = (
       try {
         const { report, warnings } = readReport(fields)
         for (const message of warnings) warn(request, message)
-        const { update, warning } = await updates.submit(caller, round, { file, control }, report)
-        if (warning !== null) warn(request, warning)
-        return reply.code(201).send(present(update))
+        const submitted = await updates.submit(caller, round, { file, control }, report)
+        for (const message of submitted.warnings) warn(request, message)
+        return reply.code(201).send(present(submitted.update))
       } finally {
         await file.discard()
         await control?.discard()
@@ -87,6 +88,8 @@ export const updatesRoutes = (
         updates: found.updates.map(({ update, deviceName, screened, weight }) => ({
           ...present(update),
           device_identifier: deviceName,
+          metrics: update.metrics,
+          evaluation: update.evaluation && presentReport(update.evaluation),
           norm: screened?.norm ?? null,
           cosine: screened?.cosine ?? null,
           non_finite: screened?.non_finite ?? null,
@@ -125,6 +128,8 @@ export const updatesRoutes = (
       presentRound(await updates.fail(callerOf(request), request.params.round_id, request.body.reason)),
   )
 }
+
+const presentReport = ({ numSamples, metrics }: MetricReport) => ({ num_samples: numSamples, metrics })
 
 const present = (update: StoredUpdate) => ({
   id: update.id,

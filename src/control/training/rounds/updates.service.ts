@@ -1,5 +1,6 @@
 import type { Caller } from '../../../domain/access.ts'
 import { conflict } from '../../../domain/errors.ts'
+import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
 import { dueEvent } from '../../../domain/round.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
@@ -24,6 +25,8 @@ export interface UpdateReport {
   readonly localLoss: number | null
   readonly localAccuracy: number | null
   readonly trainingTimeSeconds: number | null
+  readonly metrics: Metrics | null
+  readonly evaluation: MetricReport | null
 }
 
 /** How long an update waits for the next round of an asynchronous job. */
@@ -67,12 +70,13 @@ export const createUpdatesService = (parts: {
       admitted: StoredRound,
       sent: { readonly file: StagedBlob & { readonly fileName: string }; readonly control: StagedBlob | null },
       report: UpdateReport,
-    ): Promise<{ update: StoredUpdate; warning: string | null }> {
+    ): Promise<{ update: StoredUpdate; warnings: readonly string[] }> {
       const { file: staged, control } = sent
       requireFiles(admitted, staged, control)
       const isMasked = admitted.plan.secure !== undefined
       if (isMasked) await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
       const { rawVector, warning } = isMasked ? MASKED : await checkTensors(admitted, staged, control)
+      const hidden = isHidden(admitted, report)
       await files.keep(staged)
       if (control !== null) await files.keep(control)
       const accept = () =>
@@ -84,6 +88,7 @@ export const createUpdatesService = (parts: {
           rawVector,
           controlSha256: control?.sha256 ?? null,
           ...report,
+          ...(hidden === null ? {} : { metrics: null, evaluation: null }),
         })
       let update = await accept()
       // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
@@ -99,7 +104,7 @@ export const createUpdatesService = (parts: {
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict('The round changed while the update arrived. Check its status before trying again.')
       }
-      return { update, warning }
+      return { update, warnings: [warning, hidden].filter((one) => one !== null) }
     },
 
     /**
@@ -116,7 +121,10 @@ export const createUpdatesService = (parts: {
       return {
         total: found.total,
         updates: found.updates.map(({ update, deviceName }) => ({
-          update: round.privacy === null ? update : { ...update, localLoss: null, localAccuracy: null },
+          update:
+            round.privacy === null
+              ? update
+              : { ...update, localLoss: null, localAccuracy: null, metrics: null, evaluation: null },
           deviceName,
           screened: screened.get(update.id) ?? null,
           weight: weights.get(update.id) ?? null,
@@ -152,6 +160,16 @@ export const createUpdatesService = (parts: {
       return rounds.get(caller, roundId)
     },
   }
+}
+
+/** Why metrics of single devices are not kept of this round; null where they are, or there are none. */
+const isHidden = ({ privacy, plan }: StoredRound, { metrics, evaluation }: UpdateReport): string | null => {
+  if (metrics === null && evaluation === null) return null
+  const which = [...(metrics === null ? [] : ['metrics']), ...(evaluation === null ? [] : ['evaluation'])].join(' and ')
+  if (privacy !== null) return `${which} not kept: the round is private, and its noise does not cover them`
+  if (plan.secure !== undefined)
+    return `${which} not kept: of a secure round only the sum of loss and accuracy is learnt`
+  return null
 }
 
 export type UpdatesService = ReturnType<typeof createUpdatesService>

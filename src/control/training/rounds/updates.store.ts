@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { UpdateRow } from '../../../platform/db/rows.ts'
 import type { StoredRound } from './stored-round.store.ts'
@@ -17,6 +18,10 @@ export interface StoredUpdate {
   readonly localLoss: number | null
   readonly localAccuracy: number | null
   readonly trainingTimeSeconds: number | null
+  /** Of the model that it trained, beside loss and accuracy. */
+  readonly metrics: Metrics | null
+  /** Of the model that it was given, on held-out data. */
+  readonly evaluation: MetricReport | null
   readonly createdAt: Date
   /** SCAFFOLD: the change of its control variate. Null also once retention has deleted the file. */
   readonly controlSha256: string | null
@@ -33,16 +38,23 @@ export const createUpdatesStore = () => ({
   /** Keeps the updates, notes that their devices have delivered, and what their rounds, which are locked, have come to. */
   async count(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
+    const json = (field: 'metrics' | 'evaluation') =>
+      updates.map(({ [field]: value }) => (value === null ? null : JSON.stringify(value)))
     await sql`
       with kept as (
         insert into updates (id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
-          training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector)
-        select * from unnest(${column('id')}::uuid[], ${column('roundId')}::uuid[], ${column('deviceId')}::uuid[],
+          training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector, metrics, evaluation)
+        select id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
+          training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector, metrics::jsonb,
+          evaluation::jsonb
+        from unnest(${column('id')}::uuid[], ${column('roundId')}::uuid[], ${column('deviceId')}::uuid[],
           ${column('sha256')}::text[], ${column('fileHash')}::text[], ${column('size')}::bigint[],
           ${column('numSamples')}::bigint[], ${column('localLoss')}::float8[], ${column('localAccuracy')}::float8[],
           ${column('trainingTimeSeconds')}::integer[], ${column('createdAt')}::timestamptz[],
           ${column('controlSha256')}::text[], ${column('baseRoundId')}::uuid[], ${column('staleness')}::integer[],
-          ${column('rawVector')}::boolean[])
+          ${column('rawVector')}::boolean[], ${json('metrics')}::text[], ${json('evaluation')}::text[])
+          as u (id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
+            training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector, metrics, evaluation)
         returning round_id, device_id, created_at
       ), told as (
         update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at,
@@ -91,6 +103,8 @@ export const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
   localLoss: row.local_loss,
   localAccuracy: row.local_accuracy,
   trainingTimeSeconds: row.training_time_seconds,
+  metrics: row.metrics,
+  evaluation: row.evaluation as unknown as MetricReport | null,
   createdAt: row.created_at,
   controlSha256: row.control_sha256,
   baseRoundId: row.base_round_id,

@@ -15,6 +15,7 @@ import { announcements } from './0012-announcements.ts'
 import { sessions } from './0013-sessions.ts'
 import { aliases } from './0014-aliases.ts'
 import { publishedVersions } from './0015-published-versions.ts'
+import { metrics } from './0016-metrics.ts'
 import { resumedJobs } from './0018-resumed-jobs.ts'
 import { modelRetention } from './0019-model-retention.ts'
 import { experimentEstimates } from './0020-experiment-estimates.ts'
@@ -41,4 +42,5 @@ export const MIGRATIONS = [
   resumedJobs,
   modelRetention,
   experimentEstimates,
+  metrics,
 ] as const

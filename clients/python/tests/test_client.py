@@ -76,7 +76,7 @@ def test_a_job_that_is_stopped_raises_its_reason(client: Client) -> None:
 
 def test_versions_are_delivered_to_groups_step_by_step_or_at_once(client: Client, service: Service) -> None:
     for number in range(2):
-        tributary.Device(service.url, f"delivered-{number}").register()
+        tributary.Device(service.url, f"delivered-{number}").register(trains=False)
     client.push("delivered", START, "1.0.0")
     group = client.create_group("delivered", ["delivered-0", "delivered-1"])
     assert (group.device_count, len(group.devices())) == (2, 2)

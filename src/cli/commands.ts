@@ -46,6 +46,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ),
     commands: [
       entry('promote', 'move an alias to a version', () => import('./models/promote.command.ts')),
+      entry('show', 'show a version, its origin and where it runs', () => import('./models/show.command.ts')),
       entry('aliases', "list a model's aliases", () => import('./models/aliases.command.ts')),
     ],
   },
@@ -72,6 +73,8 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       ...TRAIN_COMMANDS,
       entry('resume', 'resume a stopped or failed training job', () => import('./train/resume.command.ts')),
       entry('extend', 'give a completed training job more rounds', () => import('./train/extend.command.ts')),
+      entry('compare', 'compare training jobs', () => import('./train/compare.command.ts')),
+      entry('export', 'print a training job with all its rounds', () => import('./train/export.command.ts')),
     ],
   },
   FEDERATION_COMMANDS,

@@ -133,6 +133,15 @@ export interface paths {
          */
         get: operations["listAliasMoves"];
     };
+    "/api/v1/models/{model_id}/versions/{version}": {
+        parameters: {
+        };
+        /**
+         * Get a version with its lineage
+         * @description Where the version came from (job, round, strategy, devices, privacy spent) and where it runs.
+         */
+        get: operations["getVersion"];
+    };
     "/api/v1/uploads/{sha256}": {
         parameters: {
         };
@@ -6585,6 +6594,79 @@ export interface components {
          * @enum {string}
          */
         VersionFormat: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
+        /**
+         * @description A version, where it came from and where it runs
+         * @example {
+         *       "version": 2,
+         *       "version_label": "2.0.0",
+         *       "format": "pytorch",
+         *       "model_size_bytes": 4812800,
+         *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *       "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *       "aliases": [
+         *         "production"
+         *       ],
+         *       "trained_by": null,
+         *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *       "model_name": "next-word",
+         *       "description": "",
+         *       "training": {
+         *         "job_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *         "job_name": "next-word-march",
+         *         "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *         "round_number": 7,
+         *         "strategy": "fedavg",
+         *         "strategy_options": {},
+         *         "selected_devices": 20,
+         *         "completed_devices": 18,
+         *         "failed_devices": 2,
+         *         "trained_from": {
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *           "version": 1
+         *         },
+         *         "privacy_spent": null,
+         *         "receipt_path": "/api/v1/training/rounds/0d9f1c2e-5b7a-4c3d-8e6f-000000000401/receipt",
+         *         "ended_at": "2026-03-02T09:15:00.000Z"
+         *       },
+         *       "runs": {
+         *         "devices": {
+         *           "active": 118,
+         *           "failed": 2
+         *         },
+         *         "uses": [
+         *           {
+         *             "kind": "rollout",
+         *             "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *             "name": null,
+         *             "status": "active",
+         *             "percentage": 30,
+         *             "created_at": "2026-03-02T10:05:00.000Z"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        VersionLineage: {
+            version: number;
+            version_label: string;
+            format: components["schemas"]["VersionFormat"];
+            model_size_bytes: number;
+            model_hash: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            uploaded_at: string;
+            trained_by: components["schemas"]["VersionOrigin"] | null;
+            /** @description Names that mean this version now */
+            aliases: string[];
+            /** Format: uuid */
+            model_id: string;
+            model_name: string | null;
+            description: string;
+            training: components["schemas"]["VersionTraining"] | null;
+            runs: components["schemas"]["VersionRuns"] | null;
+        };
         /** @description The training round that the version came from; null for an upload */
         VersionOrigin: {
             job_id: string | null;
@@ -6595,6 +6677,54 @@ export interface components {
             metrics: { [key: string]: number; };
             /** @description Where the receipt is, which svc train verify replays */
             receipt_path: string;
+        };
+        /** @description Where the version runs; null for a model that a federation shares */
+        VersionRuns: {
+            /** @description By the state that they reported last: downloading, verifying, ready, active, failed */
+            devices: { [key: string]: number; };
+            /** @description The latest 100, newest first */
+            uses: components["schemas"]["VersionUse"][];
+        };
+        /** @description How the version was trained; null for an upload, or where the key may not see the round */
+        VersionTraining: {
+            job_id: string | null;
+            job_name: string | null;
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+            strategy: string;
+            strategy_options: { [key: string]: unknown; };
+            selected_devices: number;
+            completed_devices: number;
+            failed_devices: number;
+            trained_from: {
+                /** Format: uuid */
+                model_id: string;
+                version: number;
+            } | null;
+            privacy_spent: {
+                epsilon: number;
+                target_delta: number;
+                rounds: number;
+            } | null;
+            /** @description Where the receipt is, which svc train verify replays */
+            receipt_path: string;
+            ended_at: string | null;
+        };
+        /** @description What brings the version to devices, or brought it */
+        VersionUse: {
+            /** @enum {string} */
+            kind: "rollout" | "deployment" | "experiment";
+            /** Format: uuid */
+            id: string;
+            name: string | null;
+            status: string;
+            percentage: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
         };
     };
     responses: {
@@ -7135,6 +7265,31 @@ export interface operations {
                 headers: { [name: string]: unknown; };
                 content: {
                     "application/json": components["schemas"]["AliasHistory"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getVersion: {
+        parameters: {
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description An integer from 1, a semantic version, latest, or an alias */
+                version: string;
+            };
+        };
+        responses: {
+            /** @description A version, where it came from and where it runs */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["VersionLineage"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -23,6 +23,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   pull: 'downloadVersion',
   models: 'listModels',
   'models promote': 'setAlias',
+  'models show': 'getVersion',
   'models aliases': 'listAliases deleteAlias listAliasMoves',
   status: 'getModel listDeployments listRollouts',
   deploy: 'prepareDeployment executeDeployment',
@@ -33,6 +34,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'train stop': 'stopTrainingJob',
   'train resume': 'resumeTrainingJob',
   'train extend': 'extendTrainingJob',
+  'train export': 'listTrainingJobRounds',
   'train verify': 'replayReceipt',
   'federation show': 'getFederation',
   'federation budget': 'getPrivacyBudget setPrivacyBudget',
@@ -58,7 +60,6 @@ const SAME_AS: Readonly<Record<string, string>> = {
   removeGroupDevice: 'removeGroupDevices',
   listActiveRollouts: 'listAllRollouts',
   getCurrentRound: 'getRoundStatus',
-  listTrainingJobRounds: 'getTrainingJob',
   getPairing: 'createPairing',
 }
 

@@ -168,3 +168,42 @@ it('lists jobs, resumes one that was stopped, and gives one that is completed mo
     stderr: expect.stringContaining("Model 'nothing' does not exist"),
   })
 })
+
+it('compares jobs by what they reached and what differs, and prints one for a spreadsheet', async () => {
+  const { world, devices, svc } = await opened()
+  for (const [name, ...options] of [
+    ['mean', '--strategy', 'fedavg'],
+    ['adam', '--strategy', 'fedadam', '--hyperparameter', 'learning_rate=0.5'],
+  ] as const) {
+    await svc('train', 'start', 'm', '--rounds', '1', '--name', name, ...options)
+    await deliver(world, devices, { local_loss: name === 'mean' ? 0.5 : 0.25, local_accuracy: 0.75 })
+  }
+  const compared = await svc('train', 'compare', 'mean', 'adam')
+  expect(compared.exitCode).toBe(0)
+  expect(compared.stdout).toMatch(/ +mean +adam\n/)
+  expect(compared.stdout).toMatch(/best loss +0\.5 +0\.25\n/)
+  expect(compared.stdout).toMatch(/strategy +fedavg +fedadam\n/)
+  expect(compared.stdout).not.toContain('min_devices')
+  expect(JSON.parse((await svc('train', 'compare', 'mean', 'adam', '--json')).stdout)).toMatchObject({
+    jobs: [
+      { name: 'mean', best_loss: 0.5, rounds: '1/1' },
+      { name: 'adam', best_loss: 0.25 },
+    ],
+    settings: { hyperparameters: [{}, { learning_rate: 0.5 }] },
+  })
+  const [header, line, end] = (await svc('train', 'export', 'mean', '--format', 'csv')).stdout.split('\n')
+  expect(header).toBe(
+    'round_number,id,status,loss,accuracy,target_devices,completed_devices,failed_devices,started_at,completed_at,aggregated_model_id,failure_reason',
+  )
+  expect(line).toMatch(/^1,[0-9a-f-]{36},completed,0\.5,0\.75,2,2,0,2026-01-01T00:00:00\.000Z,/)
+  expect(end).toBe('')
+  expect(JSON.parse((await svc('train', 'export', 'mean')).stdout)).toMatchObject({
+    job: { name: 'mean', status: 'completed' },
+    rounds: [{ loss: 0.5 }],
+  })
+  const shown = await svc('models', 'show', 'm')
+  expect(shown.stdout).toMatch(
+    /From: +round 2 .*\nJob: +adam .*\nStrategy: +fedadam\nDevices: +2 delivered, 0 failed, of 2 selected\n/,
+  )
+  expect((await svc('models', 'show', 'm@1')).stdout).toMatch(/From: +an upload\nRuns on: +no device\n/)
+})

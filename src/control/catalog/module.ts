@@ -11,6 +11,8 @@ import { createAliasesReport } from './models/aliases.report.ts'
 import { aliasesRoutes } from './models/aliases.routes.ts'
 import { createAliasesService } from './models/aliases.service.ts'
 import { createAliasesStore } from './models/aliases.store.ts'
+import { lineageRoutes } from './models/lineage.routes.ts'
+import { createLineage } from './models/lineage.service.ts'
 import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
 import { createModelsStore } from './models/models.store.ts'
@@ -41,7 +43,8 @@ const create = ({ config, database, blobs, partials, events, now, newId }: Conte
   const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
   const aliases = createAliasesService({ database, store: aliasesStore, report: createAliasesReport(), models, now })
   const roundModels = createRoundModels({ store: createRoundModelsStore() })
-  return { files, uploads, models, aliases, roundModels, benchmarks }
+  const lineage = createLineage({ database, models, aliases: aliasesStore })
+  return { files, uploads, models, aliases, roundModels, lineage, benchmarks }
 }
 
 /** Models, their versions and files, uploads, and what models reach on machines. */
@@ -51,9 +54,10 @@ export const catalog: Module<Catalog, object> = {
   description: 'Models, versions, aliases, uploads and shared benchmark results',
   tables: ['blobs', 'models', 'model_versions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
   create,
-  async routes(app, { models, aliases, uploads, benchmarks }, { config, blobs }) {
+  async routes(app, { models, aliases, lineage, uploads, benchmarks }, { config, blobs }) {
     benchmarksRoutes(app, benchmarks)
     aliasesRoutes(app, aliases, models)
+    lineageRoutes(app, lineage)
     await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
     await app.register(async (scope: App) => {
       await acceptUploads(scope)

@@ -34,6 +34,7 @@ import { createPoliciesStore } from './policies/policies.store.ts'
 import { rolloutsRoutes } from './rollouts/rollouts.routes.ts'
 import { createRolloutsService } from './rollouts/rollouts.service.ts'
 import { createRolloutsStore } from './rollouts/rollouts.store.ts'
+import { usesOf } from './version-uses.report.ts'
 
 interface Earlier {
   readonly catalog: Catalog
@@ -59,6 +60,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     changed: () => changes.notify('plans'),
   })
   catalog.roundModels.keepUsed(isDelivered)
+  catalog.lineage.followDelivery(usesOf)
   heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
   const experiments = createExperimentsService({

@@ -12,6 +12,7 @@ import { createJobsReport } from './jobs/jobs.report.ts'
 import { jobsRoutes } from './jobs/jobs.routes.ts'
 import { createJobsService } from './jobs/jobs.service.ts'
 import { createJobsStore } from './jobs/jobs.store.ts'
+import { createVersionOrigins } from './jobs/version-origins.service.ts'
 import { createAnnouncementsReport } from './rounds/announcements.report.ts'
 import { contributionsTo } from './rounds/contributions.report.ts'
 import { trainingReferences } from './rounds/file-references.store.ts'
@@ -36,7 +37,7 @@ const DAY_MS = 24 * HOUR_MS
 
 const create = (context: Context, earlier: Earlier) => {
   const { database, blobs, workers, events, changes, log, now, newId } = context
-  const { files, models, roundModels } = earlier.catalog
+  const { files, models, roundModels, lineage } = earlier.catalog
   const { ledger } = earlier.federations
   const { heartbeats, draws } = earlier.fleet
   const { policies } = earlier.delivery
@@ -90,6 +91,7 @@ const create = (context: Context, earlier: Earlier) => {
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptTraining(tx, orgId))
   files.keepReferenced(trainingReferences)
   roundModels.keepUsed(isTrained)
+  lineage.followTraining(createVersionOrigins({ database, store: jobsStore, rounds, prices }))
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   policies.followRounds(undecidedRound)
   heartbeats.contribute({

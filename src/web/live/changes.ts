@@ -12,8 +12,8 @@ const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   group: ['/api/v1/device-groups'],
   model: ['/api/v1/models'],
   rollout: ['/api/v1/models', '/api/v1/rollouts'],
-  deployment: ['/api/v1/deployments'],
-  experiment: ['/api/v1/experiments'],
+  deployment: ['/api/v1/deployments', '/api/v1/models'],
+  experiment: ['/api/v1/experiments', '/api/v1/models'],
   policy: ['/api/v1/models', '/api/v1/policies'],
   federation: ['/api/v1/federations'],
 }

@@ -67,20 +67,20 @@ const TrainedBy = Nullable(
   }),
 )
 
+export const ListedVersion = Part('ListedVersion', 'A version of a model in a list', {
+  version: Type.Integer({ minimum: 1 }),
+  version_label: Type.String(),
+  format: Format,
+  model_size_bytes: Count,
+  model_hash: Type.String(),
+  uploaded_at: Timestamp,
+  trained_by: TrainedBy,
+  aliases: Type.Array(Type.String(), { description: 'Names that mean this version now' }),
+})
+
 export const ModelDetail = Body('ModelDetail', 'A model with its versions', examples.modelDetail, {
   ...modelFields,
-  versions: Type.Array(
-    Part('ListedVersion', 'A version of a model in a list', {
-      version: Type.Integer({ minimum: 1 }),
-      version_label: Type.String(),
-      format: Format,
-      model_size_bytes: Count,
-      model_hash: Type.String(),
-      uploaded_at: Timestamp,
-      trained_by: TrainedBy,
-      aliases: Type.Array(Type.String(), { description: 'Names that mean this version now' }),
-    }),
-  ),
+  versions: Type.Array(ListedVersion),
 })
 
 export const ListModelsQuery = Type.Object({
@@ -141,9 +141,10 @@ export const ModelVersion = Body('ModelVersion', 'An uploaded version of a model
   warnings: Type.Array(Type.String()),
 })
 
-export const DownloadParams = Type.Object({
+export const VersionParams = Type.Object({
   model_id: ModelId,
   version: Type.String({ description: 'An integer from 1, a semantic version, latest, or an alias' }),
 })
+export const DownloadParams = VersionParams
 
 export const DownloadQuery = Type.Object({ format: Type.Optional(OneOf(DOWNLOAD_FORMATS)) })

@@ -39,9 +39,14 @@ export const createRoundPrices = (parts: {
   const { database, store, draws, ledger } = parts
 
   return {
-    /** What a job's rounds cost together, however they ended: they are composed, and converted once. */
-    async spentBy(asker: Asker, jobId: string, delta = DEFAULT_DELTA): Promise<JobSpending> {
-      const spent = await store.noisySteps(database.sql, jobId)
+    /** What a job's rounds, up to one's number, cost together, however they ended: they are composed, and converted once. */
+    async spentBy(
+      asker: Asker,
+      jobId: string,
+      delta = DEFAULT_DELTA,
+      upTo: number | null = null,
+    ): Promise<JobSpending> {
+      const spent = await store.noisySteps(database.sql, jobId, upTo)
       const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
       return { epsilon, accountant, delta, rounds: stepsOf(spent) }
     },

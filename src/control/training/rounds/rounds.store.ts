@@ -161,11 +161,11 @@ export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
   },
 
   /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
-  async noisySteps(db: Executor, jobId: string): Promise<NoisySteps[]> {
+  async noisySteps(db: Executor, jobId: string, upTo: number | null = null): Promise<NoisySteps[]> {
     const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
       select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
         count(*)::int as steps
-      from rounds where job_id = ${jobId} and privacy is not null
+      from rounds where job_id = ${jobId} and privacy is not null and (${upTo}::int is null or round_number <= ${upTo}::int)
       group by 1, 2 order by 1, 2`.execute(db)
     return rows.map((row) => ({
       noiseMultiplier: row.noise_multiplier,

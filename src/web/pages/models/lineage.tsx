@@ -2,10 +2,17 @@ import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Badge, toneOf } from '../../parts/badge.tsx'
 import { Loaded, Panel, Quiet } from '../../parts/layout.tsx'
-import { plural } from '../../text/format.ts'
+import { measure, plural, words } from '../../text/format.ts'
 import styles from './lineage.module.css'
-import { chooseVersions, type Use } from './lineage-versions.ts'
-import { type Deployment, type ModelDetail, newestFirst, type Rollout } from './types.ts'
+import { chooseVersions, type LineageRow, type Use } from './lineage-versions.ts'
+import {
+  type Deployment,
+  type ModelDetail,
+  newestFirst,
+  type Rollout,
+  type Version,
+  type VersionLineage,
+} from './types.ts'
 import { AliasNames } from './versions.tsx'
 
 const MOST_USES = 100
@@ -28,36 +35,68 @@ const deploymentUse = (deployment: Deployment): Use => ({
   text: `deployment to ${plural(deployment.activated_count, 'device')}`,
 })
 
-interface Origin {
-  readonly round_id: string
-  readonly round_number: number
-  readonly job_id?: string | null
-}
-
-const Source = ({ origin }: { readonly origin: Origin | null }) => {
-  if (origin === null) return <Quiet>Upload</Quiet>
+/** Where a version came from, with its round's strategy, devices and privacy once they are known. */
+const Source = ({ version, lineage }: { readonly version: Version; readonly lineage: VersionLineage | undefined }) => {
+  const training = lineage?.training
+  if (version.trained_by === null && training == null) return <Quiet>Upload</Quiet>
+  const { round_id, round_number, job_id } = training ?? version.trained_by!
+  const spent = training?.privacy_spent
   return (
     <>
-      <Link href={`/training/rounds/${origin.round_id}`}>{`Round ${origin.round_number}`}</Link>
-      {origin.job_id != null && (
+      <Link href={`/training/rounds/${round_id}`}>{`Round ${round_number}`}</Link>
+      {job_id !== null && (
         <Quiet>
           {' of '}
-          <Link href={`/training/jobs/${origin.job_id}`}>a job</Link>
+          <Link href={`/training/jobs/${job_id}`}>{training?.job_name ?? 'a job'}</Link>
+        </Quiet>
+      )}
+      {training && (
+        <Quiet>
+          {`: ${training.strategy}, ${plural(training.completed_devices, 'device')}`}
+          {spent && `, ε ${measure(spent.epsilon)}`}
         </Quiet>
       )}
     </>
   )
 }
 
-/** The rounds whose results the model's policy has added as versions, by the versions' numbers. */
-const usePolicyRounds = (model: ModelDetail): ReadonlyMap<string, Origin> => {
-  const policies = useApi('/api/v1/policies', {})
-  const decisions = useApi(
-    '/api/v1/models/{model_id}/policy/decisions',
-    { path: { model_id: model.id }, query: { limit: 1000 } },
-    { enabled: policies.data?.policies.some(({ model_id }) => model_id === model.id) === true },
+/** One version: what it came from on the left, where it runs on the right. */
+const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: LineageRow }) => {
+  const { version, uses } = row
+  const { data: lineage } = useApi('/api/v1/models/{model_id}/versions/{version}', {
+    path: { model_id: model.id, version: String(version.version) },
+  })
+  const devices = Object.entries(lineage?.runs?.devices ?? {})
+  return (
+    <li>
+      <div className={styles.node}>
+        <Source version={version} lineage={lineage} />
+      </div>
+      <div className={`${styles.node} ${styles.middle}`}>
+        <strong>{version.version_label}</strong> <AliasNames aliases={version.aliases} />
+      </div>
+      <ul className={styles.uses}>
+        {uses.length === 0 && devices.length === 0 && (
+          <li className={styles.none}>
+            <Quiet>runs nowhere</Quiet>
+          </li>
+        )}
+        {devices.length > 0 && (
+          <li className={styles.none}>
+            <Quiet>
+              {devices.map(([state, number]) => `${words(state)} on ${plural(number, 'device')}`).join(', ')}
+            </Quiet>
+          </li>
+        )}
+        {uses.map((use) => (
+          <li key={use.key} className={styles.node}>
+            <Badge state={use.state} tone={use.state === 'active' ? 'busy' : toneOf(use.state)} />{' '}
+            <Link href={use.href}>{use.text}</Link>
+          </li>
+        ))}
+      </ul>
+    </li>
   )
-  return new Map((decisions.data?.decisions ?? []).map((decision) => [decision.version, decision]))
 }
 
 /** Lineage both ways: what a version came from, and what brings it to devices. */
@@ -69,7 +108,6 @@ export const Lineage = ({ model }: { readonly model: ModelDetail }) => {
   const deployments = useApi('/api/v1/deployments', {
     query: { limit: MOST_USES, ...(model.name !== null && { model_name: model.name }) },
   })
-  const rounds = usePolicyRounds(model)
   const uses = [
     ...(rollouts.data?.rollouts ?? []).map(rolloutUse),
     ...(deployments.data?.deployments ?? []).filter(({ model_id }) => model_id === model.id).map(deploymentUse),
@@ -83,28 +121,8 @@ export const Lineage = ({ model }: { readonly model: ModelDetail }) => {
       <Loaded query={rollouts}>
         {() => (
           <ul className={styles.lineage}>
-            {rows.map(({ version, uses: of }) => (
-              <li key={version.version}>
-                <div className={styles.node}>
-                  <Source origin={version.trained_by ?? rounds.get(String(version.version)) ?? null} />
-                </div>
-                <div className={`${styles.node} ${styles.middle}`}>
-                  <strong>{version.version_label}</strong> <AliasNames aliases={version.aliases} />
-                </div>
-                <ul className={styles.uses}>
-                  {of.length === 0 && (
-                    <li className={styles.none}>
-                      <Quiet>runs nowhere</Quiet>
-                    </li>
-                  )}
-                  {of.map((use) => (
-                    <li key={use.key} className={styles.node}>
-                      <Badge state={use.state} tone={use.state === 'active' ? 'busy' : toneOf(use.state)} />{' '}
-                      <Link href={use.href}>{use.text}</Link>
-                    </li>
-                  ))}
-                </ul>
-              </li>
+            {rows.map((row) => (
+              <Row key={row.version.version} model={model} row={row} />
             ))}
           </ul>
         )}

@@ -2,13 +2,8 @@ import type { AnswerOf } from '../../api/paths.ts'
 
 export type Model = AnswerOf<'/api/v1/models'>['models'][number]
 export type ModelDetail = AnswerOf<'/api/v1/models/{model_id}'>
-interface Origin {
-  readonly job_id: string | null
-  readonly round_id: string
-  readonly round_number: number
-  readonly metrics: Readonly<Record<string, number>>
-}
-export type Version = ModelDetail['versions'][number] & { readonly trained_by?: Origin | null }
+export type Version = ModelDetail['versions'][number]
+export type VersionLineage = AnswerOf<'/api/v1/models/{model_id}/versions/{version}'>
 export type Rollout = AnswerOf<'/api/v1/models/{model_id}/rollouts'>['rollouts'][number]
 export type Deployment = AnswerOf<'/api/v1/deployments'>['deployments'][number]
 export type Group = AnswerOf<'/api/v1/device-groups'>['groups'][number]

@@ -1,46 +1,19 @@
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { unwrap } from '../../../client/client.ts'
-import { api, queries } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Badge, toneOf } from '../../parts/badge.tsx'
 import { Id } from '../../parts/copy.tsx'
-import { Confirm } from '../../parts/dialog.tsx'
-import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { Ago, useNow } from '../../parts/now.tsx'
 import { Table } from '../../parts/table.tsx'
 import { duration, elapsed, measure, plural, words } from '../../text/format.ts'
+import { JobActions } from './job-actions.tsx'
 import { JobCurves } from './job-curves.tsx'
 import { ROUND_COLUMNS } from './round-columns.tsx'
 import type { JobDetail, Round } from './types.ts'
 
 const MOST_ROUNDS = 1000
-
-const Stop = ({ job }: { readonly job: JobDetail }) => {
-  const [asking, setAsking] = useState(false)
-  if (job.status !== 'running' && job.status !== 'pending') return null
-  return (
-    <>
-      <Button tone="danger" onClick={() => setAsking(true)}>
-        Stop job
-      </Button>
-      {asking && (
-        <Confirm
-          title="Stop this job?"
-          verb="Stop job"
-          onClose={() => setAsking(false)}
-          act={async () => {
-            await unwrap(api.POST('/api/v1/training/jobs/{job_id}/stop', { params: { path: { job_id: job.id } } }))
-            await queries.invalidateQueries()
-          }}
-        >
-          {`${plural(job.rounds_completed, 'round')} of ${job.rounds} are done; their models stay in the catalog. A round that runs now is the last one.`}
-        </Confirm>
-      )}
-    </>
-  )
-}
 
 const Overview = ({ job }: { readonly job: JobDetail }) => {
   const now = useNow(1000)
@@ -64,6 +37,7 @@ const Overview = ({ job }: { readonly job: JobDetail }) => {
           ['Devices a round', `${job.target_devices} wanted, ${job.min_devices} needed`],
           ['Time', duration(elapsed(job.started_at, job.ended_at, now))],
           ['Started', <Ago key="started" time={job.started_at} />],
+          ...(job.resumed_at === null ? [] : [['Went on', <Ago key="resumed" time={job.resumed_at} />] as const]),
           ...(job.ended_by === null ? [] : [['Ended by', words(job.ended_by)] as const]),
           ...(spent === undefined
             ? []
@@ -103,7 +77,7 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
     <>
       <PageHeader title={job?.name ?? `Job ${jobId.slice(0, 8)}`} up={{ href: '/training', label: 'Training' }}>
         {job && <Badge state={job.status} />}
-        <Aside>{job && <Stop job={job} />}</Aside>
+        <Aside>{job && <JobActions job={job} />}</Aside>
       </PageHeader>
       <Loaded query={query}>
         {(loaded) => (

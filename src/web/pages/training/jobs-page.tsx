@@ -1,13 +1,14 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Badge, toneOf } from '../../parts/badge.tsx'
-import { Button, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
+import { Aside, Button, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, plural, words } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { ROUND_COLUMNS } from './round-columns.tsx'
+import { StartTraining } from './start-training.tsx'
 import styles from './training.module.css'
 import type { Job } from './types.ts'
 
@@ -71,7 +72,11 @@ export const JobsPage = () => {
   })
   return (
     <>
-      <PageHeader title="Training" />
+      <PageHeader title="Training">
+        <Aside>
+          <StartTraining />
+        </Aside>
+      </PageHeader>
       <Filters>
         <Choice
           label="Status"

@@ -7,10 +7,11 @@ import { Confirm } from '../../parts/dialog.tsx'
 import { Aside, Button, Empty, Facts, Figures, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { Ago, useNow } from '../../parts/now.tsx'
 import { Table } from '../../parts/table.tsx'
-import { count, duration, elapsed, measure, percent, plural } from '../../text/format.ts'
+import { bytes, count, duration, elapsed, measure, percent, plural } from '../../text/format.ts'
 import { outliers } from './outliers.ts'
 import { participantColumns, type Row } from './participant-columns.tsx'
 import { RoundBadge } from './round-columns.tsx'
+import { figuresOf } from './round-figures.ts'
 import type { Round } from './types.ts'
 
 const MOST = 1000
@@ -88,6 +89,39 @@ const Summary = ({ round }: { readonly round: Round }) => {
   )
 }
 
+/** Seconds by phase, and what was sent; nothing of a round whose devices are not shown. */
+const Phases = ({ round }: { readonly round: Round }) => {
+  const params = { path: { round_id: round.id }, query: { limit: MOST } }
+  const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
+  const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
+  const model = useApi(
+    '/api/v1/models/{model_id}',
+    { path: { model_id: round.global_model_id ?? '' } },
+    { enabled: round.global_model_id !== null },
+  )
+  if (participants.data === undefined || updates.data === undefined) return null
+  const figures = figuresOf(
+    round,
+    participants.data.participants,
+    updates.data.updates,
+    model.data?.versions.at(-1)?.model_size_bytes ?? null,
+  )
+  const isPartial = participants.data.total > MOST
+  return (
+    <Panel title="Phases" aside={isPartial && `of the first ${MOST} devices`}>
+      <Facts
+        entries={[
+          ['First device fetched the model after', duration(figures.pickedUp)],
+          ['Devices trained and sent for', duration(figures.trained)],
+          ['Aggregated in', duration(figures.aggregated)],
+          ['Sent to devices', bytes(figures.downloadedBytes)],
+          ['Received from devices', bytes(figures.uploadedBytes)],
+        ]}
+      />
+    </Panel>
+  )
+}
+
 const Participants = ({ round }: { readonly round: Round }) => {
   const params = { path: { round_id: round.id }, query: { limit: MOST } }
   const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
@@ -152,6 +186,7 @@ export const RoundPage = ({ roundId }: { readonly roundId: string }) => {
               </Panel>
             )}
             <Summary round={loaded} />
+            <Phases round={loaded} />
             <Participants round={loaded} />
           </>
         )}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander'
+import type { Connection } from '../connection.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import { type JobDetail, jobOf } from './job.ts'
+import { allRounds, type Round } from './job-rounds.ts'
+
+type Figure = number | string | null
+
+/** What is set by whoever starts a job, and may differ. */
+const SETTINGS = [
+  'strategy',
+  'strategy_options',
+  'hyperparameters',
+  'model_id',
+  'model_version',
+  'min_devices',
+  'target_devices',
+  'over_selection',
+  'timeout_seconds',
+  'report_window_seconds',
+  'group_id',
+  'federation_id',
+  'privacy',
+  'secure_aggregation',
+  'stop_when',
+  'publish',
+] as const satisfies readonly (keyof JobDetail)[]
+
+const last = (values: readonly (number | null | undefined)[]): number | null =>
+  values.findLast((value) => value != null) ?? null
+
+const best = (values: readonly (number | null | undefined)[], pick: (...of: number[]) => number): number | null => {
+  const known = values.filter((value): value is number => value != null)
+  return known.length === 0 ? null : pick(...known)
+}
+
+/** What a job has reached, by the names of the table. */
+const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<string, Figure>> => {
+  const completed = rounds.filter(({ status }) => status === 'completed')
+  const losses = completed.map(({ loss }) => loss)
+  const accuracies = completed.map(({ accuracy }) => accuracy)
+  const milliseconds = completed.reduce(
+    (sum, { started_at, completed_at }) =>
+      started_at === null || completed_at === null ? sum : sum + Date.parse(completed_at) - Date.parse(started_at),
+    0,
+  )
+  return {
+    status: job.status,
+    rounds: `${job.rounds_completed}/${job.rounds}`,
+    final_loss: last(losses),
+    best_loss: best(losses, Math.min),
+    final_accuracy: last(accuracies),
+    best_accuracy: best(accuracies, Math.max),
+    seconds: milliseconds / 1000,
+    epsilon: job.privacy_spent?.epsilon ?? null,
+    result: job.published.at(-1)?.version_label ?? null,
+  }
+}
+
+const differing = (jobs: readonly JobDetail[]): readonly (typeof SETTINGS)[number][] =>
+  SETTINGS.filter((setting) => new Set(jobs.map((job) => JSON.stringify(job[setting]))).size > 1)
+
+const text = (value: unknown): string | null => {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'number') return String(Number(value.toPrecision(5)))
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const read = async (connection: Connection, name: string) => {
+  const job = await jobOf(connection, name)
+  return { job, figures: figuresOf(job, await allRounds(connection, job.id)) }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<jobs...>', 'jobs, by id or name, or the newest of a model')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async (names: readonly string[], { json, apiBase }: DataOptions) => {
+      const { out } = session
+      const connection = await session.signedIn({ apiBase })
+      const found = await Promise.all(names.map((name) => read(connection, name)))
+      const settings = differing(found.map(({ job }) => job))
+      if (json) {
+        return out.json({
+          jobs: found.map(({ job, figures }) => ({ id: job.id, name: job.name, ...figures })),
+          settings: Object.fromEntries(settings.map((setting) => [setting, found.map(({ job }) => job[setting])])),
+        })
+      }
+      const rows = Object.keys(found[0]!.figures).map((name) => [
+        name.replaceAll('_', ' '),
+        ...found.map(({ figures }) => text(figures[name])),
+      ])
+      const differences = settings.map((setting) => [setting, ...found.map(({ job }) => text(job[setting]))])
+      out.table(['', ...found.map(({ job }) => job.name ?? job.id.slice(0, 8))], [...rows, ...differences])
+    })
+}

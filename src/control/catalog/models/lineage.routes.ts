@@ -1,0 +1,61 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { VersionLineage } from './lineage.schema.ts'
+import type { Lineage, LineageService } from './lineage.service.ts'
+import { presentNamedVersion } from './models.present.ts'
+import { VersionParams } from './models.schema.ts'
+
+export const lineageRoutes = (app: App, lineage: LineageService): void => {
+  app.get(
+    '/api/v1/models/:model_id/versions/:version',
+    {
+      schema: {
+        operationId: 'getVersion',
+        summary: 'Get a version with its lineage',
+        description: 'Where the version came from (job, round, strategy, devices, privacy spent) and where it runs.',
+        'x-extension': true,
+        params: VersionParams,
+        response: { 200: VersionLineage },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id, version } = request.params
+      return present(await lineage.of(callerOf(request), model_id, version))
+    },
+  )
+}
+
+const present = ({ model, version, aliases, training, runs }: Lineage) => ({
+  ...presentNamedVersion({ ...version, aliases }),
+  model_id: model.id,
+  model_name: model.name ?? model.roundName,
+  description: version.description,
+  training: training && {
+    job_id: training.jobId,
+    job_name: training.jobName,
+    round_id: training.roundId,
+    round_number: training.roundNumber,
+    strategy: training.strategy,
+    strategy_options: { ...training.strategyOptions },
+    selected_devices: training.selectedDevices,
+    completed_devices: training.completedDevices,
+    failed_devices: training.failedDevices,
+    trained_from: training.trainedFrom && {
+      model_id: training.trainedFrom.modelId,
+      version: training.trainedFrom.version,
+    },
+    privacy_spent: training.spent && {
+      epsilon: Math.min(training.spent.epsilon, Number.MAX_VALUE),
+      target_delta: training.spent.delta,
+      rounds: training.spent.rounds,
+    },
+    receipt_path: `/api/v1/training/rounds/${training.roundId}/receipt`,
+    ended_at: training.endedAt?.toISOString() ?? null,
+  },
+  runs: runs && {
+    devices: { ...runs.devices },
+    uses: runs.uses.map(({ createdAt, ...use }) => ({ ...use, created_at: createdAt.toISOString() })),
+  },
+})

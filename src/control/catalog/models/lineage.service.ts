@@ -1,0 +1,92 @@
+import { type Caller, sees } from '../../../domain/access.ts'
+import { labelOf } from '../../../domain/model.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { AliasesStore } from './aliases.store.ts'
+import type { ModelsService, StoredModel, StoredVersion } from './models.service.ts'
+
+/** How a version was trained, as far as the caller may see it. */
+export interface TrainingOrigin {
+  readonly jobId: string | null
+  readonly jobName: string | null
+  readonly roundId: string
+  readonly roundNumber: number
+  readonly strategy: string
+  readonly strategyOptions: Readonly<Record<string, unknown>>
+  readonly selectedDevices: number
+  readonly completedDevices: number
+  readonly failedDevices: number
+  /** What its round began from; null where it had no model. */
+  readonly trainedFrom: { readonly modelId: string; readonly version: number } | null
+  /** What all rounds of the job up to this one cost together; null without noise. */
+  readonly spent: { readonly epsilon: number; readonly delta: number; readonly rounds: number } | null
+  readonly endedAt: Date | null
+}
+
+/** What brings a version to devices, or brought it. */
+export interface VersionUse {
+  readonly kind: 'rollout' | 'deployment' | 'experiment'
+  readonly id: string
+  readonly name: string | null
+  readonly status: string
+  /** Of the devices in its reach; null where that is no percentage. */
+  readonly percentage: number | null
+  readonly createdAt: Date
+}
+
+/** Where a version runs: devices by the state that they have reported last, and at most `limit` uses, newest first. */
+export interface VersionUses {
+  readonly devices: Readonly<Record<string, number>>
+  readonly uses: readonly VersionUse[]
+}
+
+export interface Lineage {
+  readonly model: StoredModel
+  readonly version: StoredVersion
+  readonly aliases: readonly string[]
+  /** Null for an upload, and for what the caller may not see. */
+  readonly training: TrainingOrigin | null
+  /** Null for a model of another organization, which a federation shares. */
+  readonly runs: VersionUses | null
+}
+
+type OriginOf = (caller: Caller, roundId: string) => Promise<TrainingOrigin | null>
+type UsesOf = (db: Executor, modelId: string, texts: readonly string[]) => Promise<VersionUses>
+
+/** Where versions came from and where they run. Later modules know that, and say it when they are asked. */
+export const createLineage = (parts: {
+  readonly database: Database
+  readonly models: Pick<ModelsService, 'findVersion'>
+  readonly aliases: Pick<AliasesStore, 'list'>
+}) => {
+  const { database, models, aliases } = parts
+  let originOf: OriginOf = async () => null
+  let usesOf: UsesOf = async () => ({ devices: {}, uses: [] })
+
+  return {
+    followTraining(answer: OriginOf): void {
+      originOf = answer
+    },
+
+    followDelivery(answer: UsesOf): void {
+      usesOf = answer
+    },
+
+    async of(caller: Caller, modelId: string, reference: string): Promise<Lineage> {
+      const { model, version } = await models.findVersion(caller, modelId, reference)
+      const named = await aliases.list(database.sql, model.id)
+      const roundId = version.origin?.roundId ?? model.roundId
+      const isOwn = sees(caller, model.orgId)
+      // Delivery keeps a version as it was asked for: by its label or its number.
+      const texts = [labelOf(version.version, version.ownLabel), String(version.version)]
+      return {
+        model,
+        version,
+        aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
+        training: roundId === null ? null : await originOf(caller, roundId),
+        runs: isOwn ? await usesOf(database.sql, model.id, texts) : null,
+      }
+    },
+  }
+}
+
+export type LineageService = ReturnType<typeof createLineage>

@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import type { Executor } from '../../platform/db/open.ts'
+import type { VersionUse, VersionUses } from '../catalog/models/lineage.service.ts'
+
+const SHOWN = 100
+
+/** Where the version runs that is asked for by one of these texts: its label or its number. */
+export const usesOf = async (db: Executor, modelId: string, texts: readonly string[]): Promise<VersionUses> => {
+  const asked = sql`any(${[...texts]}::text[])`
+  const { rows } = await sql<Omit<VersionUse, 'createdAt'> & { created_at: Date }>`
+    select 'rollout' as kind, id, null as name, status, percentage, created_at from rollouts
+      where model_id = ${modelId} and version = ${asked}
+    union all select 'deployment', id, null, status, percentage, created_at from deployments
+      where model_id = ${modelId} and model_version = ${asked}
+    union all select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at
+      from experiments e join experiment_variants v on v.experiment_id = e.id
+      where v.model_id = ${modelId} and v.version = ${asked}
+    order by created_at desc, id limit ${SHOWN}`.execute(db)
+  // A device that has activated another version since does not run this one any more.
+  const { rows: states } = await sql<{ state: string; devices: number }>`
+    with plans as (
+      select id from rollouts where model_id = ${modelId} union select id from deployments where model_id = ${modelId}
+      union select experiment_id from experiment_variants where model_id = ${modelId}
+    ), reports as (
+      select p.device_id, p.state, p.version = ${asked} as is_own, p.reported_at
+      from plan_reports p where p.plan_id in (select id from plans)
+    ), latest as (
+      select distinct on (device_id) device_id, state, reported_at from reports where is_own
+      order by device_id, reported_at desc
+    )
+    select l.state, count(*)::int as devices from latest l
+    where not (l.state = 'active' and exists (
+      select from reports r where r.device_id = l.device_id and not r.is_own and r.state = 'active'
+        and r.reported_at > l.reported_at))
+    group by l.state order by l.state`.execute(db)
+  return {
+    devices: Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
+    uses: rows.map(({ created_at, ...use }) => ({ ...use, createdAt: created_at })),
+  }
+}

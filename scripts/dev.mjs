@@ -7,7 +7,7 @@ import { viteSettings } from './web.mjs'
 
 const port = Number(process.env.SERVICE_PORT ?? 8000)
 const service = `http://127.0.0.1:${port}`
-const proxied = ['/api', '/docs', '/openapi.json', '/login', '/metrics', '/health']
+const proxied = ['/api', '/openapi.json', '/login', '/metrics', '/health']
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const child = spawn(process.execPath, ['--import', 'tsx', '--watch', main], { stdio: 'inherit' })

@@ -38,7 +38,7 @@ const describeApi = async (): Promise<OpenAPI3> => {
   })
   await registerRoutes(app, null, { config: readConfig({}) } as Settings)
   await app.ready()
-  const document = JSON.parse(JSON.stringify(app.swagger())) as OpenAPI3
+  const document = (await app.inject('/openapi.json')).json<OpenAPI3>()
   await app.close()
   return document
 }

@@ -134,26 +134,17 @@ const assertDeclared = ({ method, url, config }: RouteOptions): void => {
   }
 }
 
-/** Routes of plugins that we cannot give a config: the documentation pages and CORS preflights. */
-const isForeign = ({ method, url }: RouteOptions): boolean =>
-  method === 'OPTIONS' || url === '/docs' || url.startsWith('/docs/')
-
-interface Rules {
-  readonly admit: Admit
-  /** Who may read the documentation pages. */
-  readonly pages: 'public' | 'any-key'
-}
+/** CORS preflights, which a plugin answers: it can be given no config. */
+const isPreflight = ({ method }: RouteOptions): boolean => method === 'OPTIONS'
 
 /** Lets nobody reach a route without the key and the grant that its config asks for. */
-export const guardAccess = (app: App, { admit, pages, ...doorkeeper }: Doorkeeper & Rules): void => {
+export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { readonly admit: Admit }): void => {
   app.decorate(DOORKEEPER, doorkeeper)
   app.decorateRequest(CALLER, null)
 
   app.addHook('onRoute', (route) => {
-    if (isForeign(route)) {
-      const access = route.method === 'OPTIONS' ? 'public' : pages
-      route.config = { access, rateLimit: false, ...route.config } as object
-    } else assertDeclared(route)
+    if (isPreflight(route)) route.config = { access: 'public', rateLimit: false, ...route.config } as object
+    else assertDeclared(route)
   })
 
   app.addHook('onRequest', (request, reply, done) => {

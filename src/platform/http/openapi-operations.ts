@@ -6,17 +6,6 @@ import type { RouteConfig } from './route-config.ts'
 import { OPTIONAL_BODY } from './validation.ts'
 import { Body } from './wire.schema.ts'
 
-/** What a route's schema says besides what Fastify knows of. */
-interface Described extends FastifySchema {
-  readonly operationId?: string
-  readonly summary?: string
-  readonly description?: string
-  readonly tags?: readonly string[]
-  readonly consumes?: readonly string[]
-  readonly produces?: readonly string[]
-  readonly 'x-extension'?: boolean
-}
-
 const MEANING: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'A field of the request is missing or invalid',
   unauthorized: 'The API key is missing or invalid',
@@ -98,7 +87,7 @@ const formBody = (form: TObject, { fileIsOptional, furtherFiles = {} }: RouteCon
 const contentOf = (types: readonly string[] | undefined, schema: unknown): object =>
   Object.fromEntries((types ?? ['application/json']).map((type) => [type, { schema }]))
 
-const requestBodyOf = (schema: Described, config: RouteConfig, components: Components): object => {
+const requestBodyOf = (schema: FastifySchema, config: RouteConfig, components: Components): object => {
   const body = config.form === undefined ? (schema.body as object | undefined) : formBody(config.form, config)
   if (body === undefined) return {}
   const content = contentOf(schema.consumes, components.schema(body))
@@ -121,9 +110,8 @@ const responseOf = (
 
 /** One route as an operation of the API document; its schemas, parameters and errors go to `components`. */
 export const operationOf = ({ schema = {}, config }: RouteOptions, components: Components): object => {
-  const described: Described = schema
   const route = config as unknown as RouteConfig
-  const { operationId, summary, description, tags } = described
+  const { operationId, summary, description, tags } = schema
   const parameters = [
     ...parametersOf('path', schema.params, components),
     ...parametersOf('query', schema.querystring, components),
@@ -132,12 +120,12 @@ export const operationOf = ({ schema = {}, config }: RouteOptions, components: C
   const answers = Object.entries((schema.response ?? {}) as Readonly<Record<string, TSchema>>)
   return {
     ...{ operationId, summary, description, tags },
-    ...(described['x-extension'] && { 'x-extension': true }),
+    ...(schema['x-extension'] && { 'x-extension': true }),
     ...(route.access === 'public' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...requestBodyOf(described, route, components),
+    ...requestBodyOf(schema, route, components),
     responses: {
-      ...Object.fromEntries(answers.map((answer) => [answer[0], responseOf(answer, described.produces, components)])),
+      ...Object.fromEntries(answers.map((answer) => [answer[0], responseOf(answer, schema.produces, components)])),
       ...Object.fromEntries(errorsOf(schema, route).map((code) => [STATUS_OF[code], errorResponse(code, components)])),
     },
   }

@@ -1,5 +1,3 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { RouteOptions } from 'fastify'
 import type { App } from './app.ts'
 import { createComponents } from './openapi-components.ts'
@@ -8,11 +6,6 @@ import type { RouteConfig } from './route-config.ts'
 
 const TITLE = 'Tributary'
 const DESCRIPTION = 'Device orchestration, model delivery and federated training.'
-
-// The pages come from this server alone, so nothing else may be loaded into them.
-const DOCS_CSP =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
-  "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 
 /** A group of operations in the API document: the name that routes have in `tags`. */
 export interface Tag {
@@ -35,39 +28,29 @@ const describe = (routes: readonly RouteOptions[]) => {
   return { paths, components: components.all() }
 }
 
-/** The document of the routes that `routes` has when it is first looked at. */
-const documentOf = (routes: readonly RouteOptions[], version: string, tags: readonly Tag[]) => {
-  let described: ReturnType<typeof describe> | undefined
-  const once = () => (described ??= describe(routes))
-  return {
-    openapi: '3.1.0',
-    info: { title: TITLE, description: DESCRIPTION, version },
-    security: [{ bearer: [] }],
-    tags: [...tags],
-    get paths() {
-      return once().paths
-    },
-    get components() {
-      const bearer = { type: 'http' as const, scheme: 'bearer', description: 'An API key: sk_live_…' }
-      return { securitySchemes: { bearer }, ...once().components }
-    },
-  }
-}
-
-/** Collects the routes registered after it into an OpenAPI 3.1 document: /openapi.json, and /docs to read and try it. */
-export const serveDocumentation = async (
+/** Collects the routes registered after it into an OpenAPI 3.1 document, which is made when somebody first asks: /openapi.json. */
+export const serveDocumentation = (
   app: App,
   { version, access, tags }: { version: string; access: 'public' | 'any-key'; tags: readonly Tag[] },
-): Promise<void> => {
+): void => {
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => void routes.push(route))
-  await app.register(swagger, { mode: 'static', specification: { document: documentOf(routes, version, tags) } })
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: DOCS_CSP,
-    uiConfig: { persistAuthorization: false },
-  })
 
+  const write = (): string => {
+    const { paths, components } = describe(routes)
+    const bearer = { type: 'http', scheme: 'bearer', description: 'An API key: sk_live_…' }
+    return JSON.stringify({
+      openapi: '3.1.0',
+      info: { title: TITLE, description: DESCRIPTION, version },
+      security: [{ bearer: [] }],
+      tags,
+      paths,
+      components: { securitySchemes: { bearer }, ...components },
+    })
+  }
+  let document: string | undefined
   const config: RouteConfig = { access, rateLimit: false }
-  app.get('/openapi.json', { config, schema: { hide: true } }, async () => app.swagger())
+  app.get('/openapi.json', { config, schema: { hide: true } }, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send((document ??= write())),
+  )
 }

@@ -3,6 +3,22 @@ import type { TObject } from 'typebox'
 import type { Grant } from '../../domain/access.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 
+declare module 'fastify' {
+  /** What a route's schema says for the API document. */
+  interface FastifySchema {
+    /** Not in the document. */
+    readonly hide?: boolean
+    readonly operationId?: string
+    readonly summary?: string
+    readonly description?: string
+    readonly tags?: readonly string[]
+    readonly consumes?: readonly string[]
+    readonly produces?: readonly string[]
+    /** Beyond the interface that this service keeps to. */
+    readonly 'x-extension'?: boolean
+  }
+}
+
 /** Who may call a route: anybody, any valid key, or a key that holds the grant (of a list: one of them). */
 export type Access = 'public' | 'any-key' | Grant | readonly Grant[]
 

@@ -47,7 +47,7 @@ export interface ServerOptions {
   readonly trustProxy?: readonly string[]
   /** Where no key is needed: the names and origins it answers to. Null where keys are. */
   readonly hostGuard?: Omit<HostSettings, 'corsOrigins'> | null
-  /** The documentation needs a key, and /metrics one with metrics:read. */
+  /** The API document needs a key, and /metrics one with metrics:read. */
   readonly closed?: boolean
   readonly version: string
   /** The groups of operations in the API document. */
@@ -75,15 +75,13 @@ const EXPOSED = [
 ]
 
 const limitRates = (app: App, options: ServerOptions): void => {
-  const { rateLimit, authenticate, sessions = null, now, closed = false } = options
-  const pages = closed ? 'any-key' : 'public'
+  const { rateLimit, authenticate, sessions = null, now } = options
   const { perMinute, guessesPerMinute, sync = null } = rateLimit
   if (perMinute === 0) {
     const nothing = () => undefined
     guardAccess(app, {
       authenticate,
       sessions,
-      pages,
       guesses: { assertLeft: nothing, count: nothing },
       admit: nothing,
     })
@@ -95,7 +93,6 @@ const limitRates = (app: App, options: ServerOptions): void => {
   guardAccess(app, {
     authenticate,
     sessions,
-    pages,
     guesses: {
       assertLeft: (address) => assertMayGuess(guesses.look(address)),
       count: (address) => assertMayGuess(guesses.take(address)),
@@ -162,7 +159,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   }
   limitRates(app, options)
   const { version, tags = [] } = options
-  await serveDocumentation(app, { version, tags, access: options.closed ? 'any-key' : 'public' })
+  serveDocumentation(app, { version, tags, access: options.closed ? 'any-key' : 'public' })
   answerPage = await serveWebApp(app, options.webFolder ?? null)
   serveReadiness(app, options.readiness)
   serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')

@@ -17,7 +17,7 @@ const PAGE_HEADERS = {
 } as const
 
 /** Paths of programs: an unknown one is an error, whoever asks. */
-const OF_PROGRAMS = /^\/(?:api|docs|assets|metrics|health|openapi\.json|login)(?:\/|$)/
+const OF_PROGRAMS = /^\/(?:api|assets|metrics|health|openapi\.json|login)(?:\/|$)/
 
 const isNavigation = (request: FastifyRequest): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') &&
@@ -35,7 +35,7 @@ export const serveWebApp = async (app: App, folder: string | null): Promise<Answ
   const config: RouteConfig = { access: 'public', rateLimit: false }
   const hidden = { schema: { hide: true }, config }
   if (folder === null || !existsSync(join(folder, 'index.html'))) {
-    app.get('/', hidden, async (_request, reply) => reply.redirect('/docs'))
+    for (const path of ['/', '/docs']) app.get(path, hidden, async (_request, reply) => reply.redirect('/openapi.json'))
     return () => null
   }
 
@@ -43,7 +43,8 @@ export const serveWebApp = async (app: App, folder: string | null): Promise<Answ
   const sendPage = (reply: FastifyReply): FastifyReply =>
     reply.headers(PAGE_HEADERS).header('cache-control', 'no-cache').sendFile('index.html', { cacheControl: false })
 
-  app.get('/', hidden, (_request, reply) => sendPage(reply))
+  // The reference is at its address whoever asks, as it was before it became a page of the app.
+  for (const path of ['/', '/docs']) app.get(path, hidden, (_request, reply) => sendPage(reply))
   app.get('/assets/*', hidden, (request, reply) => {
     const { '*': name } = request.params as { '*': string }
     reply.removeHeader('cache-control')

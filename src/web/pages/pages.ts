@@ -45,4 +45,10 @@ export const PAGES: readonly PageEntry[] = [
     key: 'p',
     load: () => import('./playground/area.tsx').then((area) => ({ default: area.Area })),
   },
+  {
+    name: 'API',
+    path: '/docs',
+    key: 'a',
+    load: () => import('./reference/area.tsx').then((area) => ({ default: area.Area })),
+  },
 ]

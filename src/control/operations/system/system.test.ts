@@ -46,10 +46,9 @@ describe('the service as a whole', () => {
     const world = await startWorld()
     const { body } = await world.request('GET', '/metrics')
     expect(body).toContain('http_requests_total')
-    const docs = await world.request('GET', '/docs')
-    expect([docs.status, String(docs.body).includes('swagger-ui')]).toEqual([200, true])
-    expect((await world.request('GET', '/')).body).toBe(docs.body)
-    expect((await world.request('GET', '/openapi.json')).body).toMatchObject({ openapi: '3.1.0' })
+    // Without the dashboard its pages lead to the document.
+    for (const path of ['/openapi.json', '/docs', '/'])
+      expect((await world.request('GET', path)).body).toMatchObject({ openapi: '3.1.0' })
   })
 })
 

@@ -1,0 +1,54 @@
+import { useMemo } from 'react'
+import { Route, Switch, useRoute } from 'wouter'
+import { Empty, Loaded, PageHeader } from '../../parts/layout.tsx'
+import { type ApiDocument, groupsOf, operationsOf } from './document.ts'
+import { OperationList } from './operation-list.tsx'
+import { OperationPage } from './operation-page.tsx'
+import { Overview } from './overview.tsx'
+import styles from './reference.module.css'
+import { SchemaPage } from './schema-page.tsx'
+import { useDocument } from './use-document.ts'
+
+const Reference = ({ document }: { readonly document: ApiDocument }) => {
+  const operations = useMemo(() => operationsOf(document), [document])
+  const groups = useMemo(() => groupsOf(document, operations), [document, operations])
+  const [atOverview] = useRoute('/docs')
+  return (
+    <div className={styles.reference} data-overview={atOverview}>
+      <OperationList operations={operations} groups={groups} />
+      <div className={styles.content}>
+        <Switch>
+          <Route path="/docs">
+            <Overview document={document} groups={groups} />
+          </Route>
+          <Route path="/docs/schemas/:name">{({ name }) => <SchemaPage document={document} name={name} />}</Route>
+          <Route path="/docs/:id">
+            {({ id }) => {
+              const operation = operations.find((one) => one.id === id)
+              if (operation !== undefined) return <OperationPage key={id} document={document} operation={operation} />
+              return (
+                <>
+                  <PageHeader title="No such operation" up={{ href: '/docs', label: 'All operations' }} />
+                  <Empty title="The API has no operation of this name">Search for it in the list.</Empty>
+                </>
+              )
+            }}
+          </Route>
+        </Switch>
+      </div>
+    </div>
+  )
+}
+
+/** The reference of the API, from the document that the service serves. */
+export const Area = () => {
+  const query = useDocument()
+  if (query.data === undefined)
+    return (
+      <>
+        <PageHeader title="API" />
+        <Loaded query={query}>{() => null}</Loaded>
+      </>
+    )
+  return <Reference document={query.data} />
+}

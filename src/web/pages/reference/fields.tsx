@@ -1,0 +1,89 @@
+import { Fragment, type ReactNode } from 'react'
+import { Link } from 'wouter'
+import { type Column, Table } from '../../parts/table.tsx'
+import { type ApiDocument, limitsOf, nameOf, type Parameter, resolve, type Schema } from './document.ts'
+import styles from './reference.module.css'
+
+const joined = (parts: readonly ReactNode[], separator: string): ReactNode =>
+  parts.map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a type have no other name, and never move
+    <Fragment key={index}>
+      {index > 0 && separator}
+      {part}
+    </Fragment>
+  ))
+
+/** A type in short; what has a name leads to its page. */
+export const typeOf = (schema: Schema): ReactNode => {
+  const name = nameOf(schema)
+  if (name !== null) return <Link href={`/docs/schemas/${name}`}>{name}</Link>
+  if (schema.enum !== undefined)
+    return joined(
+      schema.enum.map((word) => JSON.stringify(word)),
+      ' | ',
+    )
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.anyOf !== undefined) return joined(schema.anyOf.map(typeOf), ' | ')
+  if (schema.type === 'array') return <>{typeOf(schema.items ?? {})}[]</>
+  if (schema.format === 'binary') return 'file'
+  if (typeof schema.additionalProperties === 'object' && schema.properties === undefined)
+    return <>map of {typeOf(schema.additionalProperties)}</>
+  return schema.type ?? 'any'
+}
+
+export interface Field {
+  readonly name: string
+  readonly required: boolean
+  readonly description: string | null
+  readonly schema: Schema
+}
+
+const COLUMNS: readonly Column<Field>[] = [
+  {
+    name: 'Name',
+    cell: ({ name, required }) => (
+      <>
+        <code className={styles.name}>{name}</code>
+        {required && <small className={styles.required}> required</small>}
+      </>
+    ),
+  },
+  { name: 'Type', cell: ({ schema }) => <code>{typeOf(schema)}</code> },
+  {
+    name: 'Meaning',
+    cell: ({ description, schema }) => {
+      const limits = limitsOf(schema).join(', ')
+      return (
+        <>
+          {description}
+          {description && limits && <br />}
+          {limits && <span className={styles.limits}>{limits}</span>}
+          {!description && !limits && '–'}
+        </>
+      )
+    },
+  },
+]
+
+export const FieldTable = ({ label, fields }: { readonly label: string; readonly fields: readonly Field[] }) => (
+  <Table label={label} columns={COLUMNS} rows={fields} rowKey={({ name }) => name} />
+)
+
+export const fieldsOfParameters = (parameters: readonly Parameter[]): readonly Field[] =>
+  parameters.map(({ name, in: place, required, description, schema }) => ({
+    name: place === 'header' ? `${name} (header)` : name,
+    required,
+    description: description ?? schema.description ?? null,
+    schema,
+  }))
+
+/** The fields of an object; none for what is no object. */
+export const fieldsOf = (document: ApiDocument, schema: Schema): readonly Field[] => {
+  const { properties = {}, required = [] } = resolve<Schema>(document, schema)
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    required: required.includes(name),
+    description: property.description ?? resolve<Schema>(document, property).description ?? null,
+    schema: property,
+  }))
+}

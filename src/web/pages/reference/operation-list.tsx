@@ -1,0 +1,51 @@
+import { useDeferredValue, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { Quiet, SearchField } from '../../parts/layout.tsx'
+import { type Group, type Operation, search } from './document.ts'
+import styles from './reference.module.css'
+
+export const Method = ({ method }: { readonly method: string }) => (
+  <span className={styles.method} data-method={method}>
+    {method === 'DELETE' ? 'DEL' : method}
+  </span>
+)
+
+/** All operations, by group; a search leaves those that have its words. */
+export const OperationList = ({
+  operations,
+  groups,
+}: {
+  readonly operations: readonly Operation[]
+  readonly groups: readonly Group[]
+}) => {
+  const [query, setQuery] = useState('')
+  const [location] = useLocation()
+  const found = new Set(search(operations, useDeferredValue(query)))
+  const shown = groups
+    .map((group) => ({ ...group, operations: group.operations.filter((one) => found.has(one)) }))
+    .filter((group) => group.operations.length > 0)
+  return (
+    <nav className={styles.list} aria-label="Operations">
+      <SearchField label="Search the API" value={query} onChange={(event) => setQuery(event.target.value)} />
+      <div role="status" className="visually-hidden">
+        {query !== '' && `${found.size} operations found`}
+      </div>
+      {shown.length === 0 && <Quiet>No operation has these words.</Quiet>}
+      {shown.map((group) => (
+        <section key={group.name} aria-label={group.name}>
+          <h2>{group.name}</h2>
+          <ul>
+            {group.operations.map(({ id, method, summary, path }) => (
+              <li key={id}>
+                <Link href={`/docs/${id}`} title={path} aria-current={location === `/docs/${id}` ? 'page' : undefined}>
+                  <Method method={method} />
+                  <span>{summary}</span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </nav>
+  )
+}

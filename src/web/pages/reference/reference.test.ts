@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import openapi from '../../../../openapi.json' with { type: 'json' }
+import { faultOfJson, missingIn, pathOf } from './call.ts'
+import { type ApiDocument, exampleOf, groupsOf, limitsOf, nameOf, operationsOf, search } from './document.ts'
+import { pythonOf, sampleOf } from './samples.ts'
+
+const document = openapi as unknown as ApiDocument
+const operations = operationsOf(document)
+const operation = (id: string) => operations.find((one) => one.id === id)!
+const origin = 'http://127.0.0.1:8000'
+
+describe('the API document as the reference shows it', () => {
+  it('has every operation in one group, each with its parameters and bodies', () => {
+    const groups = groupsOf(document, operations)
+    expect(groups.flatMap((group) => group.operations)).toHaveLength(operations.length)
+    expect(groups.every(({ description }) => description !== '')).toBe(true)
+    expect(operation('searchDevices').parameters.map(({ name }) => name)).toContain('q')
+    expect(nameOf(operation('registerDevice').body!.schema)).not.toBeNull()
+  })
+
+  it('is searched by words of path, name and summary', () => {
+    expect(search(operations, 'register device').map(({ id }) => id)).toContain('registerDevice')
+    expect(search(operations, 'POST devices/register').map(({ id }) => id)).toEqual(['registerDevice'])
+    expect(search(operations, 'no such words')).toEqual([])
+  })
+
+  it('has an example for every body', () => {
+    for (const { id, body } of operations)
+      if (body?.type === 'application/json')
+        expect([id, exampleOf(document, body.schema)]).toEqual([id, expect.anything()])
+  })
+
+  it('tells limits in words', () => {
+    expect(limitsOf({ type: 'integer', minimum: 1, maximum: 9, default: 3 })).toEqual(['1 to 9', '3 by default'])
+    expect(limitsOf({ type: 'string', maxLength: 5, format: 'uuid' })).toEqual(['uuid', 'at most 5 characters'])
+  })
+})
+
+describe('a call', () => {
+  it('fills in paths and queries, and knows what is missing', () => {
+    const inputs = { parameters: { model_id: 'a/b', version: '' }, body: '' }
+    const download = operation('downloadVersion')
+    expect(pathOf(download, inputs, true)).toBe('/api/v1/models/a%2Fb/versions/<version>/download')
+    expect(missingIn(download, inputs)).toEqual(['version'])
+    const found = { parameters: { q: 'a b', limit: '5' }, body: '' }
+    expect(pathOf(operation('searchDevices'), found, true)).toBe('/api/v1/fleet/devices?q=a+b&limit=5')
+    expect([faultOfJson('{}'), faultOfJson('{')]).toEqual([null, expect.any(String)])
+  })
+
+  it('is written for curl, Python and TypeScript', () => {
+    const sample = {
+      operation: operation('createModel'),
+      inputs: { parameters: {}, body: `{"name":"it's","public":true}` },
+      origin,
+    }
+    expect(sampleOf('curl', sample)).toBe(
+      [
+        `curl -X POST 'http://127.0.0.1:8000/api/v1/models' \\`,
+        `  -H "authorization: Bearer $SERVICE_API_KEY" \\`,
+        `  -H 'content-type: application/json' \\`,
+        `  -d '{"name":"it'\\''s","public":true}'`,
+      ].join('\n'),
+    )
+    expect(sampleOf('Python', sample)).toContain(`json={\n        "name": "it's",\n        "public": True,\n    },`)
+    expect(sampleOf('TypeScript', sample)).toContain(`api.POST('/api/v1/models', {\n  body: {\n    name: "it's",`)
+  })
+
+  it('is written for every operation', () => {
+    for (const one of operations) {
+      const body = one.body === null ? '' : JSON.stringify(exampleOf(document, one.body.schema))
+      for (const language of ['curl', 'Python', 'TypeScript'] as const)
+        expect(sampleOf(language, { operation: one, inputs: { parameters: {}, body }, origin })).toContain('api/v1')
+    }
+  })
+})
+
+it('JSON is written as Python has it', () => {
+  expect(pythonOf({ a: [true, null, 1.5, 'x'], b: {} })).toBe(
+    '{\n    "a": [\n        True,\n        None,\n        1.5,\n        "x",\n    ],\n    "b": {},\n}',
+  )
+})

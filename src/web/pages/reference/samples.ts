@@ -1,0 +1,143 @@
+import { headersOf, type Inputs, isForm, isJson, pathOf } from './call.ts'
+import type { Operation } from './document.ts'
+
+export const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+interface Sample {
+  readonly operation: Operation
+  readonly inputs: Inputs
+  /** Where the service is. */
+  readonly origin: string
+}
+
+const quoteShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Text fields of a form that were filled in, as JSON. */
+const fieldsIn = (body: string): readonly (readonly [string, string])[] => {
+  try {
+    return Object.entries(JSON.parse(body) as object).map(([name, value]) => [name, String(value)] as const)
+  } catch {
+    return []
+  }
+}
+
+const curl = ({ operation, inputs, origin }: Sample): string => {
+  const { method, isPublic, body } = operation
+  const lines = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoteShell(origin + pathOf(operation, inputs, true))}`,
+    ...(isPublic ? [] : ['-H "authorization: Bearer $SERVICE_API_KEY"']),
+    ...headersOf(operation, inputs).map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
+  ]
+  if (isForm(operation)) {
+    lines.push('-F file=@weights.safetensors')
+    for (const [name, value] of fieldsIn(inputs.body)) lines.push(`-F ${quoteShell(`${name}=${value}`)}`)
+  } else if (isJson(operation)) lines.push(`-H 'content-type: application/json'`, `-d ${quoteShell(inputs.body)}`)
+  else if (body !== null) lines.push(`-H 'content-type: ${body.type}'`, '--data-binary @part.bin')
+  return lines.join(' \\\n  ')
+}
+
+/** JSON as Python writes it: `true` -> `True`. */
+export const pythonOf = (value: unknown, indent = ''): string => {
+  if (value === null || value === undefined) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (typeof value !== 'object') return JSON.stringify(value)
+  const inner = `${indent}    `
+  const lines = Array.isArray(value)
+    ? value.map((item) => inner + pythonOf(item, inner))
+    : Object.entries(value).map(([key, item]) => `${inner}${JSON.stringify(key)}: ${pythonOf(item, inner)}`)
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  return lines.length === 0 ? open + close : `${open}\n${lines.join(',\n')},\n${indent}${close}`
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+const python = ({ operation, inputs, origin }: Sample): string => {
+  const { method, isPublic, body } = operation
+  const headers = [
+    ...(isPublic ? [] : [`"authorization": f"Bearer {os.environ['SERVICE_API_KEY']}"`]),
+    ...headersOf(operation, inputs).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
+  ]
+  const given = [
+    JSON.stringify(origin + pathOf(operation, inputs, true)),
+    ...(headers.length === 0 ? [] : [`headers={${headers.join(', ')}}`]),
+    ...(isForm(operation)
+      ? [
+          'files={"file": open("weights.safetensors", "rb")}',
+          `data=${pythonOf(Object.fromEntries(fieldsIn(inputs.body)), '    ')}`,
+        ]
+      : isJson(operation)
+        ? [`json=${pythonOf(parsed(inputs.body), '    ')}`]
+        : body === null
+          ? []
+          : ['data=open("part.bin", "rb")']),
+  ]
+  const imports = [...(isPublic ? [] : ['import os']), 'import requests']
+  return `${imports.join('\n')}\n\nresponse = requests.${method.toLowerCase()}(\n${given.map((line) => `    ${line},\n`).join('')})\nresponse.raise_for_status()\nprint(response.text)`
+}
+
+const isName = (text: string): boolean => /^[a-z_$][\w$]*$/i.test(text)
+
+/** JSON as TypeScript writes it: names without quotes where they need none. */
+const scriptOf = (value: unknown, indent: string): string =>
+  JSON.stringify(value, null, 2)
+    .replace(/^(\s*)"((?:[^"\\]|\\.)*)":/gm, (whole, space: string, name: string) =>
+      isName(name) ? `${space}${name}:` : whole,
+    )
+    .replaceAll('\n', `\n${indent}`)
+
+/** A parameter as its type has it: numbers and booleans are no text. */
+const typed = (type: string | undefined, text: string): unknown =>
+  (type === 'integer' || type === 'number') && Number.isFinite(Number(text))
+    ? Number(text)
+    : type === 'boolean'
+      ? text === 'true'
+      : text
+
+const typescript = ({ operation, inputs, origin }: Sample): string => {
+  const { method, path, parameters, isPublic, body } = operation
+  const paramsIn = (place: string): Record<string, unknown> =>
+    Object.fromEntries(
+      parameters.flatMap(({ name, in: where, required, schema }) => {
+        const value = inputs.parameters[name] ?? ''
+        if (where !== place || (value === '' && !required)) return []
+        return [[name, value === '' ? `<${name}>` : typed(schema.type, value)]]
+      }),
+    )
+  const places = ['path', 'query', 'header'].map((place) => [place, paramsIn(place)] as const)
+  const params = Object.fromEntries(places.filter(([, values]) => Object.keys(values).length > 0))
+  const options = [
+    ...(Object.keys(params).length === 0 ? [] : [`params: ${scriptOf(params, '  ')}`]),
+    ...(isJson(operation) ? [`body: ${scriptOf(parsed(inputs.body), '  ')}`] : []),
+    ...(isForm(operation) ? ['body: form as never', 'bodySerializer: () => form'] : []),
+    ...(body !== null && !isForm(operation) && !isJson(operation)
+      ? ['body: bytes', 'bodySerializer: (body) => body']
+      : []),
+  ]
+  const key = isPublic ? '' : ', apiKey: process.env.SERVICE_API_KEY'
+  const form = isForm(operation)
+    ? `const form = new FormData()\nform.set('file', await openAsBlob('weights.safetensors'))\n${fieldsIn(inputs.body)
+        .map(([name, value]) => `form.set('${name}', '${value}')\n`)
+        .join('')}`
+    : ''
+  const call = options.length === 0 ? `'${path}'` : `'${path}', {\n${options.map((line) => `  ${line},\n`).join('')}}`
+  return `${isForm(operation) ? "import { openAsBlob } from 'node:fs'\n" : ''}import { createClient, unwrap } from 'tributary/client'
+
+const api = createClient({ baseUrl: '${origin}'${key} })
+${form}const answer = await unwrap(api.${method}(${call}))`
+}
+
+const WRITERS: Readonly<Record<Language, (sample: Sample) => string>> = {
+  curl,
+  Python: python,
+  TypeScript: typescript,
+}
+
+/** The call as a program makes it, with what is filled in; `<name>` stands for what is not. */
+export const sampleOf = (language: Language, sample: Sample): string => WRITERS[language](sample)

@@ -1,0 +1,83 @@
+import { headersOf, type Inputs, isForm, isJson, pathOf } from './call.ts'
+import type { Operation } from './document.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly ms: number
+  readonly type: string
+  readonly headers: readonly (readonly [string, string])[]
+  /** As far as it is shown. */
+  readonly text: string
+  readonly more: boolean
+  readonly open: boolean
+}
+
+const MAX_SHOWN = 200_000
+const SHOWN_HEADERS = /^(content-type|etag|location|retry-after|ratelimit-|x-)/
+const isText = (type: string): boolean => /^(application\/json|text\/)/.test(type)
+
+const bodyOf = (operation: Operation, { body }: Inputs, file: File | null): BodyInit | null => {
+  if (operation.body === null) return null
+  if (isJson(operation)) return body
+  if (!isForm(operation)) return file
+  const form = new FormData()
+  for (const [name, value] of Object.entries(JSON.parse(body || '{}') as object)) form.set(name, String(value))
+  if (file !== null) form.set('file', file)
+  return form
+}
+
+const pretty = (type: string, text: string): string => {
+  if (!type.startsWith('application/json')) return text
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * Sends what is filled in with the session of this browser, and calls `told` as the answer comes: streams have no end. Bytes that are
+ * no text are not read.
+ */
+export const send = async (
+  operation: Operation,
+  inputs: Inputs,
+  {
+    file,
+    signal,
+    told,
+  }: { readonly file: File | null; readonly signal: AbortSignal; readonly told: (answer: Answer) => void },
+): Promise<void> => {
+  const started = performance.now()
+  const { method, body } = operation
+  const type = body === null || isForm(operation) ? [] : [['content-type', body.type]]
+  const response = await fetch(pathOf(operation, inputs, false), {
+    method,
+    headers: Object.fromEntries([...headersOf(operation, inputs), ...type]),
+    body: bodyOf(operation, inputs, file),
+    signal,
+  })
+  const head = {
+    status: response.status,
+    type: response.headers.get('content-type') ?? '',
+    headers: [...response.headers].filter(([name]) => SHOWN_HEADERS.test(name)),
+  }
+  const tell = (text: string, more: boolean, open: boolean): void =>
+    told({ ...head, ms: performance.now() - started, text, more, open })
+  if (response.body === null || !isText(head.type)) {
+    await response.body?.cancel()
+    return tell('', response.status !== 204 && response.body !== null, false)
+  }
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    text += decoder.decode(piece.value, { stream: true })
+    if (text.length > MAX_SHOWN) {
+      await reader.cancel()
+      return tell(text.slice(0, MAX_SHOWN), true, false)
+    }
+    tell(text, false, true)
+  }
+  tell(pretty(head.type, text), false, false)
+}

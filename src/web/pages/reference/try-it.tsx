@@ -1,0 +1,167 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { Badge } from '../../parts/badge.tsx'
+import { Fields, SelectField, TextField } from '../../parts/form.tsx'
+import { Button, Panel, Problem, Quiet } from '../../parts/layout.tsx'
+import { duration } from '../../text/format.ts'
+import { faultOfJson, type Inputs, isForm, isJson, missingIn } from './call.ts'
+import { Code } from './code.tsx'
+import { type ApiDocument, type Operation, type Parameter, resolve, type Schema } from './document.ts'
+import styles from './reference.module.css'
+import { type Answer, send } from './send.ts'
+
+const wordsOf = (document: ApiDocument, { schema }: Parameter): readonly string[] | null => {
+  const { type, enum: words } = resolve<Schema>(document, schema)
+  return type === 'boolean' ? ['true', 'false'] : (words?.map(String) ?? null)
+}
+
+const ParameterField = ({
+  document,
+  parameter,
+  value,
+  onChange,
+}: {
+  readonly document: ApiDocument
+  readonly parameter: Parameter
+  readonly value: string
+  readonly onChange: (value: string) => void
+}) => {
+  const { name, required } = parameter
+  const words = wordsOf(document, parameter)
+  if (words !== null)
+    return (
+      <SelectField
+        label={name}
+        value={value}
+        options={[['', required ? 'Choose' : 'Left out'], ...words.map((word) => [word, word] as const)]}
+        onChange={onChange}
+      />
+    )
+  return <TextField label={name} value={value} required={required} onChange={(event) => onChange(event.target.value)} />
+}
+
+const AnswerView = ({ answer }: { readonly answer: Answer }) => {
+  const { status, ms, type, headers, text, more, open } = answer
+  return (
+    <div className={styles.answer}>
+      <p className={styles.status} role="status">
+        <Badge state={String(status)} tone={status < 300 ? 'good' : status < 500 ? 'warn' : 'bad'} />
+        <span>{open ? 'open' : duration(ms)}</span>
+        <Quiet>{type}</Quiet>
+      </p>
+      {text !== '' && <Code label="response body" text={text} />}
+      {more && <Quiet>{text === '' ? 'Bytes, which are not shown here.' : 'The rest is not shown here.'}</Quiet>}
+      <details>
+        <summary>Headers</summary>
+        <Code label="response headers" text={headers.map(([name, value]) => `${name}: ${value}`).join('\n')} />
+      </details>
+    </div>
+  )
+}
+
+/** Sends a request at a time; another one ends the one before. */
+const useSending = (operation: Operation) => {
+  const [answer, setAnswer] = useState<Answer | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const [busy, setBusy] = useState(false)
+  const running = useRef<AbortController>(null)
+  useEffect(() => () => running.current?.abort(), [])
+  const run = async (inputs: Inputs, file: File | null): Promise<void> => {
+    running.current?.abort()
+    const control = new AbortController()
+    running.current = control
+    const { signal } = control
+    setBusy(true)
+    setError(null)
+    setAnswer(null)
+    try {
+      await send(operation, inputs, { file, signal, told: setAnswer })
+    } catch (failure) {
+      if (!signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)))
+    }
+    setBusy(false)
+  }
+  const stop = (): void => {
+    running.current?.abort()
+    setAnswer((now) => now && { ...now, open: false })
+  }
+  return { answer, error, busy, run, stop }
+}
+
+/** A form for one operation. What it sends counts: it is the service itself that answers. */
+export const TryIt = ({
+  document,
+  operation,
+  inputs,
+  onChange,
+}: {
+  readonly document: ApiDocument
+  readonly operation: Operation
+  readonly inputs: Inputs
+  readonly onChange: (inputs: Inputs) => void
+}) => {
+  const { method, parameters, body } = operation
+  const [file, setFile] = useState<File | null>(null)
+  const { answer, error, busy, run, stop } = useSending(operation)
+  const takesText = isJson(operation) || isForm(operation)
+  const fault = takesText ? faultOfJson(inputs.body) : null
+  const takesFile = body !== null && !isJson(operation)
+  const incomplete = missingIn(operation, inputs).length > 0 || fault !== null
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    void run(inputs, file)
+  }
+  return (
+    <Panel title="Try it" aside={method === 'GET' ? 'Reads only' : 'Sent with your session: it changes what is there'}>
+      <form onSubmit={submit}>
+        <Fields>
+          <div className={styles.inputs}>
+            {parameters.map((parameter) => (
+              <ParameterField
+                key={parameter.name}
+                document={document}
+                parameter={parameter}
+                value={inputs.parameters[parameter.name] ?? ''}
+                onChange={(value) =>
+                  onChange({ ...inputs, parameters: { ...inputs.parameters, [parameter.name]: value } })
+                }
+              />
+            ))}
+          </div>
+          {takesText && (
+            <label className={styles.body}>
+              <span>{isForm(operation) ? 'Fields, as JSON' : 'Body'}</span>
+              <textarea
+                aria-label={isForm(operation) ? 'Fields, as JSON' : 'Body'}
+                rows={Math.min(16, inputs.body.split('\n').length + 1)}
+                spellCheck={false}
+                value={inputs.body}
+                aria-invalid={fault !== null}
+                onChange={(event) => onChange({ ...inputs, body: event.target.value })}
+              />
+              {fault !== null && <small>{fault}</small>}
+            </label>
+          )}
+          {takesFile && (
+            <label className={styles.body}>
+              <span>File</span>
+              <input type="file" onChange={(event) => setFile(event.target.files?.[0] ?? null)} />
+            </label>
+          )}
+          <div className={styles.languages}>
+            {busy ? (
+              <Button tone="danger" onClick={stop}>
+                Stop
+              </Button>
+            ) : (
+              <Button type="submit" tone={method === 'DELETE' ? 'danger' : 'primary'} disabled={incomplete}>
+                Send {method}
+              </Button>
+            )}
+          </div>
+        </Fields>
+      </form>
+      {error && <Problem error={error} />}
+      {answer && <AnswerView answer={answer} />}
+    </Panel>
+  )
+}

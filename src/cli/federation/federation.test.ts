@@ -134,6 +134,11 @@ it('says which federation it cannot find, cannot tell from another, or may not c
     stdout: '',
     stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nName it by its id.\n`,
   })
+  expect(await admin('federation', 'members', 'f')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nName it by its id.\n`,
+  })
   await acme.svc('federation', 'invite', 'f', 'beta')
   expect(await beta.svc('federation', 'invite', first, 'gamma')).toEqual({
     exitCode: 1,

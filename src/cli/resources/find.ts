@@ -112,14 +112,12 @@ const pick = async (
   rows: readonly Row[],
 ): Promise<Row> => {
   const { id, name } = LISTS[kind]
-  const [exact, ...others] = rows.filter(
-    (row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text),
-  )
-  if (others.length > 0) {
-    const ids = [exact!, ...others].map((row) => `${row[id]} (of ${row.org_id})`).join(', ')
+  const exact = rows.filter((row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text))
+  if (new Set(exact.map((row) => row.org_id)).size > 1) {
+    const ids = exact.map((row) => `${row[id]} (of ${row.org_id})`).join(', ')
     throw new Failure(`There are several ${kind}s '${text}': ${ids}.`, { advice: 'Name it by its id.' })
   }
-  if (exact !== undefined) return exact
+  if (exact[0] !== undefined) return exact[0]
   const begun = START_OF_ID.test(text) ? rows.filter((row) => String(row[id]).startsWith(text.toLowerCase())) : []
   if (begun.length === 1) return begun[0]!
   if (begun.length > 1)

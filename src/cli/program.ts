@@ -76,7 +76,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       .description('Device orchestration, model delivery and federated training.')
       .usage('<command> [options]')
       .version(packageVersion(), '--version', 'print the version')
-      .option('-v, --verbose', 'tell requests and times on stderr')
+      .option('-v, --verbose', 'log requests and their times to stderr')
       .helpOption('-h, --help', 'show help')
       .helpCommand(false)
       // Behind a command, --version is that command's: `svc push m.onnx --version 1.0.0`.

@@ -10,7 +10,7 @@ export interface paths {
         get: operations["listKeys"];
         /**
          * Create an API key
-         * @description Make an API key; it is in this answer and nowhere else.
+         * @description Create an API key. The response shows it once.
          */
         post: operations["createKey"];
     };
@@ -19,7 +19,7 @@ export interface paths {
         };
         /**
          * Get the key of this request
-         * @description What the key of this request is and may do.
+         * @description The key that was sent with this request, and its scopes.
          */
         get: operations["getOwnKey"];
     };
@@ -34,7 +34,7 @@ export interface paths {
         };
         /**
          * Create an organization
-         * @description Create an organization, to which keys and devices can then be bound.
+         * @description Create an organization. Keys and devices can then be bound to it.
          */
         post: operations["createOrg"];
     };
@@ -49,12 +49,12 @@ export interface paths {
         };
         /**
          * Get the session of this browser
-         * @description Who is signed in, and what the dashboard must know before it shows anything.
+         * @description Who is signed in, and the settings that the dashboard needs to start.
          */
         get: operations["getSession"];
         /**
          * Sign in a browser
-         * @description Answers with an HttpOnly cookie that counts only for pages of this service.
+         * @description Sets an HttpOnly cookie that is accepted only from pages of this service.
          */
         post: operations["openSession"];
         /** Sign out this browser */
@@ -65,7 +65,7 @@ export interface paths {
         };
         /**
          * List sessions of browsers
-         * @description Those that have not ended, newest first.
+         * @description Sessions that have not ended, newest first.
          */
         get: operations["listSessions"];
     };
@@ -97,7 +97,7 @@ export interface paths {
         get: operations["listBenchmarks"];
         /**
          * Share an anonymous benchmark result
-         * @description Share what a model reached on some machine; kept without saying whose it was.
+         * @description Share the measured speed of a model on a machine. It is stored without the name of the organization.
          */
         post: operations["shareBenchmark"];
     };
@@ -106,7 +106,7 @@ export interface paths {
         };
         /**
          * List a model's aliases
-         * @description The aliases of a model with the versions that they name.
+         * @description The aliases of a model with their versions.
          */
         get: operations["listAliases"];
     };
@@ -115,12 +115,12 @@ export interface paths {
         };
         /**
          * Move an alias to a version
-         * @description Make an alias name a version, from the next request on. What was resolved before stays as it is: a rollout of `production` goes on with the version that it was made for.
+         * @description Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of `production` continues with the version that it was created for.
          */
         put: operations["setAlias"];
         /**
          * Delete an alias
-         * @description The version that it names stays, and so does its history.
+         * @description The version and the history of the alias stay.
          */
         delete: operations["deleteAlias"];
     };
@@ -147,12 +147,12 @@ export interface paths {
         };
         /**
          * Get the number of bytes received of an upload
-         * @description How much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece.
+         * @description The number of bytes received; 0 if there are none. They are kept for 24 h after the last part.
          */
         head: operations["getUploadOffset"];
         /**
          * Append to an upload
-         * @description Send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256.
+         * @description Send the rest of a file, or a part of it. uploadVersion then creates a version from it, by its sha256.
          */
         patch: operations["appendToUpload"];
     };
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Upload the next version of a model
-         * @description Upload weights as the next version of a model. Or make one of a finished upload.
+         * @description Upload weights as the next version of a model, or create it from a finished upload.
          */
         post: operations["uploadVersion"];
     };
@@ -204,7 +204,7 @@ export interface paths {
         get: operations["listFederations"];
         /**
          * Create a federation
-         * @description Found a federation; the organization named owns it.
+         * @description Create a federation, owned by the named organization.
          */
         post: operations["createFederation"];
     };
@@ -222,7 +222,7 @@ export interface paths {
         };
         /**
          * Invite organizations to a federation
-         * @description Invite organizations; inviting twice is harmless.
+         * @description Invite organizations. Inviting one again changes nothing.
          */
         post: operations["inviteToFederation"];
     };
@@ -231,7 +231,7 @@ export interface paths {
         };
         /**
          * Join a federation
-         * @description Take up an invitation; a key that is bound to no organization needs none.
+         * @description Accept an invitation. A key that is not bound to an organization needs none.
          */
         post: operations["joinFederation"];
     };
@@ -240,7 +240,7 @@ export interface paths {
         };
         /**
          * List members with their contributions
-         * @description Members, with what their devices contributed to completed rounds.
+         * @description Members, with the contributions of their devices to completed rounds.
          */
         get: operations["listFederationMembers"];
     };
@@ -258,12 +258,12 @@ export interface paths {
         };
         /**
          * List models shared with a federation
-         * @description Models that members may read, the latest shared first.
+         * @description Models that members may read, most recently shared first.
          */
         get: operations["listSharedModels"];
         /**
          * Share a model with a federation
-         * @description Let all active members read a model; only the owner may share.
+         * @description Let all active members read a model. Only the owner of the federation may share.
          */
         post: operations["shareModel"];
     };
@@ -272,7 +272,7 @@ export interface paths {
         };
         /**
          * Stop sharing a model
-         * @description Share a model no longer, by its id.
+         * @description Stop sharing a model, by its id.
          */
         delete: operations["unshareModel"];
     };
@@ -281,7 +281,7 @@ export interface paths {
         };
         /**
          * Get the privacy budget
-         * @description The privacy budget, and what of it is spent.
+         * @description The privacy budget, and how much of it is spent.
          */
         get: operations["getPrivacyBudget"];
     };
@@ -299,7 +299,7 @@ export interface paths {
         };
         /**
          * List the privacy spent per round
-         * @description Every private round, in the order in which it was spent; rounds in progress last.
+         * @description The cost of every private round, in the order of spending; rounds in progress last.
          */
         get: operations["listPrivacyHistory"];
     };
@@ -314,7 +314,7 @@ export interface paths {
         };
         /**
          * Get the least noise that fits an epsilon
-         * @description The least noise with which so many steps still fit an epsilon.
+         * @description The lowest noise multiplier with which this many rounds fit within an epsilon.
          */
         get: operations["findNoise"];
     };
@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * Register a device
-         * @description Register a device; its API key is in this answer and nowhere else.
+         * @description Register a device. The response shows its API key once.
          */
         post: operations["registerDevice"];
     };
@@ -356,7 +356,7 @@ export interface paths {
         };
         /**
          * Search and sort devices
-         * @description Devices that the key may see, page by page; each page costs the same.
+         * @description Devices that the key may see, by cursor: a late page takes no longer than the first.
          */
         get: operations["searchDevices"];
     };
@@ -396,7 +396,7 @@ export interface paths {
         get: operations["getGroup"];
         /**
          * Update a device group
-         * @description Change the name, description or tags; what is left out stays as it is.
+         * @description Change the name, description or tags. Omitted fields stay as they are.
          */
         put: operations["updateGroup"];
         /**
@@ -437,7 +437,7 @@ export interface paths {
         };
         /**
          * Send a heartbeat
-         * @description A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run.
+         * @description Report that the device is active, with metrics. The response names the round that awaits it and its assignments.
          */
         put: operations["sendHeartbeat"];
     };
@@ -446,7 +446,7 @@ export interface paths {
         };
         /**
          * List a device's assignments
-         * @description What a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304.
+         * @description The versions assigned to a device, at most one of each model. With If-None-Match, 304 if unchanged.
          */
         get: operations["listAssignments"];
     };
@@ -464,7 +464,7 @@ export interface paths {
         };
         /**
          * Report the state of an assignment
-         * @description How far a device has come with what a plan gave it. Saying it twice is saying it once.
+         * @description Report the state of a version that a plan assigned to the device. Idempotent.
          */
         post: operations["reportAssignment"];
     };
@@ -473,7 +473,7 @@ export interface paths {
         };
         /**
          * List active rollouts
-         * @description The rollouts under way, newest first.
+         * @description Active rollouts, newest first.
          */
         get: operations["listActiveRollouts"];
     };
@@ -496,7 +496,7 @@ export interface paths {
         get: operations["listRollouts"];
         /**
          * Create a rollout
-         * @description Bring a version to a growing part of the fleet, for as long as health holds.
+         * @description Deliver a version to a growing percentage of the fleet while the rollout is healthy.
          */
         post: operations["createRollout"];
     };
@@ -510,7 +510,7 @@ export interface paths {
         get: operations["getRollout"];
         /**
          * Cancel and delete a rollout
-         * @description Cancel and delete a rollout: its devices get what they got before.
+         * @description Cancel and delete a rollout. Its devices return to their previous assignments.
          */
         delete: operations["deleteRollout"];
     };
@@ -519,7 +519,7 @@ export interface paths {
         };
         /**
          * Preview a rollout's schedule
-         * @description How a rollout would go if health held; creates nothing.
+         * @description The schedule of a rollout that stays healthy. Creates nothing.
          */
         post: operations["previewRollout"];
     };
@@ -528,7 +528,7 @@ export interface paths {
         };
         /**
          * List the events of a rollout
-         * @description Everything that happened to a rollout, oldest first.
+         * @description All events of a rollout, oldest first.
          */
         get: operations["getRolloutHistory"];
     };
@@ -537,7 +537,7 @@ export interface paths {
         };
         /**
          * List the devices of a rollout
-         * @description The devices that a rollout reaches or has reached, with what they reported.
+         * @description The devices that the rollout includes or included, with their reports.
          */
         get: operations["listRolloutDevices"];
     };
@@ -576,7 +576,7 @@ export interface paths {
         };
         /**
          * Set the percentage of a rollout
-         * @description Set how much of the fleet it reaches; lowering it takes devices out again.
+         * @description Set the percentage of the fleet. A lower one removes devices from the rollout.
          */
         put: operations["setRolloutPercentage"];
     };
@@ -591,7 +591,7 @@ export interface paths {
         };
         /**
          * Deploy a version
-         * @description Bring a version to devices, a group or the whole active fleet.
+         * @description Deliver a version to devices, a group, or all active devices.
          */
         post: operations["executeDeployment"];
     };
@@ -618,7 +618,7 @@ export interface paths {
         };
         /**
          * List the devices of a deployment
-         * @description Its targets in the order of their names, with what each reported.
+         * @description The targets in the order of their names, with their reports.
          */
         get: operations["listDeploymentDevices"];
     };
@@ -627,7 +627,7 @@ export interface paths {
         };
         /**
          * List the events of a deployment
-         * @description Everything that happened to a deployment, oldest first.
+         * @description All events of a deployment, oldest first.
          */
         get: operations["getDeploymentHistory"];
     };
@@ -636,7 +636,7 @@ export interface paths {
         };
         /**
          * Roll back a deployment
-         * @description Give every device what it got before.
+         * @description Return every device to its previous assignment.
          */
         post: operations["rollbackDeployment"];
     };
@@ -668,7 +668,7 @@ export interface paths {
         };
         /**
          * Start an experiment
-         * @description Give the devices of the target groups their variants.
+         * @description Assign variants to the devices of the target groups.
          */
         post: operations["startExperiment"];
     };
@@ -710,7 +710,7 @@ export interface paths {
         };
         /**
          * Add observations to an experiment
-         * @description What devices measured with their variants; one observation, or up to 1,000.
+         * @description Add what devices measured with their variants: one observation, or up to 1,000.
          */
         post: operations["addObservations"];
     };
@@ -728,7 +728,7 @@ export interface paths {
         };
         /**
          * Get what an experiment estimated over time
-         * @description The primary metric of each variant, and the differences from the first, as they were over time, oldest first. The last point is of now.
+         * @description The primary metric of each variant and its difference from the first variant over time, oldest first. The last point is the current estimate.
          */
         get: operations["getExperimentEstimates"];
     };
@@ -737,7 +737,7 @@ export interface paths {
         };
         /**
          * Create a pairing code
-         * @description A code that pairs one device within five minutes, and what the device then gets.
+         * @description Create a code that pairs one device within five minutes, and choose the model that the device gets.
          */
         post: operations["createPairing"];
     };
@@ -746,7 +746,7 @@ export interface paths {
         };
         /**
          * Get a pairing
-         * @description A pairing, from waiting for its device to the model being active there.
+         * @description The state of a pairing, from waiting for the device until the model is active on it.
          */
         get: operations["getPairing"];
     };
@@ -755,7 +755,7 @@ export interface paths {
         };
         /**
          * Claim a pairing code
-         * @description A device takes a code; with the device's own key, or it is registered and gets one.
+         * @description Claim a code as a device: with the device's own key, or the device is registered and gets one.
          */
         post: operations["claimPairing"];
     };
@@ -766,12 +766,12 @@ export interface paths {
         get: operations["getPolicy"];
         /**
          * Set a model's policy
-         * @description What a finished round learned is tried on a canary, and promoted or rolled back by itself.
+         * @description The result of a completed round is tried on a canary, then promoted or rolled back automatically.
          */
         put: operations["setPolicy"];
         /**
          * Delete a model's policy
-         * @description Delete it with its decisions; a canary under way stays as it is.
+         * @description Delete a policy and its decisions. A canary in progress stays as it is.
          */
         delete: operations["deletePolicy"];
     };
@@ -798,7 +798,7 @@ export interface paths {
         };
         /**
          * Start a training round
-         * @description Start a training round: devices are drawn, and the global model is theirs to fetch.
+         * @description Start a training round: select devices and offer them the global model.
          */
         post: operations["startRound"];
     };
@@ -840,7 +840,7 @@ export interface paths {
         };
         /**
          * Get a round's training plan
-         * @description What a device needs to know to take part.
+         * @description What a device needs to take part in a round.
          */
         get: operations["getRoundPlan"];
     };
@@ -882,7 +882,7 @@ export interface paths {
         };
         /**
          * Replay a receipt and compare the bytes
-         * @description Add the kept updates up once more and compare the bytes with the receipt.
+         * @description Aggregate the stored updates again and compare the bytes with the receipt.
          */
         post: operations["replayReceipt"];
     };
@@ -891,7 +891,7 @@ export interface paths {
         };
         /**
          * Get the state of a secure round
-         * @description Where a secure round stands, and what the calling device needs for its next step.
+         * @description The state of a secure round, and what the calling device needs for its next step.
          */
         get: operations["getSecureRound"];
     };
@@ -900,7 +900,7 @@ export interface paths {
         };
         /**
          * Submit a device's public keys
-         * @description Step 1 of a secure round, a device makes its public keys known.
+         * @description Step 1 of a secure round: a device publishes its public keys.
          */
         post: operations["advertiseSecureKeys"];
     };
@@ -909,7 +909,7 @@ export interface paths {
         };
         /**
          * Submit encrypted shares
-         * @description Step 2 of a secure round, a device sends encrypted shares of its secrets to the others.
+         * @description Step 2 of a secure round: a device sends encrypted shares of its secrets to the others.
          */
         post: operations["dealSecureShares"];
     };
@@ -918,7 +918,7 @@ export interface paths {
         };
         /**
          * Submit shares for unmasking
-         * @description Step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked.
+         * @description Step 4 of a secure round: a device reveals one share of every other device, so that the sum can be unmasked.
          */
         post: operations["revealSecureShares"];
     };
@@ -980,7 +980,7 @@ export interface paths {
         };
         /**
          * List the updates of a round
-         * @description What was delivered, in the order of device ids, and how each update looked beside the others.
+         * @description The submitted updates, in the order of device ids, and how each compares with the others.
          */
         get: operations["listUpdates"];
         /**
@@ -994,7 +994,7 @@ export interface paths {
         };
         /**
          * Report a failed participation
-         * @description A participant gives up, with a reason; the round stops waiting for it.
+         * @description Report that the device failed, with a reason. The round no longer waits for it.
          */
         post: operations["reportFailure"];
     };
@@ -1003,7 +1003,7 @@ export interface paths {
         };
         /**
          * Describe a variable by group
-         * @description Mean, spread and percentiles of a variable, group by group.
+         * @description Mean, spread and percentiles of a variable, by group.
          */
         post: operations["describeVariable"];
     };
@@ -1012,7 +1012,7 @@ export interface paths {
         };
         /**
          * List analytics queries
-         * @description Queries that were made, newest first.
+         * @description The recorded queries, newest first.
          */
         get: operations["listAnalyticsQueries"];
     };
@@ -1051,7 +1051,7 @@ export interface paths {
         };
         /**
          * List models of the inference server
-         * @description Of the server that SERVICE_INFERENCE_URL names. 409 when it names none.
+         * @description The models of the server at SERVICE_INFERENCE_URL. 409 if it is not set.
          */
         get: operations["listServedModels"];
     };
@@ -1060,7 +1060,7 @@ export interface paths {
         };
         /**
          * Chat with a model of the inference server
-         * @description As OpenAI has it; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; what it says in trailers follows the stream as an event `trailers`.
+         * @description As in the OpenAI API; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; its trailers follow the stream as an event `trailers`.
          */
         post: operations["createChatCompletion"];
     };
@@ -1068,8 +1068,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Embed texts by the inference server
-         * @description As OpenAI has it, for a model that makes embeddings.
+         * Embed texts on the inference server
+         * @description As in the OpenAI API, for a model that computes embeddings.
          */
         post: operations["createEmbeddings"];
     };
@@ -1087,7 +1087,7 @@ export interface paths {
         };
         /**
          * Get the status of the service
-         * @description Devices, models and the latest round in figures.
+         * @description Figures on devices, models and the latest round.
          */
         get: operations["getStatus"];
     };
@@ -1096,7 +1096,7 @@ export interface paths {
         };
         /**
          * Follow what changes
-         * @description Server-sent events of the key's organization, until the client closes, or for at most 15 minutes. Open it again with Last-Event-ID, at any process. 204: the key has too many streams open; ask from time to time instead.
+         * @description Stream server-sent events of the key's organization until the client closes, for at most 15 minutes. Reconnect with Last-Event-ID to any process. 204: the key has too many open streams; poll instead.
          */
         get: operations["streamEvents"];
     };
@@ -1175,11 +1175,11 @@ export interface components {
             /** Format: uuid */
             group_id: string;
             added: string[];
-            /** @description In the group already, or no device of its organization */
+            /** @description Already in the group, or not a device of its organization */
             skipped: string[];
         };
         /**
-         * @description A name for a version, until it is moved
+         * @description A movable name for a version
          * @example {
          *       "model_id": "0190c5a1-1d2c-4c4c-8c8c-222222222222",
          *       "alias": "production",
@@ -1299,7 +1299,7 @@ export interface components {
             limit: number;
             offset: number;
         };
-        /** @description By the time of the heartbeat or update, and by platform. Unknown filters are warned of */
+        /** @description By the time of the heartbeat or update, and by platform. Unknown filters cause a warning */
         AnalyticsFilters: {
             /** Format: date-time */
             start_time?: string;
@@ -1313,7 +1313,7 @@ export interface components {
                 end?: string;
             };
             platform?: components["schemas"]["Platform"] | components["schemas"]["Platform"][];
-            /** @description Withholds groups of fewer devices; 5 at least */
+            /** @description Withholds groups of fewer devices; at least 5 */
             min_sample_count?: number;
         };
         /**
@@ -1509,20 +1509,20 @@ export interface components {
             kind: "rollout" | "deployment" | "experiment";
             model_id: string | null;
             model_name: string | null;
-            /** @description To be named in reports */
+            /** @description Devices repeat it in their reports */
             version: string;
             version_number: number | null;
             format: string | null;
             model_size_bytes: number | null;
             model_hash: string | null;
             download_path: string | null;
-            /** @description False: fetch and verify it, report ready, and go on with what runs now */
+            /** @description False: download and verify it, report ready, and keep running the current version */
             activate: boolean;
             /** @description The experiment's variant */
             variant?: string;
         };
         /**
-         * @description What a device is to run
+         * @description The assignments of a device
          * @example {
          *       "device_id": "pixel-8-0042",
          *       "assignments": [
@@ -1579,16 +1579,16 @@ export interface components {
         Benchmark: {
             /** Format: uuid */
             id: string;
-            /** @description of the program that measured */
+            /** @description Version of the svc that measured */
             svc_version: string;
             /** @description such as linux */
             os: string;
             /** @description such as arm64 */
             arch: string;
-            /** @description as the processor calls itself */
+            /** @description The name that the processor reports */
             cpu_model: string;
             cpu_cores: number;
-            /** @description of the machine */
+            /** @description Memory of the machine */
             memory_gb: number;
             engine: components["schemas"]["Engine"];
             model_architecture: string | null;
@@ -1607,11 +1607,11 @@ export interface components {
             total_ms_p50: number;
             total_ms_p90: number;
             total_ms_p99: number;
-            /** @description that the loaded model takes */
+            /** @description Memory of the loaded model */
             memory_megabytes: number;
             /**
              * Format: date
-             * @description the day, in UTC
+             * @description The day of the report, in UTC
              */
             reported_on: string;
         };
@@ -1666,7 +1666,7 @@ export interface components {
          */
         Cancellation: { reason?: string; };
         /**
-         * @description A chat for the model to go on with
+         * @description A chat that the model continues
          * @example {
          *       "model": "starter",
          *       "messages": [
@@ -1683,7 +1683,7 @@ export interface components {
             /** @description One of those that the server lists */
             model: string;
             messages: components["schemas"]["ChatMessage"][];
-            /** @description Answer by server-sent events, as the text is made */
+            /** @description Respond with server-sent events as the text is generated */
             stream?: boolean;
             stream_options?: components["schemas"]["ChatStreamOptions"];
             temperature?: number;
@@ -1700,7 +1700,7 @@ export interface components {
             finish_reason: string | null;
         };
         /**
-         * @description What the model says
+         * @description The reply of the model
          * @example {
          *       "id": "chatcmpl-2f1c",
          *       "object": "chat.completion",
@@ -1732,15 +1732,15 @@ export interface components {
             choices: components["schemas"]["ChatChoice"][];
             usage?: components["schemas"]["ChatUsage"];
         };
-        /** @description What one side of a chat says */
+        /** @description A message of a chat */
         ChatMessage: {
             /** @enum {string} */
             role: "system" | "user" | "assistant";
             content: string;
         };
-        /** @description What a stream tells at its end */
+        /** @description What a stream reports at its end */
         ChatStreamOptions: { include_usage?: boolean; };
-        /** @description Tokens that it took */
+        /** @description The number of tokens used */
         ChatUsage: {
             prompt_tokens: number;
             total_tokens: number;
@@ -1934,10 +1934,10 @@ export interface components {
              * @description ISO 8601, UTC
              */
             expires_at: string;
-            /** @description Told here and nowhere else; pairs one device, within 5 minutes */
+            /** @description Shown only here; pairs one device within 5 minutes */
             code: string;
         };
-        /** @description What a policy decided about one round */
+        /** @description The decision of a policy about a round */
         Decision: {
             /** Format: uuid */
             id: string;
@@ -2100,7 +2100,7 @@ export interface components {
             device_id: string;
             activated: boolean;
             /**
-             * @description waiting: not activated yet; assigned: activated, and it has not said anything yet
+             * @description waiting: not activated yet; assigned: activated, with no report yet
              * @enum {string}
              */
             state: "waiting" | "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
@@ -2133,7 +2133,7 @@ export interface components {
             offset: number;
         };
         /**
-         * @description A page of what happened to a deployment
+         * @description A page of the events of a deployment
          * @example {
          *       "events": [
          *         {
@@ -2235,7 +2235,7 @@ export interface components {
             /** @description Id or name of a device group */
             group?: string;
             /**
-             * @description Only those of the devices that run this
+             * @description Only devices of this platform
              * @enum {string}
              */
             platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
@@ -2256,7 +2256,7 @@ export interface components {
             } | null;
         };
         /**
-         * @description A variable described group by group
+         * @description A variable described by group
          * @example {
          *       "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
@@ -2330,7 +2330,7 @@ export interface components {
             org_id: string | null;
             platform: components["schemas"]["Platform"];
             capabilities: { [key: string]: unknown; };
-            /** @description False: the device runs models and takes no part in rounds */
+            /** @description False: the device runs models but does not take part in rounds */
             trains: boolean;
             status: components["schemas"]["DeviceStatus"];
             metrics: { [key: string]: unknown; } | null;
@@ -2554,7 +2554,7 @@ export interface components {
             model: string;
             input: string | string[];
         };
-        /** @description Tokens that it took */
+        /** @description The number of tokens used */
         EmbeddingsUsage: {
             prompt_tokens: number;
             total_tokens: number;
@@ -3253,7 +3253,7 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description What a device reports of itself
+         * @description A device's report about itself
          * @example {
          *       "status": "active",
          *       "metrics": {
@@ -3266,11 +3266,11 @@ export interface components {
             status?: components["schemas"]["DeviceStatus"];
             /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: unknown; };
-            /** @description False: the device runs models and takes no part in rounds */
+            /** @description False: the device runs models but does not take part in rounds */
             trains?: boolean;
         };
         /**
-         * @description What the service has for the device
+         * @description The round that awaits the device, and its assignments
          * @example {
          *       "status": "active",
          *       "last_heartbeat": "2026-03-02T09:12:30.000Z",
@@ -3304,11 +3304,11 @@ export interface components {
             last_heartbeat: string;
             /** Format: uuid */
             pending_round_id?: string;
-            /** @description What the device is to run; absent when nothing, or as it knows */
+            /** @description The device's assignments; absent if there are none or they are unchanged */
             assignments?: components["schemas"]["Assignment"][];
-            /** @description Equal while the assignments are; 'none' of no assignments */
+            /** @description Changes when the assignments change; 'none' when there are none */
             assignments_tag?: string;
-            /** @description Come again after so long; spread so that a large fleet does not come all at once */
+            /** @description When to send the next heartbeat; random, so that a large fleet does not send all at once */
             next_heartbeat_seconds?: number;
             message: string;
         };
@@ -3335,7 +3335,7 @@ export interface components {
             /** Format: uuid */
             federation_id: string;
             invited: string[];
-            /** @description Members or invited already */
+            /** @description Already members or invited */
             skipped: string[];
         };
         /**
@@ -3424,7 +3424,7 @@ export interface components {
             ended_at: string | null;
             resumed_at: string | null;
             /**
-             * @description What the strategy carries from round to round (moments, control variates): a job goes on with what is kept; it cannot where that was deleted after its retention period
+             * @description State that the strategy keeps between rounds (moments, control variates). deleted: the job cannot be resumed, because its state's retention period has passed
              * @enum {string}
              */
             optimizer_state: "none" | "kept" | "deleted";
@@ -3555,11 +3555,11 @@ export interface components {
             ended_at: string | null;
             resumed_at: string | null;
             /**
-             * @description What the strategy carries from round to round (moments, control variates): a job goes on with what is kept; it cannot where that was deleted after its retention period
+             * @description State that the strategy keeps between rounds (moments, control variates). deleted: the job cannot be resumed, because its state's retention period has passed
              * @enum {string}
              */
             optimizer_state: "none" | "kept" | "deleted";
-            /** @description What the noisy rounds started so far cost together, however they ended; absent without noise */
+            /** @description The total cost of the private rounds started so far, however they ended; absent without noise */
             privacy_spent?: {
                 epsilon: number;
                 target_delta: number;
@@ -3578,7 +3578,7 @@ export interface components {
          *     }
          */
         JobExtension: {
-            /** @description So many after those that it has completed */
+            /** @description The number of rounds after the completed ones */
             rounds: number;
         };
         /**
@@ -3637,23 +3637,23 @@ export interface components {
             limit: number;
             offset: number;
         };
-        /** @description Clipping and noise as they are now */
+        /** @description The current clipping and noise */
         JobPrivacy: {
             noise_multiplier: number;
-            /** @description As adaptive clipping has it now */
+            /** @description The current value under adaptive clipping */
             clip_norm: number;
             adaptive_clip: boolean;
-            /** @description What all rounds may cost together, where that was asked */
+            /** @description The limit on the total cost of all rounds, if one was set */
             target_epsilon?: number;
         };
         /**
-         * @description How far a stopped or failed job goes on
+         * @description The number of rounds that a stopped or failed job gets
          * @example {
          *       "rounds": 14
          *     }
          */
         JobResumption: {
-            /** @description So many after those that it has completed; those that it had left when absent */
+            /** @description The number of rounds after the completed ones; by default those that were left */
             rounds?: number;
         };
         /** @description A round in a job's history */
@@ -3833,7 +3833,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             key_id: string | null;
-            /** @description What the browser says it is */
+            /** @description The name that the browser reports */
             browser: string;
             /**
              * Format: date-time
@@ -3850,7 +3850,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             expires_at: string;
-            /** @description Whether this request came with it */
+            /** @description Whether this request used this session */
             current: boolean;
         };
         /** @description A version of a model in a list */
@@ -3866,7 +3866,7 @@ export interface components {
              */
             uploaded_at: string;
             trained_by: components["schemas"]["VersionOrigin"] | null;
-            /** @description Names that mean this version now */
+            /** @description Names that currently stand for this version */
             aliases: string[];
         };
         /**
@@ -3888,7 +3888,7 @@ export interface components {
             code_verifier: string;
         };
         /**
-         * @description A command-line sign-in that waits for approval
+         * @description A command-line sign-in that awaits approval
          * @example {
          *       "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
          *       "redirect_uri": "http://127.0.0.1:53682/callback",
@@ -3914,7 +3914,7 @@ export interface components {
         /** @description What the devices of a variant measured */
         MeasuredVariant: {
             name: string;
-            /** @description Devices that reported anything */
+            /** @description Devices with a report */
             sample_size: number;
             accuracy: number | null;
             loss: number | null;
@@ -4323,16 +4323,16 @@ export interface components {
          *     }
          */
         NewBenchmark: {
-            /** @description of the program that measured */
+            /** @description Version of the svc that measured */
             svc_version: string;
             /** @description such as linux */
             os: string;
             /** @description such as arm64 */
             arch: string;
-            /** @description as the processor calls itself */
+            /** @description The name that the processor reports */
             cpu_model: string;
             cpu_cores: number;
-            /** @description of the machine */
+            /** @description Memory of the machine */
             memory_gb: number;
             engine: components["schemas"]["Engine"];
             model_architecture: string | null;
@@ -4351,7 +4351,7 @@ export interface components {
             total_ms_p50: number;
             total_ms_p90: number;
             total_ms_p99: number;
-            /** @description that the loaded model takes */
+            /** @description Memory of the loaded model */
             memory_megabytes: number;
         };
         /**
@@ -4401,7 +4401,7 @@ export interface components {
             /** @description Id or name of a device group */
             group?: string;
             /**
-             * @description Only those of the devices that run this
+             * @description Only devices of this platform
              * @enum {string}
              */
             platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
@@ -4454,7 +4454,7 @@ export interface components {
             capabilities?: { [key: string]: unknown; };
             /** @description Id of an organization */
             org_id?: string;
-            /** @description False: the device runs models and takes no part in rounds */
+            /** @description False: the device runs models but does not take part in rounds */
             trains?: boolean;
         };
         /**
@@ -4548,22 +4548,22 @@ export interface components {
             /** @description Id or name of a model with an uploaded version; my-model@production begins from that one */
             model: string;
             name?: string;
-            /** @description For keys bound to no org */
+            /** @description For keys without an org_id */
             org_id?: string;
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
-            /** @description Default 10 */
+            /** @description 10 when absent */
             rounds?: number;
-            /** @description Updates that a round needs, default 2 */
+            /** @description Minimum number of updates in a round; 2 when absent */
             min_devices?: number;
-            /** @description Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works */
+            /** @description Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works */
             target_devices?: number;
-            /** @description So many times target_devices are selected; the round closes with the first target_devices updates */
+            /** @description Multiple of target_devices to select; the round closes with the first target_devices updates */
             over_selection?: number;
             timeout_seconds?: number;
-            /** @description How long the rest is waited for once min_devices updates are in */
+            /** @description How long to wait for stragglers once min_devices updates have arrived */
             report_window_seconds?: number;
-            /** @description How long a round waits for min_devices active devices, default 3600 */
+            /** @description How long a round waits for min_devices active devices; 3600 when absent */
             wait_for_devices_seconds?: number;
             /** @description Id or name of a device group; only its members take part */
             group?: string;
@@ -4573,13 +4573,13 @@ export interface components {
             federation?: string;
             /** @description The same as federation */
             federation_id?: string;
-            /** @description Handed to the devices, e.g. local_epochs, batch_size, learning_rate */
+            /** @description Passed to the devices, such as local_epochs, batch_size, learning_rate */
             hyperparameters?: { [key: string]: unknown; };
             privacy?: components["schemas"]["NewJobPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
             stop_when?: components["schemas"]["StopCondition"];
             /**
-             * @description Which results become the next minor version of the model: the last (when absent), every round, each best by loss, or none
+             * @description Which results become versions of the model: the last (when absent), that of every round, each best by loss, or none
              * @enum {string}
              */
             publish?: "last" | "every" | "best" | "none";
@@ -4591,7 +4591,7 @@ export interface components {
             noise_multiplier?: number;
             /** @description Over all rounds of this job */
             target_epsilon?: number;
-            /** @description What epsilon is told at; 1e-5 when absent */
+            /** @description The delta at which epsilon is reported; 1e-5 when absent */
             target_delta?: number;
             clip_norm: number;
             adaptive_clip?: boolean;
@@ -4612,7 +4612,7 @@ export interface components {
         NewKey: {
             name: string;
             scopes?: components["schemas"]["Scope"][];
-            /** @description For keys bound to no org */
+            /** @description For keys without an org_id */
             org_id?: string;
             expires_in_days?: number;
         };
@@ -4658,7 +4658,7 @@ export interface components {
             file: string;
             /**
              * Format: binary
-             * @description SCAFFOLD: the change of the device's control variate, laid out as the model; required there
+             * @description SCAFFOLD only, and required there: the change of the device's control variate, with the model's layout
              */
             control?: string;
             num_samples: number;
@@ -4687,12 +4687,12 @@ export interface components {
          */
         NewObservations: {
             device_id?: string;
-            /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number | null; };
-            /** @description Many at once, instead of device_id and metrics */
+            /** @description Several observations, instead of device_id and metrics */
             observations?: {
                 device_id: string;
-                /** @description What the device measured, e.g. accuracy and loss; null counts for nothing. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+                /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
                 metrics: { [key: string]: number | null; };
             }[];
         };
@@ -4719,13 +4719,13 @@ export interface components {
          *     }
          */
         NewPairing: {
-            /** @description What the device gets once it is paired */
+            /** @description The model that the device gets when it is paired */
             model_name?: string;
             /** @description Or an alias; latest when absent */
             model_version?: string;
-            /** @description Only such a device may take the code */
+            /** @description Only a device of this platform may claim the code */
             platform?: components["schemas"]["Platform"];
-            /** @description Of the device; that of the key when absent */
+            /** @description The organization of the device; that of the key when absent */
             org_id?: string;
         };
         /**
@@ -4743,15 +4743,15 @@ export interface components {
          *     }
          */
         NewPolicy: {
-            /** @description false when absent: nothing happens by itself */
+            /** @description false when absent: nothing is rolled out automatically */
             enabled?: boolean;
             /** @description 10 when absent */
             canary_percentage?: number;
             /** @description Id or name of a device group; the fleet when absent */
             canary_group?: string;
-            /** @description 60 when absent; then it goes back */
+            /** @description 60 when absent; without a conclusion by then the canary is rolled back */
             observe_minutes?: number;
-            /** @description Devices on either side that must have measured for a conclusion before the time; 20 when absent */
+            /** @description Devices on each side that must have reported before an early conclusion; 20 when absent */
             min_reports?: number;
             /** @description How much lower the mean accuracy may be; 0.02 when absent */
             max_accuracy_drop?: number;
@@ -4792,7 +4792,7 @@ export interface components {
          *     }
          */
         NewRollout: {
-            /** @description A version of the model, latest, or an alias; one that is not uploaded yet is taken with a warning */
+            /** @description A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning */
             version: string;
             /** @description The first step */
             rollout_percentage: number;
@@ -4833,9 +4833,9 @@ export interface components {
             timeout_seconds?: number;
             /** @description Id or name, or name@version; the latest aggregated model when absent */
             global_model_id?: string;
-            /** @description For keys bound to no org */
+            /** @description For keys without an org_id */
             org_id?: string;
-            /** @description Handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate */
+            /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate */
             hyperparameters?: { [key: string]: unknown; };
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
@@ -4857,7 +4857,7 @@ export interface components {
             noise_multiplier: number;
             clip_norm: number;
             adaptive_clip?: boolean;
-            /** @description What epsilon is told at; 1e-5 when absent */
+            /** @description The delta at which epsilon is reported; 1e-5 when absent */
             target_delta?: number;
         };
         /**
@@ -4890,7 +4890,7 @@ export interface components {
             model_id: string;
             /** @description The share of devices; all of them sum to 1 */
             allocation: number;
-            /** @description A version of the model, or an alias. When absent, its highest at this moment, else its first to come */
+            /** @description A version of the model, or an alias. When absent the highest version at this moment, or else the first one to be uploaded */
             version?: string;
         };
         /**
@@ -4908,11 +4908,11 @@ export interface components {
             description?: string;
             /** @description Semantic version; n.0.0 when absent */
             version_label?: string;
-            /** @description Instead of file, sha256:<hex> of what was sent to /uploads */
+            /** @description Instead of file: sha256:<hex> of a finished upload */
             upload?: string;
-            /** @description With upload, its Upload-Length */
+            /** @description With upload: its Upload-Length */
             upload_size?: number;
-            /** @description With upload, what the file is called */
+            /** @description With upload: the name of the file */
             file_name?: string;
         };
         /**
@@ -5010,7 +5010,7 @@ export interface components {
             expires_at: string;
         };
         /**
-         * @description A device that takes a pairing code
+         * @description A device that claims a pairing code
          * @example {
          *       "code": "482-915",
          *       "device_id": "pixel-8-0042",
@@ -5019,7 +5019,7 @@ export interface components {
          */
         PairingClaim: {
             code: string;
-            /** @description May be left out with the device's own key */
+            /** @description May be omitted with the device's own key */
             device_id?: string;
             platform?: components["schemas"]["Platform"];
             device_name?: string;
@@ -5033,7 +5033,7 @@ export interface components {
             org_id: string | null;
             state: components["schemas"]["ParticipantState"];
             /**
-             * @description How it came to take part
+             * @description How the device was selected
              * @enum {string}
              */
             chosen: "drawn" | "starter" | "joined";
@@ -5076,7 +5076,7 @@ export interface components {
             offset: number;
         };
         /**
-         * @description absent: it did not fetch the plan in time; others may take its place, and its update is still accepted
+         * @description absent: it did not fetch the plan in time; another may replace it, but its update is still accepted
          * @enum {string}
          */
         ParticipantState: "selected" | "delivered" | "failed" | "absent";
@@ -5136,7 +5136,7 @@ export interface components {
             strategy_options?: { [key: string]: unknown; };
             /** Format: uuid */
             job_id?: string;
-            /** @description Updates that come after the round count for a later one */
+            /** @description Updates that arrive late count for a later round */
             asynchronous?: boolean;
             control?: {
                 control_size_bytes: number;
@@ -5146,7 +5146,7 @@ export interface components {
             /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
             raw_vector?: boolean;
             privacy?: components["schemas"]["PlanPrivacy"];
-            /** @description The norm that updates are clipped to when they are added up */
+            /** @description The norm that updates are clipped to before they are summed */
             clip_norm?: number;
             model: {
                 /** Format: uuid */
@@ -5171,7 +5171,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+             * @description What epsilon compares: a device that takes part with the same device sending nothing, N unchanged
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -5189,7 +5189,7 @@ export interface components {
             active: number;
         };
         /**
-         * @description What happens to the result of a round
+         * @description Rules for rolling out the result of a round
          * @example {
          *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
          *       "org_id": "acme",
@@ -5277,7 +5277,7 @@ export interface components {
             mean: number | null;
         };
         /**
-         * @description What a deployment would reach
+         * @description The targets that a deployment would have
          * @example {
          *       "ok": true,
          *       "target_count": 2,
@@ -5296,7 +5296,7 @@ export interface components {
             warnings: string[];
         };
         /**
-         * @description A privacy budget and what of it is spent
+         * @description A privacy budget, and how much of it is spent
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "total_epsilon_budget": 8,
@@ -5344,7 +5344,7 @@ export interface components {
             /** @description Spent, and reserved by rounds in progress */
             current_epsilon: number;
             projected_epsilon: number;
-            /** @description What it adds: composed, less than it costs alone */
+            /** @description The increase of epsilon; less than the cost of the round alone, because costs are composed */
             round_epsilon_cost: number;
             would_exceed_budget: boolean;
             budget_epsilon: number;
@@ -5434,7 +5434,7 @@ export interface components {
          *     }
          */
         Promotion: {
-            /** @description More than it is at */
+            /** @description Higher than the current percentage */
             rollout_percentage: number;
         };
         /** @description A version that the job added to its model */
@@ -5513,7 +5513,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+             * @description What epsilon compares: a device that takes part with the same device sending nothing, N unchanged
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -5640,7 +5640,7 @@ export interface components {
             current: boolean;
         };
         /**
-         * @description How far a device is with a version
+         * @description The state of a version on a device
          * @enum {string}
          */
         ReportState: "downloading" | "verifying" | "ready" | "active" | "failed";
@@ -5767,14 +5767,14 @@ export interface components {
         RolloutDevice: {
             device_id: string;
             /**
-             * @description assigned: it has not said anything yet
+             * @description assigned: no report yet
              * @enum {string}
              */
             state: "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
             version: string | null;
             reason: string | null;
             reported_at: string | null;
-            /** @description Whether the rollout gives the device its version now */
+            /** @description Whether the rollout currently assigns its version to the device */
             current: boolean;
         };
         /**
@@ -5801,19 +5801,19 @@ export interface components {
             limit: number;
             offset: number;
         };
-        /** @description What pauses a rollout, or rolls it back: too many failures */
+        /** @description The share of failures that pauses a rollout or rolls it back */
         RolloutHealth: {
             since: string | null;
-            /** @description Devices that since then reported to run the version, or a failure */
+            /** @description Devices that have since reported the version as active or failed */
             reports: number;
             failed: number;
             /** @description The largest share of reports that may be failures */
             max_failure_share: number;
-            /** @description So many reports are needed before the share counts */
+            /** @description Minimum number of reports before the share counts */
             min_reports: number;
         };
         /**
-         * @description A page of what happened to a rollout
+         * @description A page of the events of a rollout
          * @example {
          *       "events": [
          *         {
@@ -5883,7 +5883,7 @@ export interface components {
             percentage: number;
         };
         /**
-         * @description How a rollout would go if health held
+         * @description The schedule of a rollout that stays healthy
          * @example {
          *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
          *       "version": "2.0.0",
@@ -6099,18 +6099,18 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description What epsilon speaks of: a device that takes part or sends nothing, N unchanged
+             * @description What epsilon compares: a device that takes part with the same device sending nothing, N unchanged
              * @enum {string}
              */
             adjacency?: "zero-out";
             /**
              * Format: date-time
-             * @description No update moves the end of the round
+             * @description The end of the round; updates do not change it
              */
             closes_at?: string;
             adaptive_clip: boolean;
             target_delta?: number;
-            /** @description What the round costs by itself; costs do not add up */
+            /** @description The cost of the round alone; costs are not additive */
             epsilon?: number;
             accountant?: components["schemas"]["Accountant"];
         };
@@ -6132,13 +6132,13 @@ export interface components {
          * @enum {string}
          */
         Scope: "devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin";
-        /** @description The service learns the sum of the updates and nothing of any single one */
+        /** @description The service learns the sum of the updates and nothing about any single one */
         SecureAggregation: {
-            /** @description Devices that must stay to the end: more than half; two thirds of the selected when absent */
+            /** @description Devices that must complete the round: more than half of the selected; two thirds when absent */
             threshold?: number;
-            /** @description Bound on the change of a weight; 8 */
+            /** @description Maximum change of a model weight; 8 when absent */
             range?: number;
-            /** @description An update weighs its samples up to this; 1 */
+            /** @description Maximum weight of an update, which is its number of samples; 1 when absent */
             max_weight?: number;
         };
         /**
@@ -6214,9 +6214,9 @@ export interface components {
             deadline_at: string;
             settings: components["schemas"]["SecureSettings"];
             device_id: string | null;
-            /** @description Whether the present step waits for this device or has heard it */
+            /** @description Whether the current step includes this device */
             counted: boolean;
-            /** @description Whether this device has been heard in the present step */
+            /** @description Whether this device has sent its message of the current step */
             answered: boolean;
             roster: { [key: string]: components["schemas"]["SecureKeys"]; } | null;
             shares: { [key: string]: string; } | null;
@@ -6246,7 +6246,7 @@ export interface components {
             owned_by: string;
         };
         /**
-         * @description What an inference server has
+         * @description The models of an inference server
          * @example {
          *       "object": "list",
          *       "data": [
@@ -6264,7 +6264,7 @@ export interface components {
             data: components["schemas"]["ServedModel"][];
         };
         /**
-         * @description Who is signed in in a browser, and what its pages must know first
+         * @description Who is signed in, and the settings that the dashboard needs to start
          * @example {
          *       "signed_in": true,
          *       "enrollment": "token",
@@ -6311,13 +6311,13 @@ export interface components {
          */
         SessionList: { sessions: components["schemas"]["ListedSession"][]; };
         /**
-         * @description Where an alias is to be moved
+         * @description The version to move an alias to
          * @example {
          *       "version": "1.3.0"
          *     }
          */
         SetAliasRequest: {
-            /** @description A number, a semantic version, latest, or another alias; what it means now is kept */
+            /** @description A number, a semantic version, latest, or another alias, which is resolved now */
             version: string;
             expected_version?: string | null;
         };
@@ -6398,7 +6398,7 @@ export interface components {
             status: components["schemas"]["DeploymentStatus"];
             target_count: number;
             activated_count: number;
-            /** @description What was accepted but may not be meant */
+            /** @description Accepted input that is probably a mistake */
             warnings: string[];
         };
         /**
@@ -6445,7 +6445,7 @@ export interface components {
              */
             timestamp: string;
         };
-        /** @description End when the best loss of the last `patience` rounds is hardly better than that of those before */
+        /** @description Stop when the best loss of the last `patience` rounds is hardly better than the best before them */
         StopCondition: {
             loss_improvement_below: number;
             patience: number;
@@ -6566,7 +6566,7 @@ export interface components {
             variant: string | null;
             model_id: string | null;
             version: string | null;
-            /** @description Whether the device is given the variant now */
+            /** @description Whether the variant is currently assigned to the device */
             assigned: boolean;
             reason: string | null;
         };
@@ -6658,7 +6658,7 @@ export interface components {
              */
             uploaded_at: string;
             trained_by: components["schemas"]["VersionOrigin"] | null;
-            /** @description Names that mean this version now */
+            /** @description Names that currently stand for this version */
             aliases: string[];
             /** Format: uuid */
             model_id: string;
@@ -6788,14 +6788,14 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The inference server has no place left; retry after the number of seconds in the Retry-After header */
+        /** @description The queue of the inference server is full; retry after the number of seconds in the Retry-After header */
         UpstreamBusy: {
             headers: { [name: string]: unknown; };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The inference server does not answer, or not as it should */
+        /** @description The inference server does not respond, or its response is invalid */
         UpstreamFailed: {
             headers: { [name: string]: unknown; };
             content: {
@@ -6847,7 +6847,7 @@ export interface components {
         RolloutId: string;
         /** @description Id of a round */
         RoundId: string;
-        /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+        /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
         SampleRate: number;
         /** @description SHA-256 of the whole file, in lowercase hex */
         Sha256: string;
@@ -6988,7 +6988,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description Who is signed in in a browser, and what its pages must know first */
+            /** @description Who is signed in, and the settings that the dashboard needs to start */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -7008,7 +7008,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Who is signed in in a browser, and what its pages must know first */
+            /** @description Who is signed in, and the settings that the dashboard needs to start */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -7198,7 +7198,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A name for a version, until it is moved */
+            /** @description A movable name for a version */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -7218,7 +7218,7 @@ export interface operations {
     deleteAlias: {
         parameters: {
             query?: {
-                /** @description Delete it only if it names this version now */
+                /** @description Delete it only if it currently names this version */
                 expected_version?: string;
             };
             path: {
@@ -7330,7 +7330,7 @@ export interface operations {
     appendToUpload: {
         parameters: {
             header: {
-                /** @description Bytes that are there already */
+                /** @description Bytes received so far: the offset of this part */
                 "upload-offset": string;
                 /** @description Bytes of the whole file */
                 "upload-length": string;
@@ -7373,7 +7373,7 @@ export interface operations {
                 /** @description The framework that a model is made with */
                 framework?: components["schemas"]["Framework"];
                 is_baseline?: boolean;
-                /** @description false leaves out what training rounds have made; true when absent */
+                /** @description false omits models that training rounds created; true when absent */
                 round_models?: boolean;
             };
         };
@@ -7773,7 +7773,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A privacy budget and what of it is spent */
+            /** @description A privacy budget, and how much of it is spent */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -7801,7 +7801,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A privacy budget and what of it is spent */
+            /** @description A privacy budget, and how much of it is spent */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -7851,7 +7851,7 @@ export interface operations {
             query: {
                 /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
                 noise_multiplier: components["parameters"]["NoiseMultiplier"];
-                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+                /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
                 /** @description Rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
@@ -7882,7 +7882,7 @@ export interface operations {
     findNoise: {
         parameters: {
             query: {
-                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+                /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
                 /** @description Rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
@@ -7917,7 +7917,7 @@ export interface operations {
             query: {
                 /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
                 noise_multiplier: components["parameters"]["NoiseMultiplier"];
-                /** @description The part of all devices that takes part; below 1e-9 it counts as 1e-9 */
+                /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
                 /** @description Rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
@@ -8371,9 +8371,9 @@ export interface operations {
             query?: {
                 /** @description The device's organization, for keys bound to none where several have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
-                /** @description Hold the answer until a round awaits the device or its assignments change, at most so long */
+                /** @description Hold the response until a round awaits the device or its assignments change, for at most this long */
                 wait_seconds?: number;
-                /** @description The assignments_tag the device knows; they are then not repeated */
+                /** @description The assignments_tag that the device has; unchanged assignments are then omitted */
                 known_assignments?: string;
             };
             path: {
@@ -8387,7 +8387,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the service has for the device */
+            /** @description The round that awaits the device, and its assignments */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -8416,7 +8416,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What a device is to run */
+            /** @description The assignments of a device */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -8661,7 +8661,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How a rollout would go if health held */
+            /** @description The schedule of a rollout that stays healthy */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -8693,7 +8693,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A page of what happened to a rollout */
+            /** @description A page of the events of a rollout */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -8940,7 +8940,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What a deployment would reach */
+            /** @description The targets that a deployment would have */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9070,7 +9070,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A page of what happened to a deployment */
+            /** @description A page of the events of a deployment */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9546,7 +9546,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What happens to the result of a round */
+            /** @description Rules for rolling out the result of a round */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9574,7 +9574,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What happens to the result of a round */
+            /** @description Rules for rolling out the result of a round */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9598,7 +9598,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What happens to the result of a round */
+            /** @description Rules for rolling out the result of a round */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9955,9 +9955,9 @@ export interface operations {
     getSecureRound: {
         parameters: {
             query?: {
-                /** @description How long the answer may be held */
+                /** @description How long the response may be held */
                 wait_seconds?: number;
-                /** @description Held as long as the status is this */
+                /** @description The status that the caller knows; the response is held until it changes */
                 known_status?: string;
             };
             path: { round_id: string; };
@@ -10346,7 +10346,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A variable described group by group */
+            /** @description A variable described by group */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10506,7 +10506,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description What an inference server has */
+            /** @description The models of an inference server */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10533,7 +10533,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the model says */
+            /** @description The reply of the model */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10620,19 +10620,19 @@ export interface operations {
                 topics?: string;
             };
             header?: {
-                /** @description The id of the last event that was received: go on behind it */
+                /** @description The id of the last event received; the stream continues after it */
                 "last-event-id"?: string;
             };
         };
         responses: {
-            /** @description Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream without Last-Event-ID; `resync` says that events were missed: read again what you show. */
+            /** @description Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream without Last-Event-ID; `resync` says that events were missed: reload what you show. */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
                     "text/event-stream": string;
                 };
             };
-            /** @description Too many streams are open: ask from time to time instead */
+            /** @description The key has too many open streams; poll instead */
             204: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];

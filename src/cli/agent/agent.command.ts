@@ -117,26 +117,26 @@ export const define = (command: Command, session: Session): void => {
     )
     .option('--models-dir <folder>', 'folder for delivered versions (default: next to the device key)')
     .addOption(
-      new Option('--measure-interval <seconds>', 'between measurements of delivered versions')
+      new Option('--measure-interval <seconds>', 'seconds between measurements of delivered versions')
         .argParser(parseSeconds(86_400))
         .default(1800),
     )
     .option('--device-id <id>', 'name of this device (default: generated once and stored)')
-    .option('--device-key [key]', 'key of a device that is registered already; without a value it is asked for')
+    .option('--device-key [key]', 'key of an already registered device; without a value it is asked for')
     .addOption(
-      new Option('--platform <platform>', 'what it runs on')
+      new Option('--platform <platform>', 'platform of the device')
         .choices(PLATFORMS)
         .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown', 'that of this machine'),
     )
     .addOption(
-      new Option('--interval <seconds>', 'between heartbeats (default: as the service says)').argParser(
+      new Option('--interval <seconds>', 'seconds between heartbeats (default: as the service requests)').argParser(
         parseSeconds(3600),
       ),
     )
     .addOption(
       new Option(
         '--join <code>',
-        'address and enrollment in one, as svc devices invite prints it (ABCD-2345@http://...)',
+        'address and pairing code, as svc devices invite prints them (ABCD-2345@http://...)',
       ).conflicts(['apiBase', 'deviceKey']),
     )
     .option('--once', 'exit after one round, with exit code 1 if it failed')

@@ -78,7 +78,7 @@ const carryOut = async (
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model, by name or id; name@version is also taken')
-    .option('-v, --version <version>', 'a version of it, an alias, or latest', 'latest')
+    .option('-v, --version <version>', 'version, alias, or latest', 'latest')
     .addOption(
       new Option('--phone', 'pair a phone and deploy to it').conflicts([
         'devices',
@@ -94,7 +94,7 @@ export const define = (command: Command, session: Session): void => {
       new Option('-r, --rollout <percent>', 'initial percentage, 1 to 100').argParser(parsePercentage).default(100),
     )
     .addOption(
-      new Option('-s, --strategy <strategy>', 'how the targets get it; canary rolls back automatically on failure')
+      new Option('-s, --strategy <strategy>', 'deployment strategy; canary rolls back automatically on failure')
         .choices(STRATEGIES)
         .default('canary'),
     )

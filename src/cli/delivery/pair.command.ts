@@ -18,7 +18,7 @@ export const define = (command: Command, session: Session): void => {
     .argument('<code>', 'the code shown on the other screen, such as ABCD-2345')
     .option('--device-id <id>', 'name of this device; auto: its current name, or a new one', 'auto')
     .addOption(
-      new Option('-p, --platform <platform>', 'what it runs on').choices(['auto', ...PLATFORMS]).default('auto'),
+      new Option('-p, --platform <platform>', 'platform of the device').choices(['auto', ...PLATFORMS]).default('auto'),
     )
     .option('--device-name <name>', 'a display name')
     .addOption(apiBaseOption())

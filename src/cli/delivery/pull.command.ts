@@ -13,7 +13,7 @@ interface PullCommandOptions extends DataOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model of the catalog, by name or id; name@version is also taken')
-    .option('-v, --version <version>', 'a version of it, an alias, or latest', 'latest')
+    .option('-v, --version <version>', 'version, alias, or latest', 'latest')
     .addOption(
       new Option(
         '--format <format>',

@@ -18,8 +18,8 @@ const whoAndWhen = ({ moved_at, moved_by, moved_by_name }: Mover) => [moved_by_n
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'a model, by name or id')
-    .option('--history', 'who moved them when, the newest 100')
-    .option('--delete <alias>', 'delete this one; the version stays')
+    .option('--history', 'list the latest 100 moves of aliases')
+    .option('--delete <alias>', 'delete this alias; its version stays')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, options: AliasesOptions) => {

@@ -5,8 +5,8 @@ import type { Session } from '../session.ts'
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'a model, by name or id')
-    .argument('<version>', 'what the alias is to mean: a version, latest, or another alias')
-    .argument('<alias>', 'such as production or candidate; it is made when there is none')
+    .argument('<version>', 'version for the alias: a version, latest, or another alias')
+    .argument('<alias>', 'alias, such as production or candidate; created if it does not exist')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, version: string, alias: string, { json, apiBase }: DataOptions) => {

@@ -10,7 +10,7 @@ const filters = option(
   'filters',
   { parse: 'pairs' },
 )
-const groupBy = option('--group-by <kind>', 'what the groups are (default: device_group)', 'group_by', {
+const groupBy = option('--group-by <kind>', 'kind of group (default: device_group)', 'group_by', {
   choices: ['device_group', 'federation_member'],
 })
 const groupIds = option('--group <id>', 'only these groups; repeatable', 'group_ids', { parse: 'each' })
@@ -18,7 +18,7 @@ const confidence = option('--confidence <level>', 'such as 0.95', 'confidence_le
 
 export const analytics: Resource = {
   name: 'analytics',
-  summary: 'compare statistics over a federation',
+  summary: 'compute statistics over a federation',
   actions: [
     action('list', 'list analytics queries, newest first', `GET ${AT}/analytics/queries`, {
       args: [federation],
@@ -31,7 +31,7 @@ export const analytics: Resource = {
         ['REASON', 'reason'],
         ['ID', 'id', 'id'],
       ],
-      none: 'Nothing was asked yet. Ask with: svc analytics describe <federation> <variable>',
+      none: 'No queries. Run one with: svc analytics describe <federation> <variable>',
     }),
     action('show', 'show a query and its result', `GET ${AT}/analytics/queries/{query_id}`, {
       args: [federation, argument('query', 'the id of a query', { field: 'query_id' })],
@@ -41,7 +41,7 @@ export const analytics: Resource = {
       options: [
         groupBy,
         groupIds,
-        option('--no-percentiles', 'leave them out', 'include_percentiles', { parse: 'off' }),
+        option('--no-percentiles', 'omit percentiles', 'include_percentiles', { parse: 'off' }),
         filters,
       ],
     }),
@@ -50,7 +50,7 @@ export const analytics: Resource = {
         federation,
         variable,
         argument('group_a', 'id of a group', { field: 'group_a' }),
-        argument('group_b', 'id of the other', { field: 'group_b' }),
+        argument('group_b', 'id of the other group', { field: 'group_b' }),
       ],
       options: [groupBy, confidence, filters],
     }),
@@ -59,7 +59,7 @@ export const analytics: Resource = {
       options: [
         groupBy,
         groupIds,
-        option('--post-hoc', 'compare every pair too', 'post_hoc', { parse: 'flag' }),
+        option('--no-post-hoc', 'do not compare pairs', 'post_hoc', { parse: 'off' }),
         confidence,
         filters,
       ],
@@ -68,7 +68,7 @@ export const analytics: Resource = {
       args: [
         federation,
         argument('variable_1', 'a variable', { field: 'variable_1' }),
-        argument('variable_2', 'another', { field: 'variable_2' }),
+        argument('variable_2', 'another variable', { field: 'variable_2' }),
       ],
       options: [confidence, filters],
     }),

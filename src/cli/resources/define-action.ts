@@ -137,9 +137,9 @@ export const defineAction = (action: Action): CommandFile => ({
       command.option('--org <org_id>', 'organization (default: as signed in)')
     }
     if (action.rows !== undefined && action.request.startsWith('GET ')) {
-      command.addOption(new Option('--limit <count>', 'how many at most, or all (default: 100)').argParser(toLimit))
+      command.addOption(new Option('--limit <count>', 'maximum number, or all (default: 100)').argParser(toLimit))
     }
-    if (action.confirm !== undefined) command.option('--yes', 'do not ask')
+    if (action.confirm !== undefined) command.option('--yes', 'skip the confirmation')
     command
       .addOption(jsonOption())
       .addOption(apiBaseOption())

@@ -9,10 +9,10 @@ const AT = '/api/v1/deployments/{deployment_id}'
 
 export const deployments: Resource = {
   name: 'deployments',
-  summary: 'see deployments and steer them; svc deploy makes them',
+  summary: 'inspect and control deployments; svc deploy creates them',
   actions: [
     action('list', 'list deployments, newest first', 'GET /api/v1/deployments', {
-      options: [option('--model <model>', 'of this model, by the name that was deployed', 'model_name')],
+      options: [option('--model <model>', 'only of this model, by its deployed name', 'model_name')],
       rows: 'deployments',
       columns: [
         ['MODEL', 'model_name'],
@@ -29,15 +29,18 @@ export const deployments: Resource = {
     }),
     action('show', 'show a deployment', `GET ${AT}`, { args: [deployment] }),
     action('promote', 'activate more targets of a deployment', `POST ${AT}/promote`, {
-      args: [deployment, argument('percent', 'of its targets', { field: 'rollout_percentage', parse: 'number' })],
+      args: [
+        deployment,
+        argument('percent', 'percentage of its targets', { field: 'rollout_percentage', parse: 'number' }),
+      ],
       done: 'The deployment of {model_name} {model_version} is {status} at {rollout_percentage} %.',
     }),
-    action('rollback', 'give its devices the version before', `POST ${AT}/rollback`, {
+    action('rollback', 'return its devices to the previous version', `POST ${AT}/rollback`, {
       args: [deployment],
-      options: [option('--reason <text>', 'kept in its history', 'reason')],
+      options: [option('--reason <text>', 'stored in its history', 'reason')],
       done: 'Rolled back the deployment of {model_name} {model_version} ({deployment_id}).',
     }),
-    action('history', 'list what happened to a deployment', `GET ${AT}/history`, {
+    action('history', 'list the events of a deployment', `GET ${AT}/history`, {
       args: [deployment],
       rows: 'events',
       columns: HISTORY_COLUMNS,

@@ -20,7 +20,7 @@ export const devices: Resource = {
       options: [
         option('-q, --search <text>', 'part of the device id', 'q'),
         option('--status <status>', 'active or inactive', 'status', { choices: ['active', 'inactive'] }),
-        option('--platform <platform>', 'what it runs on', 'platform', { choices: PLATFORMS }),
+        option('--platform <platform>', 'platform of the device', 'platform', { choices: PLATFORMS }),
         option('--sort <field>', 'order (default: device_id)', 'sort', {
           choices: ['device_id', 'last_seen', 'created'],
         }),
@@ -32,12 +32,12 @@ export const devices: Resource = {
     }),
     action('show', 'show a device', 'GET /api/v1/devices/{device_id}', {
       args: [deviceArgument],
-      options: [option('--org <org_id>', 'its organization, where several have one of that id', 'org_id')],
+      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
     }),
     action('summary', 'count devices by status and platform', 'GET /api/v1/fleet/summary'),
-    action('assignments', 'list the versions that a device is to run', 'GET /api/v1/devices/{device_id}/assignments', {
+    action('assignments', 'list the versions assigned to a device', 'GET /api/v1/devices/{device_id}/assignments', {
       args: [deviceArgument],
-      options: [option('--org <org_id>', 'its organization, where several have one of that id', 'org_id')],
+      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
       rows: 'assignments',
       paged: false,
       columns: [
@@ -48,24 +48,24 @@ export const devices: Resource = {
         ['SIZE', 'model_size_bytes', 'size'],
         ['PLAN', 'plan_id', 'id'],
       ],
-      none: 'It is given no model.',
+      none: 'No assignments.',
     }),
     {
       name: 'invite',
-      summary: 'print a line that makes another machine a device',
+      summary: 'print a command that enrolls another machine',
       load: () => import('./invite.command.ts'),
     },
     action('register', 'register a device and print its key once', 'POST /api/v1/devices/register', {
-      args: [argument('device_id', 'its name, unique in the organization', { field: 'device_id' })],
+      args: [argument('device_id', 'id of the device, unique in the organization', { field: 'device_id' })],
       options: [
-        option('--platform <platform>', 'what it runs on', 'platform', { choices: PLATFORMS }),
-        option('--capability <key=value>', 'about its hardware, such as memory_gb=8; repeatable', 'capabilities', {
+        option('--platform <platform>', 'platform of the device', 'platform', { choices: PLATFORMS }),
+        option('--capability <key=value>', 'a capability, such as memory_gb=8; repeatable', 'capabilities', {
           parse: 'pairs',
         }),
         option('--org <org_id>', 'its organization (default: that of the key)', 'org_id'),
-        option('--no-trains', 'it only runs models: no round selects it', 'trains', { parse: 'off' }),
+        option('--no-trains', 'the device only runs models; no round selects it', 'trains', { parse: 'off' }),
       ],
-      hint: 'Keep the key now: it is not shown again.',
+      hint: 'Save the key now: it is not shown again.',
     }),
   ],
 }

@@ -3,8 +3,8 @@ import { type Action, action, argument, type Kind, option, type Resource, type R
 
 const experiment = argument('experiment', 'an experiment, by name or id', { find: 'experiment' })
 const AT = '/api/v1/experiments/{experiment_id}'
-const reason = option('--reason <text>', 'kept with the experiment', 'reason')
-const DEVICE = option('--device <device>', 'its device id', 'device_id', { required: true })
+const reason = option('--reason <text>', 'stored with the experiment', 'reason')
+const DEVICE = option('--device <device>', 'device id', 'device_id', { required: true })
 
 /** `control=my-model@1.0.0:0.5`: a name, a model, its version (default: the latest) and a share of the devices. */
 const VARIANT = /^(?<name>[^=]+)=(?<model>[^@]+?)(?:@(?<version>[^@:]+))?:(?<share>\d*\.?\d+)$/
@@ -41,7 +41,7 @@ export const experiments: Resource = {
   actions: [
     action('list', 'list experiments, newest first', 'GET /api/v1/experiments', {
       options: [
-        option('--status <status>', 'only those', 'status', {
+        option('--status <status>', 'only those in this state', 'status', {
           choices: ['draft', 'running', 'paused', 'completed', 'cancelled'],
         }),
       ],
@@ -55,10 +55,10 @@ export const experiments: Resource = {
         ['CREATED', 'created_at', 'time'],
         ['ID', 'id', 'id'],
       ],
-      none: 'No experiments. Make one with: svc experiments create <name> --variant a=<model>:0.5 --variant b=<model>:0.5',
+      none: 'No experiments. Create one with: svc experiments create <name> --variant a=<model>:0.5 --variant b=<model>:0.5',
     }),
     action('show', 'show an experiment', `GET ${AT}`, { args: [experiment] }),
-    action('create', 'make an experiment, to be started then', 'POST /api/v1/experiments', {
+    action('create', 'create an experiment in the state draft', 'POST /api/v1/experiments', {
       args: [argument('name', 'unique in the organization', { field: 'name' })],
       options: [
         option('--variant <name=model@version:share>', 'such as control=my-model@1.0.0:0.5; repeatable', 'variants', {
@@ -68,11 +68,11 @@ export const experiments: Resource = {
         option('--group <group>', 'only devices of this group, by name or id; repeatable', 'target_groups', {
           parse: 'each',
         }),
-        option('--metric <name>', 'what decides (default: accuracy)', 'primary_metric'),
+        option('--metric <name>', 'primary metric (default: accuracy)', 'primary_metric'),
         option('--confidence <level>', 'such as 0.95', 'confidence_level', { parse: 'number' }),
       ],
       body: variantsOf,
-      done: 'Made experiment {name} ({id}).',
+      done: 'Created experiment {name} ({id}).',
       hint: 'Start it with: svc experiments start {name}',
     }),
     { ...move('start', 'Started', 'start an experiment'), options: [], done: 'Started experiment {id}: {status}.' },
@@ -82,7 +82,7 @@ export const experiments: Resource = {
     move('cancel', 'Cancelled', 'cancel an experiment'),
     action('results', 'compare the variants of an experiment', `GET ${AT}/analytics`, { args: [experiment] }),
     action('assignment', "show a device's variant", `GET ${AT}/assignment`, { args: [experiment], options: [DEVICE] }),
-    action('observe', 'add what a device measured', `POST ${AT}/observations`, {
+    action('observe', 'add an observation from a device', `POST ${AT}/observations`, {
       args: [experiment],
       options: [
         DEVICE,

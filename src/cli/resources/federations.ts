@@ -16,7 +16,7 @@ export const federations: Resource = {
     action('create', 'create a federation', 'POST /api/v1/federations', {
       org: 'body',
       args: [argument('name', 'unique in the organization', { field: 'name' })],
-      options: [option('--description <text>', 'what it is for', 'description')],
+      options: [option('--description <text>', 'description', 'description')],
       done: 'Created federation {name} ({id}), which {org_id} owns.',
       hint: 'Invite others: svc federation invite {id} <org_ids>',
     }),
@@ -106,21 +106,26 @@ export const federations: Resource = {
           parse: 'number',
           required: true,
         }),
-        option('--rounds <count>', 'how many (default: 1)', 'num_steps', { parse: 'number' }),
-        option('--target-epsilon <epsilon>', 'default: the budget', 'target_epsilon', { parse: 'number' }),
-        option('--target-delta <delta>', "default: the budget's", 'target_delta', { parse: 'number' }),
+        option('--rounds <count>', 'number of rounds (default: 1)', 'num_steps', { parse: 'number' }),
+        option('--target-epsilon <epsilon>', 'epsilon to stay within (default: the budget)', 'target_epsilon', {
+          parse: 'number',
+        }),
+        option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', { parse: 'number' }),
       ],
     }),
     action('rounds-left', 'get the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
       args: [federation],
       options: [
-        option('--noise-multiplier <ratio>', 'of each round', 'noise_multiplier', { parse: 'number', required: true }),
+        option('--noise-multiplier <ratio>', 'noise multiplier of each round', 'noise_multiplier', {
+          parse: 'number',
+          required: true,
+        }),
         option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
           parse: 'number',
           required: true,
         }),
         option('--steps <count>', 'of a round (default: 1)', 'num_steps', { parse: 'number' }),
-        option('--target-delta <delta>', "default: the budget's", 'target_delta', { parse: 'number' }),
+        option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', { parse: 'number' }),
       ],
     }),
   ],

@@ -15,19 +15,19 @@ const COLUMNS: readonly Column[] = [
 ]
 
 const fields: readonly ActionOption[] = [
-  option('--description <text>', 'what it is for', 'description'),
-  option('--tag <tag>', 'a tag; repeatable', 'tags', { parse: 'each' }),
+  option('--description <text>', 'description', 'description'),
+  option('--tag <tag>', 'tag; repeatable', 'tags', { parse: 'each' }),
 ]
 
 export const groups: Resource = {
   name: 'groups',
-  summary: 'make device groups and say who is in them',
+  summary: 'create device groups and change their devices',
   actions: [
     action('list', 'list device groups', 'GET /api/v1/device-groups', {
       org: 'query',
       rows: 'groups',
       columns: COLUMNS,
-      none: 'No groups. Make one with: svc groups create <name>',
+      none: 'No groups. Create one with: svc groups create <name>',
     }),
     action('show', 'show a group', `GET ${AT}`, { args: [groupArgument] }),
     action('devices', 'list the devices of a group', `GET ${AT}/devices`, {
@@ -43,21 +43,21 @@ export const groups: Resource = {
       ],
       none: 'No devices. Add some with: svc groups add <group> <devices...>',
     }),
-    action('create', 'make a group', 'POST /api/v1/device-groups', {
+    action('create', 'create a group', 'POST /api/v1/device-groups', {
       org: 'body',
       args: [argument('name', 'unique in the organization', { field: 'name' })],
       options: [...fields, option('--type <type>', 'kind of group (default: static)', 'group_type')],
-      done: 'Made group {name} ({id}).',
+      done: 'Created group {name} ({id}).',
       hint: 'Add devices with: svc groups add {name} <devices...>',
     }),
     action('update', "change a group's name, description or tags", `PUT ${AT}`, {
       args: [groupArgument],
-      options: [option('--name <name>', 'another name', 'name'), ...fields],
+      options: [option('--name <name>', 'new name', 'name'), ...fields],
       done: 'Changed group {name} ({id}).',
     }),
     action('add', 'add devices to a group', `POST ${AT}/devices`, {
       args: [groupArgument, members],
-      options: [option('--added-by <label>', 'kept with the members', 'added_by')],
+      options: [option('--added-by <label>', 'label stored with the members', 'added_by')],
       done: 'Added {added}.',
     }),
     action('remove', 'remove devices from a group', `DELETE ${AT}/devices`, {

@@ -50,8 +50,10 @@ const invite = async (connection: Connection, baseUrl: string, { platform, org }
 
 export const define = (command: Command, session: Session): void => {
   command
-    .addOption(new Option('--count <devices>', 'one code for each').argParser(toCount).default(1))
-    .addOption(new Option('--platform <platform>', 'only such a device may take it').choices(PLATFORMS))
+    .addOption(new Option('--count <devices>', 'number of codes, one for each device').argParser(toCount).default(1))
+    .addOption(
+      new Option('--platform <platform>', 'only a device of this platform may claim the code').choices(PLATFORMS),
+    )
     .option('--org <org_id>', 'organization of the devices (default: that of the key)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())

@@ -5,7 +5,7 @@ const AT = '/api/v1/models/{model_id}/policy'
 
 export const policies: Resource = {
   name: 'policies',
-  summary: "let a round's result become a rollout by rules",
+  summary: 'roll out round results automatically',
   actions: [
     action('list', 'list policies, newest first', 'GET /api/v1/policies', {
       rows: 'policies',
@@ -20,30 +20,50 @@ export const policies: Resource = {
         ['LOSS INCREASE', 'max_loss_increase', 'share'],
         ['UPDATED', 'updated_at', 'time'],
       ],
-      none: 'No policies. Make one with: svc policies set <model>',
+      none: 'No policies. Set one with: svc policies set <model>',
     }),
     action('show', "show a model's policy", `GET ${AT}`, { args: [modelArgument] }),
-    action('set', "make or replace a model's policy", `PUT ${AT}`, {
+    action('set', "set or replace a model's policy", `PUT ${AT}`, {
       args: [modelArgument],
       options: [
-        option('--enable', 'act by it from now on; without it nothing happens by itself', 'enabled', { parse: 'flag' }),
-        option('--canary <percent>', 'of the devices that try a version (default: 10)', 'canary_percentage', {
+        option('--enable', 'enable the policy; without this option it is stored but not applied', 'enabled', {
+          parse: 'flag',
+        }),
+        option('--canary <percent>', 'percentage of devices in the canary (default: 10)', 'canary_percentage', {
           parse: 'number',
         }),
         option('--canary-group <group>', 'only devices of this group, by name or id', 'canary_group'),
-        option('--observe <minutes>', 'how long it may take (default: 60)', 'observe_minutes', { parse: 'number' }),
-        option('--min-reports <count>', 'devices that must have measured (default: 20)', 'min_reports', {
+        option('--observe <minutes>', 'maximum duration of the canary in minutes (default: 60)', 'observe_minutes', {
           parse: 'number',
         }),
-        option('--max-accuracy-drop <share>', 'how much lower it may be (default: 0.02)', 'max_accuracy_drop', {
+        option('--min-reports <count>', 'minimum number of reporting devices (default: 20)', 'min_reports', {
           parse: 'number',
         }),
-        option('--max-loss-increase <share>', 'how much higher it may be (default: 0.05)', 'max_loss_increase', {
+        option(
+          '--max-accuracy-drop <share>',
+          'maximum drop of the mean accuracy (default: 0.02)',
+          'max_accuracy_drop',
+          {
+            parse: 'number',
+          },
+        ),
+        option(
+          '--max-loss-increase <share>',
+          'maximum relative increase of the mean loss (default: 0.05)',
+          'max_loss_increase',
+          {
+            parse: 'number',
+          },
+        ),
+        option('--confidence <level>', 'confidence level of the comparison (default: 0.95)', 'confidence_level', {
           parse: 'number',
         }),
-        option('--confidence <level>', 'of the comparison (default: 0.95)', 'confidence_level', { parse: 'number' }),
-        option('--step <percent>', "the promotion's (default: 10)", 'increment_step', { parse: 'number' }),
-        option('--interval <minutes>', 'between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
+        option('--step <percent>', 'increase at each step of the promotion (default: 10)', 'increment_step', {
+          parse: 'number',
+        }),
+        option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', {
+          parse: 'number',
+        }),
       ],
       done: 'The policy of model {model_id} is set; enabled: {enabled}.',
     }),
@@ -52,7 +72,7 @@ export const policies: Resource = {
       confirm: 'Deleting the policy of {model} with its decisions',
       done: 'Deleted the policy of model {model_id}.',
     }),
-    action('decisions', 'list what a policy decided and why', `GET ${AT}/decisions`, {
+    action('decisions', 'list the decisions of a policy', `GET ${AT}/decisions`, {
       args: [modelArgument],
       rows: 'decisions',
       columns: [
@@ -63,7 +83,7 @@ export const policies: Resource = {
         ['REASON', 'reason'],
         ['ID', 'id', 'id'],
       ],
-      none: 'It has decided nothing yet.',
+      none: 'No decisions yet.',
     }),
   ],
 }

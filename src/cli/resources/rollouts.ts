@@ -16,7 +16,7 @@ const rollout = argument(
   { find: 'rollout' },
 )
 export const modelArgument = argument('model', 'a model, by name or id', { find: 'model' })
-const reason = option('--reason <text>', 'kept in its history', 'reason')
+const reason = option('--reason <text>', 'stored in its history', 'reason')
 const AT = '/api/v1/models/{model_id}/rollouts/{rollout_id}'
 
 const COLUMNS: readonly Column[] = [
@@ -33,13 +33,13 @@ const COLUMNS: readonly Column[] = [
 
 /** What a rollout is made of: the same for one that is only worked out. */
 const plan: readonly ActionOption[] = [
-  option('--version <version>', 'the version to deliver', 'version', { required: true }),
-  option('--percentage <percent>', 'the first step', 'rollout_percentage', { parse: 'number', required: true }),
-  option('--target <percent>', 'where it ends (default: 100)', 'target_percentage', { parse: 'number' }),
-  option('--step <percent>', 'added each time (default: 10)', 'increment_step', { parse: 'number' }),
-  option('--interval <minutes>', 'between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
+  option('--version <version>', 'version to deliver', 'version', { required: true }),
+  option('--percentage <percent>', 'initial percentage', 'rollout_percentage', { parse: 'number', required: true }),
+  option('--target <percent>', 'final percentage (default: 100)', 'target_percentage', { parse: 'number' }),
+  option('--step <percent>', 'increase at each step (default: 10)', 'increment_step', { parse: 'number' }),
+  option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
   option('--group <group>', 'only devices of this group, by name or id', 'group'),
-  option('--auto-rollback', 'too many failures roll it back', 'auto_rollback', { parse: 'flag' }),
+  option('--auto-rollback', 'roll back on too many failures, instead of pausing', 'auto_rollback', { parse: 'flag' }),
   option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', { parse: 'off' }),
 ]
 
@@ -55,16 +55,16 @@ const move = (name: string, did: string, summary: string): Action => ({
 
 export const rollouts: Resource = {
   name: 'rollouts',
-  summary: 'make rollouts and steer them',
+  summary: 'create, control and inspect rollouts',
   actions: [
     action('list', 'list rollouts, newest first', 'GET /api/v1/rollouts', {
       options: [
-        option('--model <model>', 'of this model, by name or id', 'model_id', {
+        option('--model <model>', 'only of this model, by name or id', 'model_id', {
           find: 'model',
           conflicts: 'status',
           request: 'GET /api/v1/models/{model_id}/rollouts',
         }),
-        option('--status <status>', 'only those', 'status', {
+        option('--status <status>', 'only those in this state', 'status', {
           choices: ['pending', 'active', 'paused', 'completed', 'rolled_back'],
         }),
       ],
@@ -73,13 +73,13 @@ export const rollouts: Resource = {
       none: 'No rollouts. Deploy with: svc deploy <model>',
     }),
     action('show', 'show a rollout', `GET ${AT}`, { args: [rollout] }),
-    action('create', 'make a rollout of a version', 'POST /api/v1/models/{model_id}/rollouts', {
+    action('create', 'create a rollout of a version', 'POST /api/v1/models/{model_id}/rollouts', {
       args: [modelArgument],
       options: plan,
-      done: 'Made the rollout of version {version}: {status} at {percentage} % ({rollout_id}).',
+      done: 'Created the rollout of version {version}: {status} at {percentage} % ({rollout_id}).',
       hint: 'Watch it with: svc status {model_name} --watch',
     }),
-    action('preview', 'work out the steps of a rollout', 'POST /api/v1/models/{model_id}/rollouts/dry-run', {
+    action('preview', 'preview the steps of a rollout', 'POST /api/v1/models/{model_id}/rollouts/dry-run', {
       args: [modelArgument],
       options: plan,
       rows: 'steps',
@@ -93,12 +93,12 @@ export const rollouts: Resource = {
     move('pause', 'Paused', 'pause a rollout'),
     move('resume', 'Resumed', 'resume a rollout'),
     move('advance', 'Advanced', 'take the next step now'),
-    move('rollback', 'Rolled back', 'give its devices the version before'),
+    move('rollback', 'Rolled back', 'return its devices to the previous version'),
     action('set-percentage', 'set the percentage of a rollout', `PUT ${AT}/percentage`, {
-      args: [rollout, argument('percent', 'from 0 to 100', { field: 'percentage', parse: 'number' })],
+      args: [rollout, argument('percent', 'percentage, 0 to 100', { field: 'percentage', parse: 'number' })],
       done: 'The rollout of version {version} is {status} at {percentage} % ({rollout_id}).',
     }),
-    action('history', 'list what happened to a rollout', `GET ${AT}/history`, {
+    action('history', 'list the events of a rollout', `GET ${AT}/history`, {
       args: [rollout],
       rows: 'events',
       columns: HISTORY_COLUMNS,
@@ -107,11 +107,11 @@ export const rollouts: Resource = {
       args: [rollout],
       rows: 'devices',
       columns: PLAN_DEVICE_COLUMNS,
-      none: 'It reaches no device yet.',
+      none: 'No devices yet.',
     }),
     action('delete', 'cancel and delete a rollout', `DELETE ${AT}`, {
       args: [rollout],
-      confirm: 'Deleting the rollout {rollout}, whose devices get what they got before,',
+      confirm: 'Deleting the rollout {rollout}, whose devices return to their previous versions,',
       done: 'Deleted rollout {rollout_id}.',
     }),
   ],

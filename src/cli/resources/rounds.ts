@@ -20,17 +20,26 @@ const COLUMNS: readonly Column[] = [
 
 const start = action('start', 'start one round; svc train start runs many', 'POST /api/v1/training/rounds/start', {
   options: [
-    option('--target-devices <count>', 'devices to select', 'target_devices', { parse: 'number', required: true }),
-    option('--min-devices <count>', 'updates that it needs', 'min_devices', { parse: 'number', required: true }),
-    option('--model <model>', 'where it begins (default: the latest aggregate)', 'global_model_id', { find: 'model' }),
-    option('--timeout <seconds>', 'how long it may take (default: 300)', 'timeout_seconds', { parse: 'number' }),
-    option('--strategy <strategy>', 'how updates become one', 'strategy', { choices: ACCEPTED_STRATEGY_NAMES }),
+    option('--target-devices <count>', 'number of devices to select', 'target_devices', {
+      parse: 'number',
+      required: true,
+    }),
+    option('--min-devices <count>', 'minimum number of updates', 'min_devices', { parse: 'number', required: true }),
+    option('--model <model>', 'model to train (default: the latest aggregate)', 'global_model_id', { find: 'model' }),
+    option('--timeout <seconds>', 'maximum duration (default: 300)', 'timeout_seconds', { parse: 'number' }),
+    option('--strategy <strategy>', 'aggregation strategy', 'strategy', { choices: ACCEPTED_STRATEGY_NAMES }),
     option('--option <key=value>', 'an option of the strategy; repeatable', 'strategy_options', { parse: 'pairs' }),
-    option('--hyperparameter <key=value>', 'for the devices; repeatable', 'hyperparameters', { parse: 'pairs' }),
+    option('--hyperparameter <key=value>', 'hyperparameter for the devices; repeatable', 'hyperparameters', {
+      parse: 'pairs',
+    }),
     option('--group <group>', 'only devices of this group, by name or id', 'group'),
-    option('--federation <federation>', 'devices of its active members, by name or id', 'federation'),
-    option('--privacy <key=value>', 'noise_multiplier=1 clip_norm=1; repeatable', 'privacy', { parse: 'pairs' }),
-    option('--secure-aggregation <key=value>', 'threshold=3; repeatable', 'secure_aggregation', { parse: 'pairs' }),
+    option('--federation <federation>', 'devices of all active members of a federation, by name or id', 'federation'),
+    option('--privacy <key=value>', 'such as noise_multiplier=1 or clip_norm=1; repeatable', 'privacy', {
+      parse: 'pairs',
+    }),
+    option('--secure-aggregation <key=value>', 'such as threshold=3; repeatable', 'secure_aggregation', {
+      parse: 'pairs',
+    }),
     option('--raw-vector', 'model and updates are bare float32 vectors', 'raw_vector', { parse: 'flag' }),
     option('--org <org_id>', 'its organization (default: that of the key)', 'org_id'),
   ],
@@ -40,7 +49,7 @@ const start = action('start', 'start one round; svc train start runs many', 'POS
 
 export const rounds: Resource = {
   name: 'rounds',
-  summary: 'start rounds and see who took part',
+  summary: 'start and inspect rounds',
   actions: [
     action('list', 'list rounds, newest first', 'GET /api/v1/training/rounds', {
       rows: 'rounds',
@@ -49,12 +58,12 @@ export const rounds: Resource = {
     }),
     action('show', 'show a round', `GET ${AT}/status`, { args: [round] }),
     start,
-    action('cancel', 'end a round at once', `POST ${AT}/cancel`, {
+    action('cancel', 'cancel a round in progress', `POST ${AT}/cancel`, {
       args: [round],
       options: [option('--reason <text>', 'shown with the round', 'reason')],
       done: 'Cancelled round {round_number} ({id}).',
     }),
-    action('participants', 'list the devices of a round with their reasons', `GET ${AT}/participants`, {
+    action('participants', 'list the participants of a round', `GET ${AT}/participants`, {
       args: [round],
       rows: 'participants',
       columns: [
@@ -65,7 +74,7 @@ export const rounds: Resource = {
         ['REPORTED', 'reported_at', 'time'],
         ['REASON', 'reason'],
       ],
-      none: 'Nobody took part.',
+      none: 'No participants.',
     }),
     action('updates', 'list the updates of a round', `GET ${AT}/updates`, {
       args: [round],
@@ -90,7 +99,7 @@ export const rounds: Resource = {
       args: [round],
       hint: 'Replay it with: svc train verify {round_id}',
     }),
-    action('secure', 'show where a secure round stands', `GET ${AT}/secure`, {
+    action('secure', 'show the state of a secure round', `GET ${AT}/secure`, {
       args: [round],
     }),
   ],

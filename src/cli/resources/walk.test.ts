@@ -19,14 +19,14 @@ const STEPS: readonly Step[] = [
     "svc: There is no device 'dd1' that this key may see.\nSee which there are: svc devices list\n",
   ],
   ['devices summary', 0, /^Total: +3\nActive: +3\n/],
-  ['devices assignments d1', 0, 'It is given no model.\n'],
+  ['devices assignments d1', 0, 'No assignments.\n'],
   [
     'devices register cam-1 --platform linux --capability memory_gb=8',
     0,
     /Api key: +sk_live_\w{32}\n[\s\S]*not shown again/,
   ],
   ['groups list', 0, /^No groups/],
-  ['groups create kitchen --tag a --tag b', 0, /^Made group kitchen \([0-9a-f-]{36}\)\.\nAdd devices with/],
+  ['groups create kitchen --tag a --tag b', 0, /^Created group kitchen \([0-9a-f-]{36}\)\.\nAdd devices with/],
   ['groups add kitchen d0 d1 nobody', 0, 'Added d0, d1.\n'],
   ['groups add kitchen d0', 0, 'Added -.\n'],
   ['groups list', 0, /^NAME +DEVICES +TAGS +CREATED +ID\nkitchen +2 {2}a, b +2026-01-01 00:00 +\S+\n$/],
@@ -50,7 +50,7 @@ const STEPS: readonly Step[] = [
   [
     'rollouts create m --version 1.0.0 --percentage 10 --no-start',
     0,
-    /^Made the rollout of version 1\.0\.0: pending at 10 %/,
+    /^Created the rollout of version 1\.0\.0: pending at 10 %/,
   ],
   [
     'rollouts preview m --version 1.0.0 --percentage 50 --step 50',
@@ -80,7 +80,7 @@ const STEPS: readonly Step[] = [
   ['deployments devices m', 0, /^DEVICE +STATE/],
   ['deployments history m', 0, /^AT +EVENT/],
   ['deployments rollback m', 0, /^Rolled back the deployment of m 2\.0\.0/],
-  ['experiments create ab --variant a=m@1.0.0:0.5 --variant b=m@2.0.0:0.5', 0, /^Made experiment ab/],
+  ['experiments create ab --variant a=m@1.0.0:0.5 --variant b=m@2.0.0:0.5', 0, /^Created experiment ab/],
   ['experiments create ab --variant nonsense', 2, /^svc: 'nonsense' is not a variant\.\nIt must look like/],
   ['experiments start ab', 0, /^Started experiment \S+: running\.\n$/],
   ['experiments assignment ab --device d0', 0, /Variant: +[ab]\n/],
@@ -94,7 +94,7 @@ const STEPS: readonly Step[] = [
   ['policies set m --enable --canary 20 --min-reports 5', 0, /is set; enabled: yes\.\n$/],
   ['policies list', 0, /^MODEL +ENABLED +CANARY.*\nm +yes +20 %/],
   ['policies show m', 0, /Min reports: +5\n/],
-  ['policies decisions m', 0, 'It has decided nothing yet.\n'],
+  ['policies decisions m', 0, 'No decisions yet.\n'],
   ['policies delete m --yes', 0, /^Deleted the policy/],
 ]
 

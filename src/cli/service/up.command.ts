@@ -112,7 +112,10 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
 export const define = (command: Command, session: Session): void => {
   command
     .addOption(new Option('--port <port>', 'port to listen on (default: SERVICE_PORT, else 8000)').argParser(toPort))
-    .option('--host <address>', '0.0.0.0 lets other machines in, with keys (default: this machine only)')
+    .option(
+      '--host <address>',
+      'address to listen on; 0.0.0.0 accepts other machines, which need keys (default: this machine only)',
+    )
     .option('--data-dir <folder>', 'database and weight files (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .option('--open', 'open the dashboard in a browser')
     .action((options: UpOptions) => up(options, session))

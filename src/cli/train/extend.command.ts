@@ -8,7 +8,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument('<job>', 'a completed job, by id or name, or the newest of a model')
     .addOption(
-      new Option('--rounds <count>', 'this many after the completed ones')
+      new Option('--rounds <count>', 'number of rounds after the completed ones')
         .argParser(wholeAboveZero)
         .makeOptionMandatory(),
     )

@@ -6,7 +6,7 @@ import { type ContinueOptions, continuationOptions, goOn } from './go-on.ts'
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<job>', 'a stopped or failed job, by id or name, or the newest of a model')
-    .option('--rounds <count>', 'this many after the completed ones (default: those that it had left)', wholeAboveZero)
+    .option('--rounds <count>', 'number of rounds after the completed ones (default: those left)', wholeAboveZero)
   continuationOptions(command).action((job: string, options: ContinueOptions) =>
     goOn(session, job, options, (job_id) => (client) => {
       const body = options.rounds === undefined ? {} : { rounds: options.rounds }

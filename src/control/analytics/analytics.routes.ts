@@ -35,7 +35,7 @@ export const analyticsRoutes = (
       schema: {
         operationId: 'describeVariable',
         summary: 'Describe a variable by group',
-        description: 'Mean, spread and percentiles of a variable, group by group.',
+        description: 'Mean, spread and percentiles of a variable, by group.',
         params: AnalyticsParams,
         body: DescriptiveBody,
         response: { 200: DescriptiveResult },
@@ -61,7 +61,7 @@ export const analyticsRoutes = (
       schema: {
         operationId: 'listAnalyticsQueries',
         summary: 'List analytics queries',
-        description: 'Queries that were made, newest first.',
+        description: 'The recorded queries, newest first.',
         params: AnalyticsParams,
         querystring: ListQueriesQuery,
         response: { 200: QueryList },

@@ -51,12 +51,12 @@ const Filters = Type.Optional(
       ),
       platform: Type.Optional(Type.Union([Platform, Type.Array(Platform, { minItems: 1 })])),
       min_sample_count: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'Withholds groups of fewer devices; 5 at least' }),
+        Type.Integer({ minimum: 1, description: 'Withholds groups of fewer devices; at least 5' }),
       ),
     },
     {
       title: 'AnalyticsFilters',
-      description: 'By the time of the heartbeat or update, and by platform. Unknown filters are warned of',
+      description: 'By the time of the heartbeat or update, and by platform. Unknown filters cause a warning',
     },
   ),
 )
@@ -115,7 +115,7 @@ const heading = {
   created_at: Timestamp,
 }
 
-export const DescriptiveResult = Body('Description', 'A variable described group by group', examples.description, {
+export const DescriptiveResult = Body('Description', 'A variable described by group', examples.description, {
   ...heading,
   groups: Type.Array(
     Part('DescribedGroup', 'A variable in one group', {
@@ -178,7 +178,7 @@ export const ChiSquareResult = Body('ChiSquare', "The result of Pearson's chi-sq
 export const Query = Body('AnalyticsQuery', 'A query and its result', examples.query, {
   id: Uuid,
   federation_id: Uuid,
-  org_id: Nullable(Type.String({ description: 'Who asked' })),
+  org_id: Nullable(Type.String({ description: 'The organization that ran the query' })),
   query_type: OneOf(QUERY_TYPES),
   variable: Type.String(),
   request: FreeObject,

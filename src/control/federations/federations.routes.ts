@@ -36,7 +36,7 @@ export const federationsRoutes = (
       schema: {
         operationId: 'createFederation',
         summary: 'Create a federation',
-        description: 'Found a federation; the organization named owns it.',
+        description: 'Create a federation, owned by the named organization.',
         body: CreateFederationBody,
         response: { 201: Federation },
       },

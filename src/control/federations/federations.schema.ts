@@ -56,7 +56,7 @@ export const Federation = Body('Federation', 'Organizations that train together'
   membership: Nullable(
     Type.Object(
       { role, status: memberStatus },
-      { description: "Of the organization that was asked for, else of the key's; null when it is none" },
+      { description: "Of the requested organization, or of the key's; null if it is not a member" },
     ),
   ),
 })
@@ -68,7 +68,7 @@ export const FederationList = Body('FederationList', 'A page of federations', ex
 export const Invited = Body('InvitedOrgs', 'Which organizations were invited', examples.invitedOrgs, {
   federation_id: Uuid,
   invited: Type.Array(Type.String()),
-  skipped: Type.Array(Type.String(), { description: 'Members or invited already' }),
+  skipped: Type.Array(Type.String(), { description: 'Already members or invited' }),
 })
 
 export const Joined = Body('Membership', "An organization's membership", examples.membership, {
@@ -103,7 +103,7 @@ export const Left = Body('RemovedMember', 'A member that left', examples.removed
 export const SharedModel = Body('SharedModel', 'A model that members may read', examples.sharedModel, {
   federation_id: Uuid,
   model_id: Uuid,
-  org_id: Nullable(Type.String({ description: 'Whose model it is' })),
+  org_id: Nullable(Type.String({ description: 'The organization that owns the model' })),
   name: Nullable(Type.String()),
   framework: Type.String(),
   description: Type.String(),

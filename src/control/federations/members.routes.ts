@@ -27,7 +27,7 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
       schema: {
         operationId: 'inviteToFederation',
         summary: 'Invite organizations to a federation',
-        description: 'Invite organizations; inviting twice is harmless.',
+        description: 'Invite organizations. Inviting one again changes nothing.',
         params: FederationParams,
         body: InviteBody,
         response: { 200: Invited },
@@ -47,7 +47,7 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
       schema: {
         operationId: 'joinFederation',
         summary: 'Join a federation',
-        description: 'Take up an invitation; a key that is bound to no organization needs none.',
+        description: 'Accept an invitation. A key that is not bound to an organization needs none.',
         params: FederationParams,
         body: JoinBody,
         response: { 200: Joined },
@@ -68,7 +68,7 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
       schema: {
         operationId: 'listFederationMembers',
         summary: 'List members with their contributions',
-        description: 'Members, with what their devices contributed to completed rounds.',
+        description: 'Members, with the contributions of their devices to completed rounds.',
         params: FederationParams,
         querystring: PageQuery,
         response: { 200: MemberList },

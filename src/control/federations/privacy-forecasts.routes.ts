@@ -50,7 +50,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       schema: {
         operationId: 'findNoise',
         summary: 'Get the least noise that fits an epsilon',
-        description: 'The least noise with which so many steps still fit an epsilon.',
+        description: 'The lowest noise multiplier with which this many rounds fit within an epsilon.',
         'x-extension': true,
         params: FederationParams,
         querystring: NoiseQuery,

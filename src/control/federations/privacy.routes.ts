@@ -17,7 +17,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       schema: {
         operationId: 'getPrivacyBudget',
         summary: 'Get the privacy budget',
-        description: 'The privacy budget, and what of it is spent.',
+        description: 'The privacy budget, and how much of it is spent.',
         params: FederationParams,
         response: { 200: PrivacyBudget },
       },
@@ -52,7 +52,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       schema: {
         operationId: 'listPrivacyHistory',
         summary: 'List the privacy spent per round',
-        description: 'Every private round, in the order in which it was spent; rounds in progress last.',
+        description: 'The cost of every private round, in the order of spending; rounds in progress last.',
         params: FederationParams,
         querystring: HistoryQuery,
         response: { 200: PrivacyHistory },

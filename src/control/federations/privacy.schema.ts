@@ -34,7 +34,8 @@ const round = {
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 1,
-      description: 'The part of all devices that takes part; below 1e-9 it counts as 1e-9',
+      description:
+        'Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9',
     }),
   ),
   num_steps: Parameter(
@@ -51,31 +52,39 @@ export const BudgetBody = Body('NewBudget', 'A privacy budget to set', examples.
   total_delta_budget: Type.Optional(Type.Number({ ...Delta, default: 1e-5 })),
 })
 
-export const PrivacyBudget = Body('PrivacyBudget', 'A privacy budget and what of it is spent', examples.privacyBudget, {
-  federation_id: Uuid,
-  total_epsilon_budget: Type.Number({ minimum: 0, description: '0 until one is set' }),
-  total_delta_budget: Delta,
-  current_epsilon_spent: Epsilon,
-  epsilon_remaining: Epsilon,
-  is_exhausted: Type.Boolean(),
-  rounds_tracked: Count,
-  is_set: Type.Boolean({
-    'x-extension': true,
-    description: 'Whether the owner has set a budget; private rounds need one',
-  }),
-  epsilon_committed: Type.Number({
-    minimum: 0,
-    'x-extension': true,
-    description: 'Spent, and reserved by rounds in progress',
-  }),
-  accountant: Accountant,
-})
+export const PrivacyBudget = Body(
+  'PrivacyBudget',
+  'A privacy budget, and how much of it is spent',
+  examples.privacyBudget,
+  {
+    federation_id: Uuid,
+    total_epsilon_budget: Type.Number({ minimum: 0, description: '0 until one is set' }),
+    total_delta_budget: Delta,
+    current_epsilon_spent: Epsilon,
+    epsilon_remaining: Epsilon,
+    is_exhausted: Type.Boolean(),
+    rounds_tracked: Count,
+    is_set: Type.Boolean({
+      'x-extension': true,
+      description: 'Whether the owner has set a budget; private rounds need one',
+    }),
+    epsilon_committed: Type.Number({
+      minimum: 0,
+      'x-extension': true,
+      description: 'Spent, and reserved by rounds in progress',
+    }),
+    accountant: Accountant,
+  },
+)
 
 export const EstimateQuery = Type.Object({ ...round, target_delta })
 export const Estimate = Body('PrivacyEstimate', 'What a private round would cost', examples.privacyEstimate, {
   current_epsilon: Type.Number({ minimum: 0, description: 'Spent, and reserved by rounds in progress' }),
   projected_epsilon: Epsilon,
-  round_epsilon_cost: Type.Number({ minimum: 0, description: 'What it adds: composed, less than it costs alone' }),
+  round_epsilon_cost: Type.Number({
+    minimum: 0,
+    description: 'The increase of epsilon; less than the cost of the round alone, because costs are composed',
+  }),
   would_exceed_budget: Type.Boolean(),
   budget_epsilon: Epsilon,
   target_delta: Delta,

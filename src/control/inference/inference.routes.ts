@@ -34,7 +34,7 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
       schema: {
         operationId: 'listServedModels',
         summary: 'List models of the inference server',
-        description: 'Of the server that SERVICE_INFERENCE_URL names. 409 when it names none.',
+        description: 'The models of the server at SERVICE_INFERENCE_URL. 409 if it is not set.',
         'x-extension': true,
         response: { 200: ServedModels },
       },
@@ -53,8 +53,8 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         operationId: 'createChatCompletion',
         summary: 'Chat with a model of the inference server',
         description:
-          'As OpenAI has it; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; what it says in ' +
-          'trailers follows the stream as an event `trailers`.',
+          'As in the OpenAI API; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; its ' +
+          'trailers follow the stream as an event `trailers`.',
         'x-extension': true,
         body: ChatBody,
         response: { 200: ChatCompletion },
@@ -72,8 +72,8 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
     {
       schema: {
         operationId: 'createEmbeddings',
-        summary: 'Embed texts by the inference server',
-        description: 'As OpenAI has it, for a model that makes embeddings.',
+        summary: 'Embed texts on the inference server',
+        description: 'As in the OpenAI API, for a model that computes embeddings.',
         'x-extension': true,
         body: EmbeddingsBody,
         response: { 200: EmbeddingList },

@@ -18,22 +18,22 @@ const Served = Part('ServedModel', 'A model of an inference server', {
   owned_by: Type.String(),
 })
 
-export const ServedModels = Body('ServedModels', 'What an inference server has', examples.models, {
+export const ServedModels = Body('ServedModels', 'The models of an inference server', examples.models, {
   object: Type.String(),
   data: Type.Array(Served),
 })
 
-const ChatMessage = Part('ChatMessage', 'What one side of a chat says', {
+const ChatMessage = Part('ChatMessage', 'A message of a chat', {
   role: OneOf(['system', 'user', 'assistant']),
   content: Type.String({ maxLength: MAX_CHARACTERS }),
 })
 
-export const ChatBody = Body('Chat', 'A chat for the model to go on with', examples.chat, {
+export const ChatBody = Body('Chat', 'A chat that the model continues', examples.chat, {
   model: ModelName,
   messages: Type.Array(ChatMessage, { minItems: 1, maxItems: MAX_MESSAGES }),
-  stream: Type.Optional(Type.Boolean({ description: 'Answer by server-sent events, as the text is made' })),
+  stream: Type.Optional(Type.Boolean({ description: 'Respond with server-sent events as the text is generated' })),
   stream_options: Type.Optional(
-    Part('ChatStreamOptions', 'What a stream tells at its end', { include_usage: Type.Optional(Type.Boolean()) }),
+    Part('ChatStreamOptions', 'What a stream reports at its end', { include_usage: Type.Optional(Type.Boolean()) }),
   ),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
@@ -55,7 +55,7 @@ export const EmbeddingsBody = Body('EmbeddingsRequest', 'Texts to embed', exampl
 
 const Usage = { prompt_tokens: Count, total_tokens: Count }
 
-export const ChatCompletion = Body('ChatCompletion', 'What the model says', examples.completion, {
+export const ChatCompletion = Body('ChatCompletion', 'The reply of the model', examples.completion, {
   id: Type.String(),
   object: Type.String(),
   created: Type.Integer({ description: 'Seconds since 1970' }),
@@ -67,7 +67,7 @@ export const ChatCompletion = Body('ChatCompletion', 'What the model says', exam
       finish_reason: Nullable(Type.String({ description: 'stop, or length where max_tokens ended it' })),
     }),
   ),
-  usage: Type.Optional(Part('ChatUsage', 'Tokens that it took', { ...Usage, completion_tokens: Count })),
+  usage: Type.Optional(Part('ChatUsage', 'The number of tokens used', { ...Usage, completion_tokens: Count })),
 })
 
 export const EmbeddingList = Body('EmbeddingList', 'A vector for each text', examples.embeddings, {
@@ -80,7 +80,7 @@ export const EmbeddingList = Body('EmbeddingList', 'A vector for each text', exa
     }),
   ),
   model: Type.String(),
-  usage: Type.Optional(Part('EmbeddingsUsage', 'Tokens that it took', Usage)),
+  usage: Type.Optional(Part('EmbeddingsUsage', 'The number of tokens used', Usage)),
 })
 
 export type ChatOrder = Static<typeof ChatBody>

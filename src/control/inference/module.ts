@@ -11,7 +11,7 @@ const create = ({ config: { inferenceUrl: url, enrollment } }: Context) => ({
 export type Inference = ReturnType<typeof create>
 
 export const inference: Module<Inference, object> = {
-  description: 'The inference server that the dashboard asks',
+  description: 'The inference server behind the dashboard playground',
   tables: [],
   create,
   routes: (app, parts) => inferenceRoutes(app, parts.inference),

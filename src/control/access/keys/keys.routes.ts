@@ -15,7 +15,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       schema: {
         operationId: 'createKey',
         summary: 'Create an API key',
-        description: 'Make an API key; it is in this answer and nowhere else.',
+        description: 'Create an API key. The response shows it once.',
         'x-extension': true,
         body: CreateKeyBody,
         response: { 201: CreatedKey },
@@ -60,7 +60,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       schema: {
         operationId: 'getOwnKey',
         summary: 'Get the key of this request',
-        description: 'What the key of this request is and may do.',
+        description: 'The key that was sent with this request, and its scopes.',
         'x-extension': true,
         response: { 200: Key },
       },

@@ -11,7 +11,7 @@ const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a k
 export const CreateKeyBody = Body('NewKey', 'An API key to create', examples.newKey, {
   name: Type.String({ minLength: 1, maxLength: 128 }),
   scopes: Type.Optional(Scopes),
-  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })),
   expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
 })
 

@@ -5,7 +5,7 @@ import { examples } from '../access.examples.ts'
 /** RFC 7636 (PKCE, method S256) over a loopback callback (RFC 8252): the key itself never travels in a URL. */
 export const AuthorizeBody = Body(
   'LoginRequest',
-  'A command-line sign-in that waits for approval',
+  'A command-line sign-in that awaits approval',
   examples.loginRequest,
   {
     code_challenge: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),

@@ -11,7 +11,7 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
       schema: {
         operationId: 'createOrg',
         summary: 'Create an organization',
-        description: 'Create an organization, to which keys and devices can then be bound.',
+        description: 'Create an organization. Keys and devices can then be bound to it.',
         'x-extension': true,
         body: CreateOrgBody,
         response: { 201: Org },

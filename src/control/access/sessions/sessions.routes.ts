@@ -47,7 +47,7 @@ export const sessionsRoutes = (app: App, { sessions, keys, enrollment, hasInfere
       schema: {
         operationId: 'getSession',
         summary: 'Get the session of this browser',
-        description: 'Who is signed in, and what the dashboard must know before it shows anything.',
+        description: 'Who is signed in, and the settings that the dashboard needs to start.',
         'x-extension': true,
         response: { 200: Session },
       },
@@ -62,7 +62,7 @@ export const sessionsRoutes = (app: App, { sessions, keys, enrollment, hasInfere
       schema: {
         operationId: 'openSession',
         summary: 'Sign in a browser',
-        description: 'Answers with an HttpOnly cookie that counts only for pages of this service.',
+        description: 'Sets an HttpOnly cookie that is accepted only from pages of this service.',
         'x-extension': true,
         body: optionalBody(OpenSessionBody),
         response: { 201: Session },
@@ -109,7 +109,7 @@ export const sessionsRoutes = (app: App, { sessions, keys, enrollment, hasInfere
       schema: {
         operationId: 'listSessions',
         summary: 'List sessions of browsers',
-        description: 'Those that have not ended, newest first.',
+        description: 'Sessions that have not ended, newest first.',
         'x-extension': true,
         response: { 200: SessionList },
       },

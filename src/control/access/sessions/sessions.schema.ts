@@ -14,7 +14,7 @@ export const OpenSessionBody = Body(
 
 export const Session = Body(
   'Session',
-  'Who is signed in in a browser, and what its pages must know first',
+  'Who is signed in, and the settings that the dashboard needs to start',
   {
     signed_in: true,
     enrollment: 'token',
@@ -37,12 +37,12 @@ export const Session = Body(
 
 const ListedSession = Part('ListedSession', 'A session of a browser', {
   id: Uuid,
-  key_id: Nullable(Type.String({ format: 'uuid', description: 'The key that it stands for' })),
-  browser: Type.String({ description: 'What the browser says it is' }),
+  key_id: Nullable(Type.String({ format: 'uuid', description: 'The key that opened the session' })),
+  browser: Type.String({ description: 'The name that the browser reports' }),
   created_at: Timestamp,
   last_used_at: Timestamp,
   expires_at: Timestamp,
-  current: Type.Boolean({ description: 'Whether this request came with it' }),
+  current: Type.Boolean({ description: 'Whether this request used this session' }),
 })
 
 export const SessionList = Body(

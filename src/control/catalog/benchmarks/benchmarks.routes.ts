@@ -10,7 +10,8 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
       schema: {
         operationId: 'shareBenchmark',
         summary: 'Share an anonymous benchmark result',
-        description: 'Share what a model reached on some machine; kept without saying whose it was.',
+        description:
+          'Share the measured speed of a model on a machine. It is stored without the name of the organization.',
         'x-extension': true,
         body: ShareBenchmarkBody,
         response: { 201: Benchmark },

@@ -13,12 +13,12 @@ const Whole = (minimum: 0 | 1, description?: string) =>
 const Word = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
 
 const Report = {
-  svc_version: Word('of the program that measured'),
+  svc_version: Word('Version of the svc that measured'),
   os: Word('such as linux'),
   arch: Word('such as arm64'),
-  cpu_model: Word('as the processor calls itself'),
+  cpu_model: Word('The name that the processor reports'),
   cpu_cores: Whole(1),
-  memory_gb: Whole(0, 'of the machine'),
+  memory_gb: Whole(0, 'Memory of the machine'),
   engine: Engine,
   model_architecture: Nullable(Word('such as llama')),
   model_parameters: Nullable(Whole(0)),
@@ -35,7 +35,7 @@ const Report = {
   total_ms_p50: Amount,
   total_ms_p90: Amount,
   total_ms_p99: Amount,
-  memory_megabytes: Whole(0, 'that the loaded model takes'),
+  memory_megabytes: Whole(0, 'Memory of the loaded model'),
 }
 
 /** Other fields are refused rather than ignored: nothing that was not announced is to be sent. */
@@ -47,7 +47,7 @@ export const ShareBenchmarkBody = Object.assign(
 export const Benchmark = Body('Benchmark', 'A shared benchmark result', examples.benchmark, {
   id: Uuid,
   ...Report,
-  reported_on: Type.String({ format: 'date', description: 'the day, in UTC' }),
+  reported_on: Type.String({ format: 'date', description: 'The day of the report, in UTC' }),
 })
 
 export const ListBenchmarksQuery = Type.Object({

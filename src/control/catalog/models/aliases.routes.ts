@@ -26,7 +26,7 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
       schema: {
         operationId: 'listAliases',
         summary: "List a model's aliases",
-        description: 'The aliases of a model with the versions that they name.',
+        description: 'The aliases of a model with their versions.',
         'x-extension': true,
         params: ModelParams,
         response: { 200: AliasList },
@@ -47,8 +47,8 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
         operationId: 'setAlias',
         summary: 'Move an alias to a version',
         description:
-          'Make an alias name a version, from the next request on. What was resolved before stays as it is: a rollout of ' +
-          '`production` goes on with the version that it was made for.',
+          'Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of ' +
+          '`production` continues with the version that it was created for.',
         'x-extension': true,
         params: AliasParams,
         body: SetAliasBody,
@@ -69,7 +69,7 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
       schema: {
         operationId: 'deleteAlias',
         summary: 'Delete an alias',
-        description: 'The version that it names stays, and so does its history.',
+        description: 'The version and the history of the alias stay.',
         'x-extension': true,
         params: AliasParams,
         querystring: DeleteAliasQuery,

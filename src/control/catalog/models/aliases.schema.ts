@@ -4,7 +4,7 @@ import { Body, Envelope, Nullable, Page, Part, Timestamp, Uuid } from '../../../
 const VersionNumber = Type.Integer({ minimum: 1 })
 const Mover = {
   moved_at: Timestamp,
-  moved_by: Nullable(Type.String({ format: 'uuid', description: 'The id of the key that asked for it' })),
+  moved_by: Nullable(Type.String({ format: 'uuid', description: 'The id of the key that requested it' })),
   moved_by_name: Nullable(Type.String({ description: "That key's name, while the key is kept" })),
 }
 
@@ -43,18 +43,18 @@ export const AliasParams = Type.Object({
 
 export const SetAliasBody = Body(
   'SetAliasRequest',
-  'Where an alias is to be moved',
+  'The version to move an alias to',
   { version: '1.3.0' },
   {
     version: Type.String({
       minLength: 1,
-      description: 'A number, a semantic version, latest, or another alias; what it means now is kept',
+      description: 'A number, a semantic version, latest, or another alias, which is resolved now',
     }),
     expected_version: Type.Optional(
       Nullable(
         Type.String({
           minLength: 1,
-          description: 'Move it only if it names this version now; null: only if it does not exist yet',
+          description: 'Move it only if it currently names this version; null: only if it does not exist yet',
         }),
       ),
     ),
@@ -62,10 +62,10 @@ export const SetAliasBody = Body(
 )
 
 export const DeleteAliasQuery = Type.Object({
-  expected_version: Type.Optional(Type.String({ description: 'Delete it only if it names this version now' })),
+  expected_version: Type.Optional(Type.String({ description: 'Delete it only if it currently names this version' })),
 })
 
-export const Alias = Body('Alias', 'A name for a version, until it is moved', ALIAS_EXAMPLE, {
+export const Alias = Body('Alias', 'A movable name for a version', ALIAS_EXAMPLE, {
   model_id: Uuid,
   alias: Type.String(),
   version: VersionNumber,

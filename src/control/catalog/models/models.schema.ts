@@ -75,7 +75,7 @@ export const ListedVersion = Part('ListedVersion', 'A version of a model in a li
   model_hash: Type.String(),
   uploaded_at: Timestamp,
   trained_by: TrainedBy,
-  aliases: Type.Array(Type.String(), { description: 'Names that mean this version now' }),
+  aliases: Type.Array(Type.String(), { description: 'Names that currently stand for this version' }),
 })
 
 export const ModelDetail = Body('ModelDetail', 'A model with its versions', examples.modelDetail, {
@@ -90,7 +90,7 @@ export const ListModelsQuery = Type.Object({
   round_models: Type.Optional(
     Type.Boolean({
       'x-extension': true,
-      description: 'false leaves out what training rounds have made; true when absent',
+      description: 'false omits models that training rounds created; true when absent',
     }),
   ),
 })
@@ -118,13 +118,13 @@ export const UploadFields = Body(
       Type.String({
         pattern: '^sha256:[0-9a-f]{64}$',
         'x-extension': true,
-        description: 'Instead of file, sha256:<hex> of what was sent to /uploads',
+        description: 'Instead of file: sha256:<hex> of a finished upload',
       }),
     ),
     upload_size: Type.Optional(
-      Type.Integer({ minimum: 1, 'x-extension': true, description: 'With upload, its Upload-Length' }),
+      Type.Integer({ minimum: 1, 'x-extension': true, description: 'With upload: its Upload-Length' }),
     ),
-    file_name: Type.Optional(Type.String({ 'x-extension': true, description: 'With upload, what the file is called' })),
+    file_name: Type.Optional(Type.String({ 'x-extension': true, description: 'With upload: the name of the file' })),
   },
 )
 

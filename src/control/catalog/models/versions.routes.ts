@@ -27,7 +27,7 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
       schema: {
         operationId: 'uploadVersion',
         summary: 'Upload the next version of a model',
-        description: 'Upload weights as the next version of a model. Or make one of a finished upload.',
+        description: 'Upload weights as the next version of a model, or create it from a finished upload.',
         consumes: ['multipart/form-data'],
         params: ModelParams,
         response: { 201: ModelVersion },

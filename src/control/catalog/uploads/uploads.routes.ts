@@ -20,7 +20,7 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
       schema: {
         operationId: 'getUploadOffset',
         summary: 'Get the number of bytes received of an upload',
-        description: 'How much of a file has arrived; 0 when nothing has. It is kept for 24 h after the last piece.',
+        description: 'The number of bytes received; 0 if there are none. They are kept for 24 h after the last part.',
         'x-extension': true,
         params: UploadParams,
         querystring: OffsetQuery,
@@ -41,7 +41,8 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
       schema: {
         operationId: 'appendToUpload',
         summary: 'Append to an upload',
-        description: 'Send the rest of a file, or a piece of it; uploadVersion makes a version of it by its sha256.',
+        description:
+          'Send the rest of a file, or a part of it. uploadVersion then creates a version from it, by its sha256.',
         'x-extension': true,
         consumes: [BYTES],
         params: UploadParams,

@@ -14,7 +14,7 @@ export const OffsetQuery = Type.Object({
 })
 
 export const AppendHeaders = Type.Object({
-  'upload-offset': Bytes('Bytes that are there already'),
+  'upload-offset': Bytes('Bytes received so far: the offset of this part'),
   'upload-length': Bytes('Bytes of the whole file'),
 })
 

@@ -26,7 +26,8 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
       schema: {
         operationId: 'listAssignments',
         summary: "List a device's assignments",
-        description: 'What a device is to run, at most one version of each model. Unchanged (If-None-Match) is 304.',
+        description:
+          'The versions assigned to a device, at most one of each model. With If-None-Match, 304 if unchanged.',
         'x-extension': true,
         params: DeviceParams,
         querystring: OrgQuery,
@@ -72,7 +73,7 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
       schema: {
         operationId: 'reportAssignment',
         summary: 'Report the state of an assignment',
-        description: 'How far a device has come with what a plan gave it. Saying it twice is saying it once.',
+        description: 'Report the state of a version that a plan assigned to the device. Idempotent.',
         'x-extension': true,
         params: ReportParams,
         querystring: OrgQuery,

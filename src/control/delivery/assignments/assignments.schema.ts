@@ -11,10 +11,10 @@ export { DeviceParams }
 
 export const ReportStateWord = OneOf(REPORT_STATES, {
   title: 'ReportState',
-  description: 'How far a device is with a version',
+  description: 'The state of a version on a device',
 })
 
-export const AssignmentList = Body('AssignmentList', 'What a device is to run', fleet.assignmentList, {
+export const AssignmentList = Body('AssignmentList', 'The assignments of a device', fleet.assignmentList, {
   device_id: Type.String(),
   assignments: Type.Array(Assignment),
 })

@@ -21,7 +21,7 @@ export const deploymentActionsRoutes = (
       schema: {
         operationId: 'rollbackDeployment',
         summary: 'Roll back a deployment',
-        description: 'Give every device what it got before.',
+        description: 'Return every device to its previous assignment.',
         'x-extension': true,
         params: DeploymentParams,
         body: optionalBody(ReasonBody),

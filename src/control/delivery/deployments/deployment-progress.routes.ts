@@ -17,7 +17,7 @@ export const deploymentProgressRoutes = (
       schema: {
         operationId: 'listDeploymentDevices',
         summary: 'List the devices of a deployment',
-        description: 'Its targets in the order of their names, with what each reported.',
+        description: 'The targets in the order of their names, with their reports.',
         'x-extension': true,
         params: DeploymentParams,
         querystring: PageQuery,
@@ -43,7 +43,7 @@ export const deploymentProgressRoutes = (
       schema: {
         operationId: 'getDeploymentHistory',
         summary: 'List the events of a deployment',
-        description: 'Everything that happened to a deployment, oldest first.',
+        description: 'All events of a deployment, oldest first.',
         'x-extension': true,
         params: DeploymentParams,
         querystring: PageQuery,

@@ -12,7 +12,7 @@ export interface Aim {
   readonly devices: readonly string[] | undefined
   /** Name or id of a group. */
   readonly group: string | undefined
-  /** Only those of the devices that run this. */
+  /** Only devices of this platform. */
   readonly platform?: Platform | undefined
 }
 

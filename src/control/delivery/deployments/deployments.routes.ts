@@ -51,7 +51,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
       schema: {
         operationId: 'executeDeployment',
         summary: 'Deploy a version',
-        description: 'Bring a version to devices, a group or the whole active fleet.',
+        description: 'Deliver a version to devices, a group, or all active devices.',
         tags,
         body: ExecuteBody,
         response: { 200: Executed },

@@ -28,9 +28,7 @@ const aim = {
   model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, an alias, or latest' }),
   devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MAX_DEVICES })),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group' })),
-  platform: Type.Optional(
-    OneOf(PLATFORMS, { 'x-extension': true, description: 'Only those of the devices that run this' }),
-  ),
+  platform: Type.Optional(OneOf(PLATFORMS, { 'x-extension': true, description: 'Only devices of this platform' })),
 }
 
 export const PrepareBody = Body('DeploymentToPrepare', 'A deployment to validate', examples.deploymentToPrepare, aim)
@@ -51,12 +49,17 @@ export const ExecuteBody = Body('NewDeployment', 'A deployment to execute', exam
   ),
 })
 
-export const Prepared = Body('PreparedDeployment', 'What a deployment would reach', examples.preparedDeployment, {
-  ok: Type.Boolean({ description: 'At least one target was resolved' }),
-  target_count: Count,
-  resolved_targets: Type.Array(Type.String()),
-  warnings: Type.Array(Type.String()),
-})
+export const Prepared = Body(
+  'PreparedDeployment',
+  'The targets that a deployment would have',
+  examples.preparedDeployment,
+  {
+    ok: Type.Boolean({ description: 'At least one target was resolved' }),
+    target_count: Count,
+    resolved_targets: Type.Array(Type.String()),
+    warnings: Type.Array(Type.String()),
+  },
+)
 
 const StatusWord = OneOf(['started', 'completed', 'failed', 'rolled_back'], {
   title: 'DeploymentStatus',
@@ -68,7 +71,10 @@ export const Executed = Body('StartedDeployment', 'A started deployment', exampl
   status: StatusWord,
   target_count: Count,
   activated_count: Count,
-  warnings: Type.Array(Type.String(), { 'x-extension': true, description: 'What was accepted but may not be meant' }),
+  warnings: Type.Array(Type.String(), {
+    'x-extension': true,
+    description: 'Accepted input that is probably a mistake',
+  }),
 })
 
 const deploymentFields = {
@@ -82,7 +88,9 @@ const deploymentFields = {
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100 }),
   target_count: Count,
   activated_count: Count,
-  reason: Nullable(Type.String({ description: 'Why it failed or was rolled back, or who is still missing' })),
+  reason: Nullable(
+    Type.String({ description: 'Why it failed or was rolled back, or which devices have not reported' }),
+  ),
   switched_at: Nullable(Timestamp),
   deadline_at: Nullable(Timestamp),
   created_at: Timestamp,
@@ -108,7 +116,7 @@ export const ListQuery = Type.Object({
 })
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 export const PromoteBody = Body('Promotion', 'How many more targets to activate', examples.promotion, {
-  rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'More than it is at' }),
+  rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'Higher than the current percentage' }),
 })
 export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
@@ -124,7 +132,7 @@ export const DeploymentDevices = Body(
         device_id: Type.String(),
         activated: Type.Boolean(),
         state: OneOf(['waiting', 'assigned', ...REPORT_STATES], {
-          description: 'waiting: not activated yet; assigned: activated, and it has not said anything yet',
+          description: 'waiting: not activated yet; assigned: activated, with no report yet',
         }),
         version: Nullable(Type.String()),
         reason: Nullable(Type.String()),
@@ -137,7 +145,7 @@ export const DeploymentDevices = Body(
 
 export const DeploymentHistory = Body(
   'DeploymentHistory',
-  'A page of what happened to a deployment',
+  'A page of the events of a deployment',
   examples.deploymentHistory,
   {
     events: Type.Array(
@@ -147,7 +155,7 @@ export const DeploymentHistory = Body(
         status: Type.String({ description: 'After the event' }),
         percentage: Nullable(Type.Integer()),
         reason: Nullable(Type.String()),
-        actor: Nullable(Type.String({ description: 'The id of the key that asked for it; null: the service itself' })),
+        actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),
       }),
     ),
     ...Envelope,

@@ -27,7 +27,7 @@ export const experimentActionsRoutes = (
       schema: {
         operationId: 'startExperiment',
         summary: 'Start an experiment',
-        description: 'Give the devices of the target groups their variants.',
+        description: 'Assign variants to the devices of the target groups.',
         params: ExperimentParams,
         response: { 200: Started },
       },

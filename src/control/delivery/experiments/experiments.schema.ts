@@ -36,7 +36,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
           maxLength: 200,
           'x-extension': true,
           description:
-            'A version of the model, or an alias. When absent, its highest at this moment, else its first to come',
+            'A version of the model, or an alias. When absent the highest version at this moment, or else the first one to be uploaded',
         }),
       ),
     }),
@@ -118,10 +118,10 @@ export const Placement = Body('VariantAssignment', 'Which variant a device has',
   experiment_id: Uuid,
   device_id: Type.String(),
   status: Status,
-  variant: Nullable(Type.String({ description: 'Null when the device is not among those that take part' })),
+  variant: Nullable(Type.String({ description: 'Null if the device does not take part' })),
   model_id: Nullable(Uuid),
   version: Nullable(Type.String()),
-  assigned: Type.Boolean({ description: 'Whether the device is given the variant now' }),
+  assigned: Type.Boolean({ description: 'Whether the variant is currently assigned to the device' }),
   reason: Nullable(Type.String({ description: 'Why not' })),
 })
 
@@ -131,7 +131,7 @@ const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
   additionalProperties: false,
   minProperties: 1,
   maxProperties: 100,
-  description: `What the device measured, e.g. accuracy and loss; null counts for nothing. ${REPORTED_RANGE}`,
+  description: `What the device measured, e.g. accuracy and loss; null values are ignored. ${REPORTED_RANGE}`,
 })
 const DeviceId = Type.String({ minLength: 1, maxLength: 255 })
 
@@ -146,7 +146,7 @@ export const ObservationsBody = Body(
       Type.Array(Type.Object({ device_id: DeviceId, metrics: Metrics }), {
         minItems: 1,
         maxItems: MAX_BATCH,
-        description: 'Many at once, instead of device_id and metrics',
+        description: 'Several observations, instead of device_id and metrics',
       }),
     ),
   },
@@ -220,7 +220,7 @@ export const Analytics = Body(
     variants: Type.Array(
       Part('MeasuredVariant', 'What the devices of a variant measured', {
         name: Type.String(),
-        sample_size: Type.Integer({ minimum: 0, description: 'Devices that reported anything' }),
+        sample_size: Type.Integer({ minimum: 0, description: 'Devices with a report' }),
         accuracy: Nullable(Type.Number()),
         loss: Nullable(Type.Number()),
         allocation: Allocation,
@@ -255,7 +255,7 @@ export const Analytics = Body(
         effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
         confidence_interval: Nullable(Interval),
         always_valid_interval: Nullable(
-          Type.Object(Interval.properties, { description: 'May be looked at as often as one likes' }),
+          Type.Object(Interval.properties, { description: 'Valid however often it is looked at' }),
         ),
         decided: Type.Boolean({ description: 'Whether the always-valid interval leaves zero out' }),
       }),

@@ -52,7 +52,7 @@ export const observationsRoutes = (
       schema: {
         operationId: 'addObservations',
         summary: 'Add observations to an experiment',
-        description: 'What devices measured with their variants; one observation, or up to 1,000.',
+        description: 'Add what devices measured with their variants: one observation, or up to 1,000.',
         'x-extension': true,
         params: ExperimentParams,
         body: ObservationsBody,
@@ -117,7 +117,7 @@ export const observationsRoutes = (
         operationId: 'getExperimentEstimates',
         summary: 'Get what an experiment estimated over time',
         description:
-          'The primary metric of each variant, and the differences from the first, as they were over time, oldest first. The last point is of now.',
+          'The primary metric of each variant and its difference from the first variant over time, oldest first. The last point is the current estimate.',
         'x-extension': true,
         params: ExperimentParams,
         querystring: EstimatesQuery,

@@ -13,7 +13,7 @@ type Metrics = Readonly<Record<string, number | null>>
 export interface Observation {
   /** Chosen by the user. */
   readonly deviceId: string
-  /** Within the range of reported numbers; null counts for nothing. */
+  /** Within the range of reported numbers; null values are ignored. */
   readonly metrics: Metrics
 }
 

@@ -22,7 +22,8 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
       schema: {
         operationId: 'createPairing',
         summary: 'Create a pairing code',
-        description: 'A code that pairs one device within five minutes, and what the device then gets.',
+        description:
+          'Create a code that pairs one device within five minutes, and choose the model that the device gets.',
         'x-extension': true,
         tags,
         body: CreatePairingBody,
@@ -44,7 +45,7 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
       schema: {
         operationId: 'getPairing',
         summary: 'Get a pairing',
-        description: 'A pairing, from waiting for its device to the model being active there.',
+        description: 'The state of a pairing, from waiting for the device until the model is active on it.',
         'x-extension': true,
         tags,
         params: PairingParams,
@@ -61,7 +62,7 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
       schema: {
         operationId: 'claimPairing',
         summary: 'Claim a pairing code',
-        description: "A device takes a code; with the device's own key, or it is registered and gets one.",
+        description: "Claim a code as a device: with the device's own key, or the device is registered and gets one.",
         'x-extension': true,
         tags,
         body: ClaimBody,

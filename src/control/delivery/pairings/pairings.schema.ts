@@ -9,14 +9,18 @@ const Name = Type.String({ minLength: 1, maxLength: 255 })
 
 export const CreatePairingBody = Body('NewPairing', 'A pairing code to create', examples.newPairing, {
   model_name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'What the device gets once it is paired' }),
+    Type.String({ minLength: 1, maxLength: 255, description: 'The model that the device gets when it is paired' }),
   ),
   model_version: Type.Optional(
     Type.String({ minLength: 1, maxLength: 200, description: 'Or an alias; latest when absent' }),
   ),
-  platform: Type.Optional(Beside(Platform, { description: 'Only such a device may take the code' })),
+  platform: Type.Optional(Beside(Platform, { description: 'Only a device of this platform may claim the code' })),
   org_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'Of the device; that of the key when absent' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'The organization of the device; that of the key when absent',
+    }),
   ),
 })
 
@@ -42,16 +46,16 @@ export const NewPairing = Body(
   examples.createdPairing,
   {
     ...pairingFields,
-    code: Type.String({ description: 'Told here and nowhere else; pairs one device, within 5 minutes' }),
+    code: Type.String({ description: 'Shown only here; pairs one device within 5 minutes' }),
   },
 )
 
 export const PairingParams = Type.Object({ pairing_id: Type.String() })
 
-export const ClaimBody = Body('PairingClaim', 'A device that takes a pairing code', examples.pairingClaim, {
+export const ClaimBody = Body('PairingClaim', 'A device that claims a pairing code', examples.pairingClaim, {
   code: Type.String({ minLength: 1, maxLength: 100 }),
   device_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: "May be left out with the device's own key" }),
+    Type.String({ minLength: 1, maxLength: 255, description: "May be omitted with the device's own key" }),
   ),
   platform: Type.Optional(Platform),
   device_name: Type.Optional(Name),
@@ -59,7 +63,5 @@ export const ClaimBody = Body('PairingClaim', 'A device that takes a pairing cod
 
 export const Claimed = Body('ClaimedPairing', 'A claimed pairing', examples.claimedPairing, {
   ...pairingFields,
-  api_key: Nullable(
-    Type.String({ description: "The device's key, when it was registered by this; never shown again" }),
-  ),
+  api_key: Nullable(Type.String({ description: "The device's key, if this request registered it; not shown again" })),
 })

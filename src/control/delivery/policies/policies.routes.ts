@@ -17,7 +17,8 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
       schema: {
         operationId: 'setPolicy',
         summary: "Set a model's policy",
-        description: 'What a finished round learned is tried on a canary, and promoted or rolled back by itself.',
+        description:
+          'The result of a completed round is tried on a canary, then promoted or rolled back automatically.',
         'x-extension': true,
         params: ModelParams,
         body: PolicyBody,
@@ -82,7 +83,7 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
       schema: {
         operationId: 'deletePolicy',
         summary: "Delete a model's policy",
-        description: 'Delete it with its decisions; a canary under way stays as it is.',
+        description: 'Delete a policy and its decisions. A canary in progress stays as it is.',
         'x-extension': true,
         params: ModelParams,
         response: { 200: Policy },

@@ -19,19 +19,23 @@ const Share = (description: string, fallback: number) =>
   Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `${description}; ${fallback} when absent` }))
 
 export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolicy, {
-  enabled: Type.Optional(Type.Boolean({ description: 'false when absent: nothing happens by itself' })),
+  enabled: Type.Optional(Type.Boolean({ description: 'false when absent: nothing is rolled out automatically' })),
   canary_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '10 when absent' })),
   canary_group: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group; the fleet when absent' }),
   ),
   observe_minutes: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 60 * 24 * 31, description: '60 when absent; then it goes back' }),
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 60 * 24 * 31,
+      description: '60 when absent; without a conclusion by then the canary is rolled back',
+    }),
   ),
   min_reports: Type.Optional(
     Type.Integer({
       minimum: 2,
       maximum: 1_000_000,
-      description: 'Devices on either side that must have measured for a conclusion before the time; 20 when absent',
+      description: 'Devices on each side that must have reported before an early conclusion; 20 when absent',
     }),
   ),
   max_accuracy_drop: Share('How much lower the mean accuracy may be', 0.02),
@@ -64,7 +68,7 @@ const policyFields = {
   updated_at: Timestamp,
 }
 
-export const Policy = Body('Policy', 'What happens to the result of a round', examples.policy, policyFields)
+export const Policy = Body('Policy', 'Rules for rolling out the result of a round', examples.policy, policyFields)
 export const PolicyList = Body('PolicyList', 'The policies of all models', examples.policyList, {
   policies: Type.Array(
     Part('ListedPolicy', 'A policy in a list', { ...policyFields, model_name: Nullable(Type.String()) }),
@@ -80,7 +84,7 @@ const Side = Part('PolicySample', 'What devices with one version measured', {
 
 export const DecisionList = Body('DecisionList', "A page of a policy's decisions", examples.decisionList, {
   decisions: Type.Array(
-    Part('Decision', 'What a policy decided about one round', {
+    Part('Decision', 'The decision of a policy about a round', {
       id: Uuid,
       round_id: Uuid,
       round_number: Type.Integer(),

@@ -59,7 +59,7 @@ export const actionRoutes = (
       schema: {
         operationId: 'setRolloutPercentage',
         summary: 'Set the percentage of a rollout',
-        description: 'Set how much of the fleet it reaches; lowering it takes devices out again.',
+        description: 'Set the percentage of the fleet. A lower one removes devices from the rollout.',
         'x-extension': true,
         params: RolloutParams,
         body: PercentageBody,

@@ -12,7 +12,7 @@ export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
       schema: {
         operationId: 'getRolloutHistory',
         summary: 'List the events of a rollout',
-        description: 'Everything that happened to a rollout, oldest first.',
+        description: 'All events of a rollout, oldest first.',
         'x-extension': true,
         params: RolloutParams,
         querystring: PageQuery,
@@ -39,7 +39,7 @@ export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
       schema: {
         operationId: 'listRolloutDevices',
         summary: 'List the devices of a rollout',
-        description: 'The devices that a rollout reaches or has reached, with what they reported.',
+        description: 'The devices that the rollout includes or included, with their reports.',
         'x-extension': true,
         params: RolloutParams,
         querystring: PageQuery,

@@ -19,7 +19,7 @@ export const newRolloutsRoutes = (
       schema: {
         operationId: 'createRollout',
         summary: 'Create a rollout',
-        description: 'Bring a version to a growing part of the fleet, for as long as health holds.',
+        description: 'Deliver a version to a growing percentage of the fleet while the rollout is healthy.',
         params: ModelParams,
         body: CreateRolloutBody,
         response: { 201: Rollout },
@@ -38,7 +38,7 @@ export const newRolloutsRoutes = (
       schema: {
         operationId: 'previewRollout',
         summary: "Preview a rollout's schedule",
-        description: 'How a rollout would go if health held; creates nothing.',
+        description: 'The schedule of a rollout that stays healthy. Creates nothing.',
         'x-extension': true,
         params: ModelParams,
         body: CreateRolloutBody,

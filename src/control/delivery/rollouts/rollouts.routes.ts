@@ -39,7 +39,7 @@ export const rolloutsRoutes = (
       schema: {
         operationId: 'listActiveRollouts',
         summary: 'List active rollouts',
-        description: 'The rollouts under way, newest first.',
+        description: 'Active rollouts, newest first.',
         response: { 200: RolloutList },
       },
       config: { access: 'models:read' } satisfies RouteConfig,
@@ -116,7 +116,7 @@ export const rolloutsRoutes = (
       schema: {
         operationId: 'deleteRollout',
         summary: 'Cancel and delete a rollout',
-        description: 'Cancel and delete a rollout: its devices get what they got before.',
+        description: 'Cancel and delete a rollout. Its devices return to their previous assignments.',
         params: RolloutParams,
         response: { 200: Deleted },
       },

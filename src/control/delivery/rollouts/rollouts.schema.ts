@@ -22,7 +22,7 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
   version: Type.String({
     minLength: 1,
     maxLength: 200,
-    description: 'A version of the model, latest, or an alias; one that is not uploaded yet is taken with a warning',
+    description: 'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning',
   }),
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'The first step' }),
   target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: '100 when absent' })),
@@ -99,15 +99,15 @@ export const AllRollouts = Body('AllRollouts', 'A page of the rollouts of all mo
   ...Envelope,
 })
 
-const RolloutHealth = Part('RolloutHealth', 'What pauses a rollout, or rolls it back: too many failures', {
+const RolloutHealth = Part('RolloutHealth', 'The share of failures that pauses a rollout or rolls it back', {
   since: Nullable(Timestamp),
   reports: Type.Integer({
     minimum: 0,
-    description: 'Devices that since then reported to run the version, or a failure',
+    description: 'Devices that have since reported the version as active or failed',
   }),
   failed: Count,
   max_failure_share: Type.Number({ description: 'The largest share of reports that may be failures' }),
-  min_reports: Type.Integer({ description: 'So many reports are needed before the share counts' }),
+  min_reports: Type.Integer({ description: 'Minimum number of reports before the share counts' }),
 })
 
 const FailureReason = Part('FailureReason', 'Why devices failed', { reason: Nullable(Type.String()), devices: Count })
@@ -142,7 +142,7 @@ export const Deleted = Body('DeletedRollout', 'A deleted rollout', examples.dele
   deleted: Type.Boolean(),
 })
 
-export const RolloutHistory = Body('RolloutHistory', 'A page of what happened to a rollout', examples.rolloutHistory, {
+export const RolloutHistory = Body('RolloutHistory', 'A page of the events of a rollout', examples.rolloutHistory, {
   events: Type.Array(
     Part('DeliveryEvent', 'Something that happened to a delivery', {
       at: Timestamp,
@@ -150,7 +150,7 @@ export const RolloutHistory = Body('RolloutHistory', 'A page of what happened to
       status: Type.String({ description: 'After the event' }),
       percentage: Nullable(Type.Integer()),
       reason: Nullable(Type.String()),
-      actor: Nullable(Type.String({ description: 'The id of the key that asked for it; null: the service itself' })),
+      actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),
     }),
   ),
   ...Envelope,
@@ -160,17 +160,17 @@ export const AffectedDevices = Body('RolloutDeviceList', "A page of a rollout's 
   devices: Type.Array(
     Part('RolloutDevice', 'A device of a rollout and what it reported', {
       device_id: Type.String(),
-      state: OneOf(['assigned', ...REPORT_STATES], { description: 'assigned: it has not said anything yet' }),
+      state: OneOf(['assigned', ...REPORT_STATES], { description: 'assigned: no report yet' }),
       version: Nullable(Type.String()),
       reason: Nullable(Type.String()),
       reported_at: Nullable(Timestamp),
-      current: Type.Boolean({ description: 'Whether the rollout gives the device its version now' }),
+      current: Type.Boolean({ description: 'Whether the rollout currently assigns its version to the device' }),
     }),
   ),
   ...Envelope,
 })
 
-export const DryRun = Body('RolloutPreview', 'How a rollout would go if health held', examples.rolloutPreview, {
+export const DryRun = Body('RolloutPreview', 'The schedule of a rollout that stays healthy', examples.rolloutPreview, {
   model_id: Uuid,
   version: Type.String(),
   target_devices: Count,

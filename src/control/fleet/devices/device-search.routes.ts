@@ -12,7 +12,7 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
       schema: {
         operationId: 'searchDevices',
         summary: 'Search and sort devices',
-        description: 'Devices that the key may see, page by page; each page costs the same.',
+        description: 'Devices that the key may see, by cursor: a late page takes no longer than the first.',
         'x-extension': true,
         querystring: FleetQuery,
         response: { 200: FleetDevices },

@@ -14,7 +14,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       schema: {
         operationId: 'registerDevice',
         summary: 'Register a device',
-        description: 'Register a device; its API key is in this answer and nowhere else.',
+        description: 'Register a device. The response shows its API key once.',
         body: RegisterBody,
         response: { 201: Registration },
       },

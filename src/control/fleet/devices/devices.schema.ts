@@ -25,7 +25,7 @@ export const Status = OneOf(['active', 'inactive'], {
   description: 'inactive: no heartbeat lately, or the device said so',
 })
 export const Platform = OneOf(PLATFORMS, { title: 'Platform', description: "A device's operating system or runtime" })
-export const Trains = Type.Boolean({ description: 'False: the device runs models and takes no part in rounds' })
+export const Trains = Type.Boolean({ description: 'False: the device runs models but does not take part in rounds' })
 export const OrgId = Type.String({ minLength: 1, maxLength: 128, description: 'Id of an organization' })
 export const OrgIdQuery = Parameter('OrgId', Type.String({ ...OrgId, description: 'The organization' }))
 

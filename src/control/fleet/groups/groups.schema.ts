@@ -94,7 +94,7 @@ export const RemoveDevicesBody = Body('DevicesToRemove', 'Devices to remove from
 export const Added = Body('AddedDevices', 'Which devices were added to a group', examples.addedDevices, {
   group_id: Uuid,
   added: Type.Array(Type.String()),
-  skipped: Type.Array(Type.String(), { description: 'In the group already, or no device of its organization' }),
+  skipped: Type.Array(Type.String(), { description: 'Already in the group, or not a device of its organization' }),
 })
 
 export const Removed = Body('RemovedDevices', 'Which devices were removed from a group', examples.removedDevices, {

@@ -7,7 +7,7 @@ export const Assignment = Part('Assignment', 'A version that a device is to run'
   kind: OneOf(['rollout', 'deployment', 'experiment']),
   model_id: Nullable(Uuid),
   model_name: Nullable(Type.String()),
-  version: Type.String({ description: 'To be named in reports' }),
+  version: Type.String({ description: 'Devices repeat it in their reports' }),
   version_number: Nullable(Type.Integer({ minimum: 1 })),
   format: Nullable(Type.String()),
   model_size_bytes: Nullable(Count),
@@ -15,7 +15,9 @@ export const Assignment = Part('Assignment', 'A version that a device is to run'
   download_path: Nullable(
     Type.String({ description: 'Null where the catalog has no such model: the device resolves model_name itself' }),
   ),
-  activate: Type.Boolean({ description: 'False: fetch and verify it, report ready, and go on with what runs now' }),
+  activate: Type.Boolean({
+    description: 'False: download and verify it, report ready, and keep running the current version',
+  }),
   variant: Type.Optional(Type.String({ description: "The experiment's variant" })),
 })
 

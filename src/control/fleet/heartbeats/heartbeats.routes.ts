@@ -19,7 +19,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         operationId: 'sendHeartbeat',
         summary: 'Send a heartbeat',
         description:
-          'A sign of life, with metrics; the answer tells of a round that awaits the device, and what to run.',
+          'Report that the device is active, with metrics. The response names the round that awaits it and its assignments.',
         params: DeviceParams,
         querystring: HeartbeatQuery,
         body: optionalBody(HeartbeatBody),

@@ -6,7 +6,7 @@ import { Assignment } from './assignment.schema.ts'
 
 export { DeviceParams }
 
-export const HeartbeatBody = Body('Heartbeat', 'What a device reports of itself', examples.heartbeat, {
+export const HeartbeatBody = Body('Heartbeat', "A device's report about itself", examples.heartbeat, {
   status: Type.Optional(Status),
   metrics: Type.Optional(ReportedValues),
   trains: Type.Optional(Trains),
@@ -19,20 +19,20 @@ export const HeartbeatQuery = Type.Object({
     maximum: 55,
     default: 0,
     'x-extension': true,
-    description: 'Hold the answer until a round awaits the device or its assignments change, at most so long',
+    description: 'Hold the response until a round awaits the device or its assignments change, for at most this long',
   }),
   known_assignments: Type.Optional(
     Type.String({
       maxLength: 100,
       'x-extension': true,
-      description: 'The assignments_tag the device knows; they are then not repeated',
+      description: 'The assignments_tag that the device has; unchanged assignments are then omitted',
     }),
   ),
 })
 
 export const HeartbeatResult = Body(
   'HeartbeatAnswer',
-  'What the service has for the device',
+  'The round that awaits the device, and its assignments',
   examples.heartbeatAnswer,
   {
     status: Status,
@@ -41,17 +41,20 @@ export const HeartbeatResult = Body(
     assignments: Type.Optional(
       Type.Array(Assignment, {
         'x-extension': true,
-        description: 'What the device is to run; absent when nothing, or as it knows',
+        description: "The device's assignments; absent if there are none or they are unchanged",
       }),
     ),
     assignments_tag: Type.Optional(
-      Type.String({ 'x-extension': true, description: "Equal while the assignments are; 'none' of no assignments" }),
+      Type.String({
+        'x-extension': true,
+        description: "Changes when the assignments change; 'none' when there are none",
+      }),
     ),
     next_heartbeat_seconds: Type.Optional(
       Type.Integer({
         minimum: 1,
         'x-extension': true,
-        description: 'Come again after so long; spread so that a large fleet does not come all at once',
+        description: 'When to send the next heartbeat; random, so that a large fleet does not send all at once',
       }),
     ),
     message: Type.String(),

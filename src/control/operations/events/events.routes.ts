@@ -26,8 +26,8 @@ export const eventsRoutes = (app: App, events: Events): void => {
         operationId: 'streamEvents',
         summary: 'Follow what changes',
         description:
-          "Server-sent events of the key's organization, until the client closes, or for at most 15 minutes. Open it again with " +
-          'Last-Event-ID, at any process. 204: the key has too many streams open; ask from time to time instead.',
+          "Stream server-sent events of the key's organization until the client closes, for at most 15 minutes. Reconnect with " +
+          'Last-Event-ID to any process. 204: the key has too many open streams; poll instead.',
         'x-extension': true,
         produces: ['text/event-stream'],
         querystring: EventsQuery,

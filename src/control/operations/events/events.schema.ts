@@ -14,7 +14,7 @@ export const EventsQuery = Type.Object({
 
 export const EventsHeaders = Type.Object({
   'last-event-id': Type.Optional(
-    Type.String({ maxLength: 64, description: 'The id of the last event that was received: go on behind it' }),
+    Type.String({ maxLength: 64, description: 'The id of the last event received; the stream continues after it' }),
   ),
 })
 
@@ -23,7 +23,7 @@ export const EventStream = Type.Unsafe<unknown>({
   type: 'string',
   description:
     'Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream ' +
-    'without Last-Event-ID; `resync` says that events were missed: read again what you show.',
+    'without Last-Event-ID; `resync` says that events were missed: reload what you show.',
 })
 
-export const NoStream = Type.Unsafe<void>({ description: 'Too many streams are open: ask from time to time instead' })
+export const NoStream = Type.Unsafe<void>({ description: 'The key has too many open streams; poll instead' })

@@ -29,7 +29,7 @@ export const systemRoutes = (
       schema: {
         operationId: 'getStatus',
         summary: 'Get the status of the service',
-        description: 'Devices, models and the latest round in figures.',
+        description: 'Figures on devices, models and the latest round.',
         response: { 200: SystemStatus },
       },
       config: { access: 'devices:read' } satisfies RouteConfig,

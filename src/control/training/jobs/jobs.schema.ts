@@ -50,7 +50,7 @@ const StopWhen = Type.Object(
   },
   {
     title: 'StopCondition',
-    description: 'End when the best loss of the last `patience` rounds is hardly better than that of those before',
+    description: 'Stop when the best loss of the last `patience` rounds is hardly better than the best before them',
   },
 )
 
@@ -60,21 +60,25 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     description: 'Id or name of a model with an uploaded version; my-model@production begins from that one',
   }),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys bound to no org' })),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,
   rounds: Type.Optional(
-    Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description: `Default ${JOB_ROUNDS.default}` }),
+    Type.Integer({
+      minimum: JOB_ROUNDS.min,
+      maximum: JOB_ROUNDS.max,
+      description: `${JOB_ROUNDS.default} when absent`,
+    }),
   ),
-  min_devices: Devices(`Updates that a round needs, default ${MIN_DEVICES_DEFAULT}`),
+  min_devices: Devices(`Minimum number of updates in a round; ${MIN_DEVICES_DEFAULT} when absent`),
   target_devices: Devices(
-    'Updates that a round wants; min_devices when absent, or as many as the strategy needs, or with privacy the least that works',
+    'Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works',
   ),
   over_selection: Type.Optional(
     Type.Number({
       minimum: OVER_SELECTION.min,
       maximum: OVER_SELECTION.max,
-      description: 'So many times target_devices are selected; the round closes with the first target_devices updates',
+      description: 'Multiple of target_devices to select; the round closes with the first target_devices updates',
     }),
   ),
   timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
@@ -82,18 +86,18 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     Type.Number({
       minimum: 0,
       maximum: TIMEOUT_SECONDS.max,
-      description: 'How long the rest is waited for once min_devices updates are in',
+      description: 'How long to wait for stragglers once min_devices updates have arrived',
     }),
   ),
   wait_for_devices_seconds: Type.Optional(
     Type.Integer({
       minimum: WAIT_FOR_DEVICES_SECONDS.min,
       maximum: WAIT_FOR_DEVICES_SECONDS.max,
-      description: `How long a round waits for min_devices active devices, default ${WAIT_FOR_DEVICES_SECONDS.default}`,
+      description: `How long a round waits for min_devices active devices; ${WAIT_FOR_DEVICES_SECONDS.default} when absent`,
     }),
   ),
   ...ReachFields,
-  hyperparameters: Options('Handed to the devices, e.g. local_epochs, batch_size, learning_rate'),
+  hyperparameters: Options('Passed to the devices, such as local_epochs, batch_size, learning_rate'),
   privacy: Type.Optional(
     Part('NewJobPrivacy', 'Clipping and noise of every round', {
       noise_multiplier: Type.Optional(NoiseMultiplier),
@@ -108,7 +112,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   publish: Type.Optional(
     OneOf(PUBLISH, {
       description:
-        'Which results become the next minor version of the model: the last (when absent), every round, each best by loss, or none',
+        'Which results become versions of the model: the last (when absent), that of every round, each best by loss, or none',
     }),
   ),
   raw_vector: Type.Optional(RawVector),
@@ -116,18 +120,23 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
 
 const Rounds = (description: string) => Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description })
 
-export const ResumeJobBody = Body('JobResumption', 'How far a stopped or failed job goes on', examples.jobResumption, {
-  rounds: Type.Optional(Rounds('So many after those that it has completed; those that it had left when absent')),
-})
+export const ResumeJobBody = Body(
+  'JobResumption',
+  'The number of rounds that a stopped or failed job gets',
+  examples.jobResumption,
+  {
+    rounds: Type.Optional(Rounds('The number of rounds after the completed ones; by default those that were left')),
+  },
+)
 
 export const ExtendJobBody = Body('JobExtension', 'How many rounds a completed job gets', examples.jobExtension, {
-  rounds: Rounds('So many after those that it has completed'),
+  rounds: Rounds('The number of rounds after the completed ones'),
 })
 
 export const OptimizerState = OneOf(['none', 'kept', 'deleted'], {
   description:
-    'What the strategy carries from round to round (moments, control variates): a job goes on with what is kept; it cannot where ' +
-    'that was deleted after its retention period',
+    "State that the strategy keeps between rounds (moments, control variates). deleted: the job cannot be resumed, because its state's " +
+    'retention period has passed',
 })
 
 export const Job = Body('Job', 'A training job', examples.job, {
@@ -154,12 +163,12 @@ export const Job = Body('Job', 'A training job', examples.job, {
   federation_id: Nullable(Uuid),
   hyperparameters: FreeObject,
   privacy: Nullable(
-    Part('JobPrivacy', 'Clipping and noise as they are now', {
+    Part('JobPrivacy', 'The current clipping and noise', {
       noise_multiplier: Type.Number(),
-      clip_norm: Type.Number({ description: 'As adaptive clipping has it now' }),
+      clip_norm: Type.Number({ description: 'The current value under adaptive clipping' }),
       adaptive_clip: Type.Boolean(),
       target_epsilon: Type.Optional(
-        Type.Number({ description: 'What all rounds may cost together, where that was asked' }),
+        Type.Number({ description: 'The limit on the total cost of all rounds, if one was set' }),
       ),
     }),
   ),
@@ -206,7 +215,7 @@ export const JobDetail = Body('JobDetail', 'A training job with its latest round
   privacy_spent: Type.Optional(
     Type.Object(
       { epsilon: Type.Number(), target_delta: Type.Number(), accountant: AccountantName, rounds: Count },
-      { description: 'What the noisy rounds started so far cost together, however they ended; absent without noise' },
+      { description: 'The total cost of the private rounds started so far, however they ended; absent without noise' },
     ),
   ),
   published: Type.Array(Published, { description: 'The versions that the job has added to its model, oldest first' }),

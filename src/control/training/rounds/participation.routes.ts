@@ -18,7 +18,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
       schema: {
         operationId: 'getRoundPlan',
         summary: "Get a round's training plan",
-        description: 'What a device needs to know to take part.',
+        description: 'What a device needs to take part in a round.',
         'x-extension': true,
         params: RoundParams,
         response: { 200: Plan },

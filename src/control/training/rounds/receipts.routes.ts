@@ -29,7 +29,7 @@ export const receiptsRoutes = (app: App, receipts: Receipts): void => {
       schema: {
         operationId: 'replayReceipt',
         summary: 'Replay a receipt and compare the bytes',
-        description: 'Add the kept updates up once more and compare the bytes with the receipt.',
+        description: 'Aggregate the stored updates again and compare the bytes with the receipt.',
         'x-extension': true,
         params: RoundParams,
         response: { 200: Replay },

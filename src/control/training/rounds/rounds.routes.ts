@@ -19,7 +19,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       schema: {
         operationId: 'startRound',
         summary: 'Start a training round',
-        description: 'Start a training round: devices are drawn, and the global model is theirs to fetch.',
+        description: 'Start a training round: select devices and offer them the global model.',
         body: StartRoundBody,
         response: { 201: Round },
       },

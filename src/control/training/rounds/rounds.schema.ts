@@ -30,7 +30,7 @@ export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
 export const TargetDelta = Type.Number({
   exclusiveMinimum: 0,
   exclusiveMaximum: 1,
-  description: 'What epsilon is told at; 1e-5 when absent',
+  description: 'The delta at which epsilon is reported; 1e-5 when absent',
 })
 export const AccountantName = OneOf(['rdp', 'pld'], {
   title: 'Accountant',
@@ -69,7 +69,7 @@ const Sampling = {
   ),
   adjacency: Type.Optional(
     OneOf(['zero-out'], {
-      description: 'What epsilon speaks of: a device that takes part or sends nothing, N unchanged',
+      description: 'What epsilon compares: a device that takes part with the same device sending nothing, N unchanged',
     }),
   ),
 }
@@ -82,13 +82,13 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
     Type.String({ description: 'Id or name, or name@version; the latest aggregated model when absent' }),
   ),
   org_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'For keys bound to no org' }),
+    Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'For keys without an org_id' }),
   ),
   hyperparameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       ...FreeObject,
       'x-extension': true,
-      description: 'Handed to the devices with the plan, e.g. local_epochs, batch_size, learning_rate',
+      description: 'Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate',
     }),
   ),
   strategy: StrategyField,
@@ -178,11 +178,11 @@ export const Round = Body('Round', 'A training round', examples.round, {
       sample_rate: Type.Number(),
       ...Sampling,
       closes_at: Type.Optional(
-        Type.String({ format: 'date-time', description: 'No update moves the end of the round' }),
+        Type.String({ format: 'date-time', description: 'The end of the round; updates do not change it' }),
       ),
       adaptive_clip: Type.Boolean(),
       target_delta: Type.Optional(Type.Number()),
-      epsilon: Type.Optional(Type.Number({ description: 'What the round costs by itself; costs do not add up' })),
+      epsilon: Type.Optional(Type.Number({ description: 'The cost of the round alone; costs are not additive' })),
       accountant: Type.Optional(AccountantName),
     }),
   ),
@@ -238,7 +238,7 @@ export const Plan = Body('Plan', 'What a device needs to take part in a round', 
   timeout_at: Timestamp,
   strategy_options: Type.Optional(FreeObject),
   job_id: Type.Optional(Uuid),
-  asynchronous: Type.Optional(Type.Boolean({ description: 'Updates that come after the round count for a later one' })),
+  asynchronous: Type.Optional(Type.Boolean({ description: 'Updates that arrive late count for a later round' })),
   control: Type.Optional(
     Nullable(
       Type.Object(
@@ -258,7 +258,7 @@ export const Plan = Body('Plan', 'What a device needs to take part in a round', 
       ...Sampling,
     }),
   ),
-  clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to when they are added up' })),
+  clip_norm: Type.Optional(Type.Number({ description: 'The norm that updates are clipped to before they are summed' })),
   model: Nullable(
     Type.Object({
       model_id: Uuid,
@@ -278,7 +278,7 @@ const ListRoundsPage = Type.Object(Page({ max: 1000, default: 100 }))
 
 const ParticipantState = OneOf(['selected', 'delivered', 'failed', 'absent'], {
   title: 'ParticipantState',
-  description: 'absent: it did not fetch the plan in time; others may take its place, and its update is still accepted',
+  description: 'absent: it did not fetch the plan in time; another may replace it, but its update is still accepted',
 })
 
 export const Participation = Body('Participation', 'Whether a device was selected, and why', examples.selection, {
@@ -298,12 +298,12 @@ export const ParticipantList = Body('ParticipantList', "A page of a round's devi
       device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
       org_id: Nullable(Type.String()),
       state: ParticipantState,
-      chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How it came to take part' }),
+      chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How the device was selected' }),
       selected_at: Timestamp,
       acknowledged_at: Nullable(Timestamp),
       model_fetched_at: Nullable(Timestamp),
       reported_at: Nullable(Timestamp),
-      reason: Nullable(Type.String({ description: 'Why it failed or was given up' })),
+      reason: Nullable(Type.String({ description: 'Why the device failed or is absent' })),
     }),
   ),
   ...Envelope,
@@ -388,7 +388,7 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
       ),
       cosine: Nullable(Type.Number({ description: 'Between its change and the median change of every coordinate' })),
       non_finite: Nullable(Count),
-      weight: Nullable(Type.Number({ description: 'What it counted for; null before the round is completed' })),
+      weight: Nullable(Type.Number({ description: 'The weight in the aggregate; null before the round is completed' })),
       staleness: Nullable(Count),
       base_round_id: Nullable(Uuid),
     }),

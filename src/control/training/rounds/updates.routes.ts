@@ -41,7 +41,8 @@ export const updatesRoutes = (
         errors: ['bad_request', 'not_found', 'conflict'],
         form: UpdateFields,
         furtherFiles: {
-          control: "SCAFFOLD: the change of the device's control variate, laid out as the model; required there",
+          control:
+            "SCAFFOLD only, and required there: the change of the device's control variate, with the model's layout",
         },
       } satisfies RouteConfig,
     },
@@ -73,7 +74,7 @@ export const updatesRoutes = (
       schema: {
         operationId: 'listUpdates',
         summary: 'List the updates of a round',
-        description: 'What was delivered, in the order of device ids, and how each update looked beside the others.',
+        description: 'The submitted updates, in the order of device ids, and how each compares with the others.',
         'x-extension': true,
         params: RoundParams,
         querystring: ListUpdatesQuery,
@@ -110,7 +111,7 @@ export const updatesRoutes = (
       schema: {
         operationId: 'reportFailure',
         summary: 'Report a failed participation',
-        description: 'A participant gives up, with a reason; the round stops waiting for it.',
+        description: 'Report that the device failed, with a reason. The round no longer waits for it.',
         'x-extension': true,
         params: RoundParams,
         body: FailureBody,

@@ -25,7 +25,7 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
       schema: {
         operationId: 'getSecureRound',
         summary: 'Get the state of a secure round',
-        description: 'Where a secure round stands, and what the calling device needs for its next step.',
+        description: 'The state of a secure round, and what the calling device needs for its next step.',
         'x-extension': true,
         params: RoundParams,
         querystring: SecureStateQuery,
@@ -48,7 +48,7 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
       schema: {
         operationId: 'advertiseSecureKeys',
         summary: "Submit a device's public keys",
-        description: 'Step 1 of a secure round, a device makes its public keys known.',
+        description: 'Step 1 of a secure round: a device publishes its public keys.',
         'x-extension': true,
         params: RoundParams,
         body: KeysBody,
@@ -69,7 +69,7 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
       schema: {
         operationId: 'dealSecureShares',
         summary: 'Submit encrypted shares',
-        description: 'Step 2 of a secure round, a device sends encrypted shares of its secrets to the others.',
+        description: 'Step 2 of a secure round: a device sends encrypted shares of its secrets to the others.',
         'x-extension': true,
         params: RoundParams,
         body: SharesBody,
@@ -90,7 +90,7 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
         operationId: 'revealSecureShares',
         summary: 'Submit shares for unmasking',
         description:
-          'Step 4 of a secure round, a device shows one share of every other, so that the sum can be unmasked.',
+          'Step 4 of a secure round: a device reveals one share of every other device, so that the sum can be unmasked.',
         'x-extension': true,
         params: RoundParams,
         body: UnmaskBody,

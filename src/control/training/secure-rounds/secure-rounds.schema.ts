@@ -18,7 +18,7 @@ export const KeysBody = Keys
 
 export const SharesBody = Body('SecureShares', "A device's encrypted shares for the others", examples.secureShares, {
   seed_commitment: hex(32, "HKDF of the self mask's seed"),
-  sealed: byDevice(hex(106, 'nonce, two encrypted shares, tag')),
+  sealed: byDevice(hex(106, 'Nonce, two encrypted shares, tag')),
 })
 
 export const UnmaskBody = Body(
@@ -26,8 +26,8 @@ export const UnmaskBody = Body(
   'Shares that remove the masks from the sum',
   examples.secureUnmasking,
   {
-    self_masks: byDevice(hex(33, "share of the self mask's seed, of each device that delivered")),
-    masking_keys: byDevice(hex(33, 'share of the masking key, of each device that sent shares and did not deliver')),
+    self_masks: byDevice(hex(33, "Share of the self mask's seed, of each device that submitted")),
+    masking_keys: byDevice(hex(33, 'Share of the masking key, of each device that sent shares but did not submit')),
   },
 )
 
@@ -38,20 +38,28 @@ export const SecureAggregation = Type.Object(
       Type.Integer({
         minimum: 2,
         maximum: MAX_DEVICES,
-        description: 'Devices that must stay to the end: more than half; two thirds of the selected when absent',
+        description: 'Devices that must complete the round: more than half of the selected; two thirds when absent',
       }),
     ),
     range: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 2 ** 20, description: 'Bound on the change of a weight; 8' }),
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 2 ** 20,
+        description: 'Maximum change of a model weight; 8 when absent',
+      }),
     ),
     max_weight: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'An update weighs its samples up to this; 1' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Maximum weight of an update, which is its number of samples; 1 when absent',
+      }),
     ),
   },
   {
     title: 'SecureAggregation',
     'x-extension': true,
-    description: 'The service learns the sum of the updates and nothing of any single one',
+    description: 'The service learns the sum of the updates and nothing about any single one',
   },
 )
 
@@ -94,16 +102,18 @@ export const SecureState = Body('SecureState', 'The state of a secure round for 
   deadline_at: Timestamp,
   settings: SecureSettings,
   device_id: Nullable(Type.String({ description: "The caller's name in the protocol: its internal id" })),
-  counted: Type.Boolean({ description: 'Whether the present step waits for this device or has heard it' }),
-  answered: Type.Boolean({ description: 'Whether this device has been heard in the present step' }),
+  counted: Type.Boolean({ description: 'Whether the current step includes this device' }),
+  answered: Type.Boolean({ description: 'Whether this device has sent its message of the current step' }),
   roster: Nullable(byDevice(Keys)),
-  shares: Nullable(byDevice(hex(106, 'What each other device dealt to this one'))),
-  delivered: Nullable(Type.Array(Type.String(), { description: 'Whose masked updates are in the sum' })),
+  shares: Nullable(byDevice(hex(106, 'The encrypted shares from each other device for this one'))),
+  delivered: Nullable(Type.Array(Type.String(), { description: 'The devices whose masked updates are in the sum' })),
 })
 
 export const SecureStateQuery = Type.Object({
-  wait_seconds: Type.Integer({ minimum: 0, maximum: 55, default: 0, description: 'How long the answer may be held' }),
-  known_status: Type.Optional(Type.String({ description: 'Held as long as the status is this' })),
+  wait_seconds: Type.Integer({ minimum: 0, maximum: 55, default: 0, description: 'How long the response may be held' }),
+  known_status: Type.Optional(
+    Type.String({ description: 'The status that the caller knows; the response is held until it changes' }),
+  ),
 })
 
 export const RoundParams = Type.Object({ round_id: Type.String() })

@@ -24,7 +24,7 @@ from .weights import Types, Weights, conform, read_weights, to_numpy, to_torch, 
 
 log = logging.getLogger("tributary")
 
-#: (weights, plan) -> (weights, num_samples, metrics). The weights are None where the round distributes no model.
+#: (weights, plan) -> (weights, num_samples, metrics). The weights are None if the round distributes no model.
 Train = Callable[[Any, Plan], tuple[Mapping[str, Any], int, Mapping[str, Any]]]
 #: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9}.
 Evaluate = Callable[[Any], Mapping[str, Any]]

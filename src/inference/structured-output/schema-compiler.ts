@@ -23,7 +23,8 @@ export interface SchemaCompilerOptions {
   readonly maxWaiting?: number
 }
 
-const DEADLINE_MS = 2000
+/** Where a model computes on every core, milliseconds of work take seconds. */
+const DEADLINE_MS = 10_000
 const CACHE_ENTRIES = 64
 const CACHE_CHARACTERS = 32 * 1024 * 1024
 const MAX_WAITING = 64

@@ -53,6 +53,8 @@ export interface ControlEvents {
   /** Devices joined or left a group, or it was deleted. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }
   'plan.changed': PlanChange
+  /** Its members, shared models or budget are others, or somebody asked for statistics; for all that see it, or did until now. */
+  'federation.changed': { readonly federationId: string; readonly orgIds: readonly string[] }
   /** Devices reported on what these plans assigned to them. */
   'assignments.reported': { readonly planIds: ReadonlySet<string> }
   'round.started': RoundEvent

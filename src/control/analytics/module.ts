@@ -11,12 +11,13 @@ interface Earlier {
 }
 
 const create = ({ database, now, newId }: Context, earlier: Earlier) => {
-  const { federations } = earlier.federations
+  const { federations, changed } = earlier.federations
   const analytics = createAnalyticsService({
     database,
     queries: createQueriesStore(),
     readings: createReadingsReport(),
     federations,
+    changed,
     now,
     newId,
   })

@@ -3,6 +3,7 @@ import { notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import type { Database } from '../../platform/db/open.ts'
 import type { FederationsService } from '../federations/federations.service.ts'
+import type { Federations } from '../federations/module.ts'
 import type { QueriesStore, StoredQuery } from './queries.store.ts'
 import type { QueryType } from './query-type.ts'
 
@@ -12,42 +13,52 @@ export interface QueryParts {
   readonly database: Database
   readonly queries: QueriesStore
   readonly federations: Pick<FederationsService, 'getAsMember' | 'activeOrgs'>
+  /** Tells those who see the federation, inside the transaction. */
+  readonly changed: Federations['changed']
   readonly now: () => Date
   readonly newId: () => string
 }
 
 /** The record of a federation's queries: each with its request and its result, or why it failed. */
-export const createQueryRecord = ({ database, queries, federations, now, newId }: QueryParts) => ({
-  /** Runs a query and records it, whatever comes of it. */
-  async run(
-    caller: Caller,
-    federationId: string,
-    asked: { readonly queryType: QueryType; readonly variable: string; readonly request: Body },
-    work: (orgIds: readonly string[]) => Promise<Body>,
-  ): Promise<StoredQuery> {
-    const federation = await federations.getAsMember(caller, federationId)
-    const base = { ...asked, id: newId(), federationId: federation.id, orgId: caller.orgId, createdAt: now() }
-    try {
-      const result = await work(await federations.activeOrgs(database.sql, federation.id))
-      const query: StoredQuery = { ...base, status: 'completed', result, reason: null }
-      await queries.insert(database.sql, query)
+export const createQueryRecord = ({ database, queries, federations, changed, now, newId }: QueryParts) => {
+  const insert = (query: StoredQuery): Promise<void> =>
+    database.transaction(async (tx) => {
+      await queries.insert(tx, query)
+      await changed(tx, query.federationId)
+    })
+
+  return {
+    /** Runs a query and records it, whatever comes of it. */
+    async run(
+      caller: Caller,
+      federationId: string,
+      asked: { readonly queryType: QueryType; readonly variable: string; readonly request: Body },
+      work: (orgIds: readonly string[]) => Promise<Body>,
+    ): Promise<StoredQuery> {
+      const federation = await federations.getAsMember(caller, federationId)
+      const base = { ...asked, id: newId(), federationId: federation.id, orgId: caller.orgId, createdAt: now() }
+      try {
+        const result = await work(await federations.activeOrgs(database.sql, federation.id))
+        const query: StoredQuery = { ...base, status: 'completed', result, reason: null }
+        await insert(query)
+        return query
+      } catch (error) {
+        const reason = error instanceof ServiceError ? error.message : 'An unexpected error of the service.'
+        await insert({ ...base, status: 'failed', result: null, reason })
+        throw error
+      }
+    },
+
+    async list(caller: Caller, federationId: string, page: { limit: number; offset: number }) {
+      const federation = await federations.getAsMember(caller, federationId)
+      return queries.list(database.sql, federation.id, page)
+    },
+
+    async get(caller: Caller, federationId: string, queryId: string): Promise<StoredQuery> {
+      const federation = await federations.getAsMember(caller, federationId)
+      const query = isUuid(queryId) ? await queries.find(database.sql, federation.id, queryId) : null
+      if (query === null) throw notFound('Query', queryId, `of federation '${federation.name}'`)
       return query
-    } catch (error) {
-      const reason = error instanceof ServiceError ? error.message : 'An unexpected error of the service.'
-      await queries.insert(database.sql, { ...base, status: 'failed', result: null, reason })
-      throw error
-    }
-  },
-
-  async list(caller: Caller, federationId: string, page: { limit: number; offset: number }) {
-    const federation = await federations.getAsMember(caller, federationId)
-    return queries.list(database.sql, federation.id, page)
-  },
-
-  async get(caller: Caller, federationId: string, queryId: string): Promise<StoredQuery> {
-    const federation = await federations.getAsMember(caller, federationId)
-    const query = isUuid(queryId) ? await queries.find(database.sql, federation.id, queryId) : null
-    if (query === null) throw notFound('Query', queryId, `of federation '${federation.name}'`)
-    return query
-  },
-})
+    },
+  }
+}

@@ -1,6 +1,7 @@
 import { type Caller, sees } from '../../domain/access.ts'
 import { conflict, forbidden, notFound } from '../../domain/errors.ts'
 import type { Database } from '../../platform/db/open.ts'
+import type { FederationChanges } from './federation-changes.service.ts'
 import {
   boundElsewhere,
   type FederationsService,
@@ -40,9 +41,10 @@ export const createMembersService = (parts: {
   readonly store: Pick<FederationsStore, 'find'>
   readonly members: MembersStore
   readonly federations: FederationsService
+  readonly changed: FederationChanges
   readonly now: () => Date
 }) => {
-  const { database, store, members, federations, now } = parts
+  const { database, store, members, federations, changed, now } = parts
 
   let contributionsTo: ContributionsTo = async () => new Map()
 
@@ -51,7 +53,11 @@ export const createMembersService = (parts: {
     async invite(caller: Caller, id: string, orgIds: readonly string[]) {
       const federation = await federations.getAsOwner(caller, id)
       const requested = [...new Set(orgIds)]
-      const added = await members.invite(database.sql, federation.id, requested, now())
+      const added = await database.transaction(async (tx) => {
+        const invited = await members.invite(tx, federation.id, requested, now())
+        if (invited.size > 0) await changed(tx, federation.id)
+        return invited
+      })
       return {
         federation,
         invited: requested.filter((orgId) => added.has(orgId)),
@@ -63,7 +69,11 @@ export const createMembersService = (parts: {
     async join(caller: Caller, id: string, orgId: string): Promise<ListedFederation> {
       await federations.get(caller, id)
       if (!sees(caller, orgId)) throw boundElsewhere(orgId)
-      const joined = await members.join(database.sql, id, orgId, { uninvited: caller.orgId === null, at: now() })
+      const joined = await database.transaction(async (tx) => {
+        const isMember = await members.join(tx, id, orgId, { uninvited: caller.orgId === null, at: now() })
+        if (isMember) await changed(tx, id)
+        return isMember
+      })
       if (!joined) throw notFound('Federation', id)
       return (await store.find(database.sql, id, orgId))!
     },
@@ -75,9 +85,12 @@ export const createMembersService = (parts: {
         throw forbidden(`Only '${orgId}' itself and the owner, '${federation.orgId}', can end this membership.`)
       }
       if (orgId === federation.orgId) throw conflict(`'${orgId}' owns the federation and cannot leave it.`)
-      if (!(await members.remove(database.sql, id, orgId))) {
-        throw notFound('Member', orgId, `of federation '${federation.name}'`)
-      }
+      await database.transaction(async (tx) => {
+        if (!(await members.remove(tx, id, orgId))) {
+          throw notFound('Member', orgId, `of federation '${federation.name}'`)
+        }
+        await changed(tx, id, [orgId])
+      })
       return federation
     },
 

@@ -16,6 +16,9 @@ interface MemberRow {
   joined_at: Date | null
 }
 
+/** In larger federations the rest see a change when they look next. */
+const MAX_TOLD = 100
+
 export const createMembersStore = () => ({
   /** Who is a member or invited already stays what it is. Returns those that were new. */
   async invite(tx: Executor, federationId: string, orgIds: readonly string[], at: Date): Promise<Set<string>> {
@@ -53,6 +56,18 @@ export const createMembersStore = () => ({
       delete from federation_members
       where federation_id = ${federationId} and org_id = ${orgId} and role <> 'owner' returning org_id`.execute(tx)
     return rows.length === 1
+  },
+
+  /** Members and those invited: who sees the federation. */
+  async orgs(db: Executor, federationId: string): Promise<string[]> {
+    const rows = await db
+      .selectFrom('federation_members')
+      .select('org_id')
+      .where('federation_id', '=', federationId)
+      .orderBy('org_id')
+      .limit(MAX_TOLD)
+      .execute()
+    return rows.map((row) => row.org_id)
   },
 
   async activeOrgs(db: Executor, federationId: string): Promise<string[]> {

@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
+import { createFederationChanges } from './federation-changes.service.ts'
 import { federationsRoutes } from './federations.routes.ts'
 import { createFederationsService } from './federations.service.ts'
 import { createFederationsStore } from './federations.store.ts'
@@ -30,16 +31,18 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
     now,
     newId,
   })
-  const members = createMembersService({ database, store, members: membersStore, federations, now })
+  const changed = createFederationChanges(events, membersStore)
+  const members = createMembersService({ database, store, members: membersStore, federations, changed, now })
   const sharedModels = createSharedModelsService({
     database,
     sharedModels: sharedModelsStore,
     sharedModelsReport,
     models,
     federations,
+    changed,
     now,
   })
-  const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, now })
+  const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, changed, now })
   const forecasts = createPrivacyForecasts({ database, store: ledgerStore, ledger, federations })
   roundModels.keepUsed(isSharedByHand)
   events.inTransaction('round.completed', async (tx, { id, federationId, isPrivate, modelId }) => {
@@ -51,7 +54,7 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
   events.inTransaction('round.failed', async (tx, { id, federationId, isPrivate }) => {
     if (federationId !== null && isPrivate) await ledger.settle(tx, id)
   })
-  return { federations, members, sharedModels, ledger, privacy, forecasts }
+  return { federations, members, sharedModels, ledger, privacy, forecasts, changed }
 }
 
 /** Federations of organizations: members, shared models, and the privacy ledger. */

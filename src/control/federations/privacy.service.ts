@@ -3,6 +3,7 @@ import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { requireDelta } from '../../domain/privacy/mechanism.ts'
 import type { Database } from '../../platform/db/open.ts'
 import type { Asker } from './accounting/accounting.ts'
+import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService } from './federations.service.ts'
 import type { Ledger } from './ledger.service.ts'
 import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
@@ -36,9 +37,10 @@ export const createPrivacyService = (parts: {
   readonly store: LedgerStore
   readonly ledger: Pick<Ledger, 'lossOf'>
   readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
+  readonly changed: FederationChanges
   readonly now: () => Date
 }) => {
-  const { database, store, ledger, federations, now } = parts
+  const { database, store, ledger, federations, changed, now } = parts
 
   const stateOf = async (asker: Asker, federationId: string): Promise<BudgetState> => {
     const budget = await store.budget(database.sql, federationId)
@@ -98,6 +100,7 @@ export const createPrivacyService = (parts: {
       await database.transaction(async (tx) => {
         const before = await store.lockBudget(tx, federation.id)
         await store.setBudget(tx, federation.id, budget, now())
+        await changed(tx, federation.id)
         if (before !== null && before.delta !== budget.delta) await store.forgetCosts(tx, federation.id)
       })
       return stateOf(caller, federation.id)

@@ -158,7 +158,7 @@ describe('the history of a privacy budget', () => {
       store: createFederationsStore(),
       members: createMembersStore(),
     })
-    const privacy = createPrivacyService({ ...parts, store, ledger, federations })
+    const privacy = createPrivacyService({ ...parts, store, ledger, federations, changed: async () => undefined })
     const forecasts = createPrivacyForecasts({ database, store, ledger, federations })
     const owner: Caller = { keyId: 'k', orgId: 'acme', deviceId: null, grants: ['training:read', 'training:write'] }
     const { federation } = await federations.create(owner, { name: 'league', orgId: 'acme', description: '' })

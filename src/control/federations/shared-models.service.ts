@@ -3,6 +3,7 @@ import { notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
 import type { ModelsService } from '../catalog/models/models.service.ts'
+import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService, Page, StoredFederation } from './federations.service.ts'
 import type { SharedModel, SharedModelsReport } from './shared-models.report.ts'
 import type { SharedModelsStore } from './shared-models.store.ts'
@@ -16,24 +17,31 @@ export const createSharedModelsService = (parts: {
   readonly sharedModelsReport: SharedModelsReport
   readonly models: Pick<ModelsService, 'find'>
   readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
+  readonly changed: FederationChanges
   readonly now: () => Date
 }) => {
-  const { database, sharedModels, sharedModelsReport, models, federations, now } = parts
+  const { database, sharedModels, sharedModelsReport, models, federations, changed, now } = parts
 
   return {
     /** Lets all active members read a model. A bound owner shares what is its own; it cannot pass on what others share. */
     async share(caller: Caller, id: string, idOrName: string): Promise<SharedModel> {
       const federation = await federations.getAsOwner(caller, id)
       const { model } = await models.find(caller, idOrName)
-      await sharedModels.add(database.sql, federation.id, model.id, now())
+      await database.transaction(async (tx) => {
+        await sharedModels.add(tx, federation.id, model.id, now())
+        await changed(tx, federation.id)
+      })
       return (await sharedModelsReport.find(database.sql, federation.id, model.id))!
     },
 
     async unshare(caller: Caller, id: string, modelId: string): Promise<StoredFederation> {
       const federation = await federations.getAsOwner(caller, id)
-      if (!isUuid(modelId) || !(await sharedModels.remove(database.sql, federation.id, modelId))) {
-        throw notFound('Model', modelId, `of federation '${federation.name}'`)
-      }
+      await database.transaction(async (tx) => {
+        if (!isUuid(modelId) || !(await sharedModels.remove(tx, federation.id, modelId))) {
+          throw notFound('Model', modelId, `of federation '${federation.name}'`)
+        }
+        await changed(tx, federation.id)
+      })
       return federation
     },
 

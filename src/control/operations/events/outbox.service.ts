@@ -53,8 +53,8 @@ export const createOutbox = (parts: {
       beforeCommit(() => store.insertAll(tx, [...added.values()], now()))
       onCommit(async () => database.hints.send())
     }
-    const { type, subject } = event
-    rows.set(`${type} ${subject.kind} ${subject.id}`, event)
+    const { type, subject, orgId } = event
+    rows.set(`${type} ${subject.kind} ${subject.id} ${orgId}`, event)
   }
 
   const record = <Type extends keyof ControlEvents>(
@@ -91,6 +91,15 @@ export const createOutbox = (parts: {
   record('group.changed', ({ groupId, orgId }) => [
     { orgId, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
   ])
+
+  record('federation.changed', ({ federationId, orgIds }) =>
+    orgIds.map((orgId) => ({
+      orgId,
+      type: 'federation.changed',
+      subject: { kind: 'federation', id: federationId },
+      payload: {},
+    })),
+  )
 
   let rounds = new Map<string, RoundEvent>()
   let registered = new Map<string | null, number>()

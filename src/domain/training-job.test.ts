@@ -48,14 +48,22 @@ describe('the sizes of a round', () => {
 
   it('are the target, and more than that with over-selection', () => {
     const strategy = strategySettings('fedavg')
-    expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, wanted: 10, selected: 10 })
-    expect(roundSizes({ strategy, ...sizes, overSelection: 1.1 })).toEqual({ minDevices: 2, wanted: 10, selected: 11 })
-    expect(roundSizes({ strategy, ...sizes, overSelection: 1.31 })).toEqual({ minDevices: 2, wanted: 10, selected: 14 })
+    expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, requested: 10, selected: 10 })
+    expect(roundSizes({ strategy, ...sizes, overSelection: 1.1 })).toEqual({
+      minDevices: 2,
+      requested: 10,
+      selected: 11,
+    })
+    expect(roundSizes({ strategy, ...sizes, overSelection: 1.31 })).toEqual({
+      minDevices: 2,
+      requested: 10,
+      selected: 14,
+    })
   })
 
   it('of an asynchronous job close at its buffer', () => {
     const strategy = strategySettings('fedbuff', { buffer: 3 })
-    expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, wanted: 3, selected: 10 })
+    expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, requested: 3, selected: 10 })
     expect(() => roundSizes({ strategy, ...sizes, minDevices: 4 })).toThrow(
       'min_devices (4) must not exceed strategy_options.buffer (3)',
     )
@@ -66,7 +74,11 @@ describe('the sizes of a round', () => {
     expect(() => roundSizes({ strategy, ...sizes })).toThrow(
       "target_devices (10) is too low for strategy 'krum' with strategy_options.byzantine 4: it needs 2f + 3 = 11 updates.",
     )
-    expect(roundSizes({ strategy, ...sizes, targetDevices: 12 })).toEqual({ minDevices: 11, wanted: 12, selected: 12 })
+    expect(roundSizes({ strategy, ...sizes, targetDevices: 12 })).toEqual({
+      minDevices: 11,
+      requested: 12,
+      selected: 12,
+    })
   })
 
   it('do not contradict each other', () => {

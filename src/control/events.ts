@@ -28,6 +28,7 @@ export interface RoundOutcome {
 export interface JobChange {
   readonly id: string
   readonly orgId: string | null
+  readonly federationId: string | null
   readonly status: string
   /** Why the job has ended; null while it goes on. */
   readonly ended: string | null
@@ -50,7 +51,7 @@ export interface ControlEvents {
   /** A model has a new version, by upload. */
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   'devices.registered': { readonly orgIds: readonly (string | null)[] }
-  /** Devices joined or left a group, or it was deleted. */
+  /** A group was created, renamed or deleted, or devices joined or left it. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }
   'plan.changed': PlanChange
   /** Its members, shared models or budget are others, or somebody asked for statistics; for all that see it, or did until now. */

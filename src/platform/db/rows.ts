@@ -218,6 +218,8 @@ export interface OutboxRow {
   subject_id: string | null
   payload: Json<Record<string, unknown>>
   at: Date
+  /** Added by 0019b-federation-events: its active members may see it too. */
+  federation_id: string | null
 }
 
 export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables {

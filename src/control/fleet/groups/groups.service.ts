@@ -71,7 +71,10 @@ export const createGroupsService = (parts: {
       }
       requireName(requested.name)
       const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }
-      await store.insert(database.sql, group)
+      await database.transaction(async (tx) => {
+        await store.insert(tx, group)
+        await events.publish(tx, 'group.changed', { groupId: group.id, orgId: group.orgId })
+      })
       return group
     },
 
@@ -87,9 +90,12 @@ export const createGroupsService = (parts: {
     async update(caller: Caller, id: string, changes: Partial<Named>): Promise<StoredGroup> {
       await get(caller, id)
       if (changes.name !== undefined) requireName(changes.name)
-      const updated = await store.update(database.sql, id, changes)
-      if (updated === null) throw notFound('Device group', id)
-      return updated
+      return database.transaction(async (tx) => {
+        const updated = await store.update(tx, id, changes)
+        if (updated === null) throw notFound('Device group', id)
+        await events.publish(tx, 'group.changed', { groupId: id, orgId: updated.orgId })
+        return updated
+      })
     },
 
     /** Its devices stay registered; plans that aim at it reach nobody through it. */

@@ -2,6 +2,7 @@ import type { Caller } from '../../../domain/access.ts'
 import { type EventTopic, topicsFor } from '../../../domain/event-topics.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { EventTail, Place } from './event-tail.service.ts'
+import { federationsOf } from './memberships.report.ts'
 import type { EventFilter, OutboxStore, Position, StoredEvent } from './outbox.store.ts'
 
 /** What a stream is sent: where it begins, that it has missed something, an event, or a sign of life. */
@@ -72,13 +73,14 @@ export const createEvents = (parts: {
   /** Live events, until the stream's time is over; a client that reads too slowly comes again with its last id. */
   async function* live(
     from: number,
-    filter: EventFilter,
+    wanted: EventFilter,
     {
       seen: last,
       gone,
       caller,
     }: { readonly seen: Position | null; readonly gone: AbortSignal; readonly caller: Caller },
   ): AsyncGenerator<Frame> {
+    let filter = wanted
     let checkedAt = now().getTime()
     const endsAt = performance.now() + LIFETIME_MS
     let place = from
@@ -86,6 +88,7 @@ export const createEvents = (parts: {
     while (!gone.aborted && !tail.news.isClosed() && performance.now() < endsAt) {
       if (now().getTime() - checkedAt >= PING_MS) {
         if (!(await isStillIn(caller))) return
+        filter = { ...wanted, federationIds: await federationsOf(database.sql, caller.orgId) }
         checkedAt = now().getTime()
       }
       const seen = tail.news.version()
@@ -136,6 +139,7 @@ export const createEvents = (parts: {
       const key = caller.rateKeyId ?? caller.keyId
       if (!enter(key)) return null
       try {
+        const federationIds = await federationsOf(database.sql, caller.orgId)
         const place = await tail.follow()
         let isFollowing = true
         const leave = (): void => {
@@ -147,7 +151,7 @@ export const createEvents = (parts: {
         // Of a client that is gone before it was sent anything, nobody reads the stream to its end.
         client.gone.addEventListener('abort', leave)
         if (client.gone.aborted) leave()
-        return follow(place, { orgId: caller.orgId, topics }, { ...client, leave, caller })
+        return follow(place, { orgId: caller.orgId, federationIds, topics }, { ...client, leave, caller })
       } catch (error) {
         exit(key)
         throw error
@@ -161,7 +165,10 @@ const isLater = (a: Position, b: Position): boolean => {
   return txA === txB ? a.id > b.id : txA > txB
 }
 
-const isFor = (event: StoredEvent, { orgId, topics }: EventFilter): boolean =>
-  (orgId === null || event.orgId === orgId) && topics.includes(event.subject.kind)
+const isFor = (event: StoredEvent, { orgId, federationIds, topics }: EventFilter): boolean =>
+  (orgId === null ||
+    event.orgId === orgId ||
+    (event.federationId !== null && federationIds.includes(event.federationId))) &&
+  topics.includes(event.subject.kind)
 
 export type Events = ReturnType<typeof createEvents>

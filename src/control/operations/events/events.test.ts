@@ -3,6 +3,7 @@ import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/dat
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
+import { openLeague } from '../../federations/federation.fixture.ts'
 import { openStream, type ReceivedStream } from './events.fixture.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
@@ -57,6 +58,41 @@ describe('the event stream', () => {
       payload: { version: 1 },
       time,
     })
+  })
+
+  it('tells the members of a federation of its rounds and jobs, whoever of them started them, and nobody else', async () => {
+    const { world, send, keyOf, found } = await openLeague()
+    const acme = await keyOf('acme')
+    const federation = await found(['rival'])
+    const streams = {
+      rival: await openStream(world.baseUrl, { key: await keyOf('rival'), query: '?topics=round,job' }),
+      stranger: await openStream(world.baseUrl, { key: await keyOf('stranger'), query: '?topics=round,job,group' }),
+    }
+    const own = await send(acme, 'POST', '/training/rounds/start', { target_devices: 1, min_devices: 1 })
+    await send(acme, 'POST', `/training/rounds/${own.body.id}/cancel`, {})
+    const round = await send(acme, 'POST', '/training/rounds/start', { target_devices: 1, min_devices: 1, federation })
+    expect(round.status).toBe(201)
+    const started = await nextOf(streams.rival, 'round.started')
+    expect(started?.data).toMatchObject({ subject: { id: round.body.id } })
+    await send(acme, 'POST', `/training/rounds/${round.body.id}/cancel`, {})
+    expect((await nextOf(streams.rival, 'round.failed'))?.data).toMatchObject({ subject: { id: round.body.id } })
+    // Who has missed it is told again, and still nobody else.
+    const again = await openStream(world.baseUrl, {
+      key: await keyOf('rival'),
+      query: '?topics=round',
+      lastEventId: started!.id!,
+    })
+    expect((await again.next())?.data).toMatchObject({ type: 'round.failed', subject: { id: round.body.id } })
+    const { body: group } = await send(await keyOf('stranger'), 'POST', '/device-groups', {
+      name: 'g',
+      org_id: 'stranger',
+    })
+    expect((await streams.stranger.next())?.event).toBe('ready')
+    expect((await streams.stranger.next())?.data).toMatchObject({ type: 'group.changed', subject: { id: group.id } })
+    await send(await keyOf('stranger'), 'PUT', `/device-groups/${group.id}`, { name: 'h' })
+    expect((await streams.stranger.next())?.data).toMatchObject({ type: 'group.changed', subject: { id: group.id } })
+    await send(await keyOf('stranger'), 'DELETE', `/device-groups/${group.id}`)
+    expect((await streams.stranger.next())?.data).toMatchObject({ type: 'group.changed', subject: { id: group.id } })
   })
 
   it('counts updates and registrations together, once a second', async () => {

@@ -12,13 +12,19 @@ const ofRound = (
   payload: NewEvent['payload'] = {},
 ): NewEvent => ({
   orgId: round.orgId,
+  federationId: round.federationId,
   type,
   subject: { kind: 'round', id: round.id },
   payload: { round_number: round.roundNumber, job_id: round.jobId, ...payload },
 })
 
-const ofModel = (modelId: string, orgId: string | null, version: number): NewEvent => ({
+const ofModel = (
+  modelId: string,
+  { orgId, federationId = null }: { readonly orgId: string | null; readonly federationId?: string | null },
+  version: number,
+): NewEvent => ({
   orgId,
+  federationId,
   type: 'model.version_added',
   subject: { kind: 'model', id: modelId },
   payload: { version },
@@ -28,7 +34,15 @@ const ofModel = (modelId: string, orgId: string | null, version: number): NewEve
 const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundEvent): readonly NewEvent[] =>
   !isPrivate || federationId === null
     ? []
-    : [{ orgId, type: 'privacy.spent', subject: { kind: 'federation', id: federationId }, payload: { round_id: id } }]
+    : [
+        {
+          orgId,
+          federationId,
+          type: 'privacy.spent',
+          subject: { kind: 'federation', id: federationId },
+          payload: { round_id: id },
+        },
+      ]
 
 /**
  * Writes down what happens, in the transaction in which it happens, for those who follow it from outside: one statement for
@@ -69,16 +83,17 @@ export const createOutbox = (parts: {
   record('round.collected', (round) => [ofRound('round.collected', round)])
   record('round.completed', (round) => [
     ofRound('round.completed', round, { model_id: round.modelId }),
-    ofModel(round.modelId, round.orgId, 1),
+    ofModel(round.modelId, round, 1),
   ])
   record('round.failed', (round) => [ofRound('round.failed', round, { reason: round.reason })])
-  record('job.changed', ({ id, orgId, status }) => [
-    { orgId, type: 'job.changed', subject: { kind: 'job', id }, payload: { status } },
+  record('job.changed', ({ id, orgId, federationId, status }) => [
+    { orgId, federationId, type: 'job.changed', subject: { kind: 'job', id }, payload: { status } },
   ])
-  record('version.added', ({ modelId, orgId, version }) => [ofModel(modelId, orgId, version)])
+  record('version.added', ({ modelId, orgId, version }) => [ofModel(modelId, { orgId }, version)])
   record('plan.changed', ({ kind, id, orgId, status, percentage, modelId }) => [
     {
       orgId,
+      federationId: null,
       type: `${kind}.changed`,
       subject: { kind, id },
       payload: {
@@ -89,12 +104,13 @@ export const createOutbox = (parts: {
     },
   ])
   record('group.changed', ({ groupId, orgId }) => [
-    { orgId, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
+    { orgId, federationId: null, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
   ])
 
   record('federation.changed', ({ federationId, orgIds }) =>
     orgIds.map((orgId) => ({
       orgId,
+      federationId: null,
       type: 'federation.changed',
       subject: { kind: 'federation', id: federationId },
       payload: {},
@@ -114,8 +130,9 @@ export const createOutbox = (parts: {
   const takeHints = (): NewEvent[] => {
     const hints = [
       ...[...rounds.values()].map(
-        ({ id, orgId, jobId }): NewEvent => ({
+        ({ id, orgId, federationId, jobId }): NewEvent => ({
           orgId,
+          federationId,
           type: 'update.accepted',
           subject: { kind: 'round', id },
           payload: { job_id: jobId },
@@ -124,6 +141,7 @@ export const createOutbox = (parts: {
       ...[...registered].map(
         ([orgId, count]): NewEvent => ({
           orgId,
+          federationId: null,
           type: 'device.registered',
           subject: { kind: 'device', id: null },
           payload: { count },

@@ -5,10 +5,11 @@ import { createOutboxStore, type NewEvent } from './outbox.store.ts'
 
 const store = createOutboxStore()
 const at = new Date('2026-01-01T00:00:00Z')
-const ALL = { orgId: null, topics: ['round', 'job'] } as const
+const ALL = { orgId: null, federationIds: [], topics: ['round', 'job'] } as const
 
 const event = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
   orgId: null,
+  federationId: null,
   type: 'round.started',
   subject: { kind: 'round', id },
   payload: { round_number: 1 },

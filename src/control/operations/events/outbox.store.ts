@@ -5,6 +5,8 @@ import type { OutboxRow } from '../../../platform/db/rows.ts'
 
 export interface NewEvent {
   readonly orgId: string | null
+  /** Whose active members are told too; null: nobody else. */
+  readonly federationId: string | null
   readonly type: string
   /** Without an id it is about several of the kind. */
   readonly subject: { readonly kind: EventTopic; readonly id: string | null }
@@ -30,6 +32,8 @@ export interface StoredEvent extends NewEvent, Position {
 export interface EventFilter {
   /** Null: of every organization. */
   readonly orgId: string | null
+  /** Of which it is an active member. */
+  readonly federationIds: readonly string[]
   readonly topics: readonly EventTopic[]
 }
 
@@ -38,8 +42,9 @@ export const createOutboxStore = () => ({
     await tx
       .insertInto('events_outbox')
       .values(
-        events.map(({ orgId, type, subject, payload }) => ({
+        events.map(({ orgId, federationId, type, subject, payload }) => ({
           org_id: orgId,
+          federation_id: federationId,
           type,
           subject_kind: subject.kind,
           subject_id: subject.id,
@@ -75,13 +80,13 @@ export const createOutboxStore = () => ({
   async between(
     db: Executor,
     { from, to }: { readonly from: Position; readonly to: Position },
-    { orgId, topics }: EventFilter,
+    { orgId, federationIds, topics }: EventFilter,
     limit: number,
   ): Promise<StoredEvent[]> {
     const { rows } = await sql<EventRow>`
       select *, tx::text as tx, true as settled from events_outbox
       where ${isAfter(from)} and (events_outbox.tx, id) <= (${to.tx}::xid8, ${to.id})
-        and (${orgId}::text is null or org_id = ${orgId}) and subject_kind = any(${[...topics]}::text[])
+        and (${orgId}::text is null or org_id = ${orgId} or federation_id = any(${[...federationIds]}::uuid[])) and subject_kind = any(${[...topics]}::text[])
       order by events_outbox.tx, id limit ${limit}`.execute(db)
     return rows.map(fromRow)
   },
@@ -108,6 +113,7 @@ const fromRow = (row: EventRow): StoredEvent => ({
   id: row.id,
   tx: row.tx,
   orgId: row.org_id,
+  federationId: row.federation_id,
   type: row.type,
   subject: { kind: row.subject_kind as EventTopic, id: row.subject_id },
   payload: row.payload,

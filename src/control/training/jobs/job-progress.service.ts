@@ -18,9 +18,9 @@ export const createJobProgress = (parts: {
   /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
   const announce = (
     tx: Executor,
-    { id, orgId, status }: Pick<StoredJob, 'id' | 'orgId' | 'status'>,
+    { id, orgId, federationId, status }: Pick<StoredJob, 'id' | 'orgId' | 'federationId' | 'status'>,
     ended: string | null = null,
-  ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, status, ended })
+  ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {
     const status = nextJobStatus(job.status, ending.event)

@@ -18,6 +18,7 @@ import { publishedVersions } from './0015-published-versions.ts'
 import { metrics } from './0016-metrics.ts'
 import { resumedJobs } from './0018-resumed-jobs.ts'
 import { modelRetention } from './0019-model-retention.ts'
+import { federationEvents } from './0019b-federation-events.ts'
 import { experimentEstimates } from './0020-experiment-estimates.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -41,6 +42,7 @@ export const MIGRATIONS = [
   publishedVersions,
   resumedJobs,
   modelRetention,
+  federationEvents,
   experimentEstimates,
   metrics,
 ] as const

@@ -1,0 +1,13 @@
+import type { Executor } from '../../../platform/db/open.ts'
+
+/** The federations that the organization is an active member of. */
+export const federationsOf = async (db: Executor, orgId: string | null): Promise<string[]> => {
+  if (orgId === null) return []
+  const rows = await db
+    .selectFrom('federation_members')
+    .select('federation_id')
+    .where('org_id', '=', orgId)
+    .where('status', '=', 'active')
+    .execute()
+  return rows.map(({ federation_id }) => federation_id)
+}

@@ -18,6 +18,10 @@ const event = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
 
 const add = (database: Database, ...events: NewEvent[]) => database.transaction((tx) => store.insertAll(tx, events, at))
 
+/** Transactions of other databases of the same server are open too, and hold back what is committed meanwhile. */
+const settled = (database: Database) =>
+  expect.poll(async () => (await store.after(database.sql, null, 10)).every(({ isSettled }) => isSettled)).toBe(true)
+
 const signal = () => {
   let give = () => {}
   const given = new Promise<void>((resolve) => (give = resolve))
@@ -32,6 +36,7 @@ eachDatabase('the outbox', (open) => {
     expect(await store.head(database.sql)).toBeNull()
     await add(database, event('a', { orgId: 'acme' }), event('b'))
     await add(database, event('c'))
+    await settled(database)
     const all = await store.after(database.sql, null, 10)
     expect(ids(all)).toEqual(['a', 'b', 'c'])
     expect(all[0]).toEqual({
@@ -51,9 +56,11 @@ eachDatabase('the outbox', (open) => {
   it("replays a stretch of one organization's events, of the topics asked for", async () => {
     const database = await open()
     await add(database, event('0'))
+    await settled(database)
     const from = (await store.head(database.sql))!
     await add(database, event('a', { orgId: 'acme' }), event('b', { orgId: 'globex' }))
     await add(database, event('c', { orgId: 'acme', subject: { kind: 'device', id: 'c' } }), event('d'))
+    await settled(database)
     const to = (await store.head(database.sql))!
     await add(database, event('e', { orgId: 'acme' }))
     expect(ids(await store.between(database.sql, { from, to }, ALL, 10))).toEqual(['a', 'b', 'd'])
@@ -75,6 +82,7 @@ describe.skipIf(!hasPostgres())('an open transaction (PostgreSQL)', () => {
   it('holds back what others have committed since, so that nothing is ever added before what was read', async () => {
     const database = await openTestDatabase('postgres')
     await add(database, event('before'))
+    await settled(database)
     const [committed, written] = [signal(), signal()]
     const slow = database.transaction(async (tx) => {
       await store.insertAll(tx, [event('slow')], at)
@@ -91,6 +99,7 @@ describe.skipIf(!hasPostgres())('an open transaction (PostgreSQL)', () => {
     expect(await store.head(database.sql)).toEqual({ tx: seen[0]!.tx, id: seen[0]!.id })
     committed.give()
     await slow
+    await settled(database)
     const all = await store.after(database.sql, null, 10)
     expect(all.map(({ subject, isSettled }) => [subject.id, isSettled])).toEqual([
       ['before', true],

@@ -60,6 +60,15 @@ export interface paths {
         /** Sign out this browser */
         delete: operations["closeSession"];
     };
+    "/api/v1/session/links": {
+        parameters: {
+        };
+        /**
+         * Make a link that signs in a browser
+         * @description Its session stands for the key of this request. It works once and within a minute.
+         */
+        post: operations["createSignInLink"];
+    };
     "/api/v1/sessions": {
         parameters: {
         };
@@ -4938,7 +4947,7 @@ export interface components {
             current_epsilon: number;
         };
         /**
-         * @description The key to sign in with
+         * @description The key, or the code of a link, to sign in with
          * @example {
          *       "api_key": "sk_live_…"
          *     }
@@ -4946,6 +4955,8 @@ export interface components {
         OpenSession: {
             /** @description Not needed under open enrollment */
             api_key?: string;
+            /** @description Of a link from POST /session/links, instead of a key */
+            code?: string;
         };
         /**
          * @description An organization
@@ -6383,6 +6394,22 @@ export interface components {
             offset: number;
         };
         /**
+         * @description A link that signs in a browser, once
+         * @example {
+         *       "path": "/#sign-in=Zb2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzY",
+         *       "expires_at": "2026-01-31T12:01:00Z"
+         *     }
+         */
+        SignInLink: {
+            /** @description Behind the address of the dashboard; the code is in the fragment, which is not sent */
+            path: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+        };
+        /**
          * @description A started deployment
          * @example {
          *       "deployment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000302",
@@ -7030,6 +7057,24 @@ export interface operations {
             /** @description Success */
             204: { headers: { [name: string]: unknown; }; };
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    createSignInLink: {
+        parameters: {
+        };
+        responses: {
+            /** @description A link that signs in a browser, once */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
         };

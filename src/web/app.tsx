@@ -1,6 +1,6 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense } from 'react'
+import { Suspense, useState } from 'react'
 import { Route, Switch } from 'wouter'
 import { queries } from './api/client.ts'
 import { useSession } from './api/session.ts'
@@ -11,6 +11,7 @@ import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
 import { Boundary } from './shell/boundary.tsx'
 import { Shell } from './shell/shell.tsx'
 import { SignIn } from './shell/sign-in.tsx'
+import { SignInLink, takeLinkCode } from './shell/sign-in-link.tsx'
 
 const NotFound = () => (
   <>
@@ -52,10 +53,15 @@ const Gate = () => (
   </Loaded>
 )
 
-export const App = () => (
-  <CSPProvider disableStyleElements>
-    <QueryClientProvider client={queries}>
-      <Gate />
-    </QueryClientProvider>
-  </CSPProvider>
-)
+const LINK_CODE = takeLinkCode()
+
+export const App = () => {
+  const [code, setCode] = useState(LINK_CODE)
+  return (
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        {code === null ? <Gate /> : <SignInLink code={code} onDone={() => setCode(null)} />}
+      </QueryClientProvider>
+    </CSPProvider>
+  )
+}

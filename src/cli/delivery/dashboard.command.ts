@@ -1,8 +1,22 @@
 import type { Command } from 'commander'
+import { Failure } from '../failure.ts'
 import { openBrowser } from '../login/open-browser.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
+
+const LINK_TIMEOUT_MS = 5000
+
+/** The path of a link that signs the browser in; that of the page where no key is at hand, or none that can. */
+const pathFor = async (session: Session, apiBase: string | undefined): Promise<string> => {
+  try {
+    const connection = await session.signedIn({ apiBase, timeoutMs: LINK_TIMEOUT_MS })
+    return (await connection.ask((client) => client.POST('/api/v1/session/links'))).path
+  } catch (error) {
+    if (error instanceof Failure) return '/'
+    throw error
+  }
+}
 
 interface DashboardOptions extends ServiceOptions {
   readonly open: boolean
@@ -18,6 +32,7 @@ export const define = (command: Command, session: Session): void => {
       const address = named ? parseApiBase(named, 'SERVICE_DASHBOARD_URL') : await session.apiBase(apiBase)
       out.line(`${address}/`)
       const show = io.openBrowser ?? openBrowser
-      if (open) show(`${address}/`)
+      // The link is for the browser alone: what is printed ends up in histories.
+      if (open) show(address + (await pathFor(session, apiBase)))
     })
 }

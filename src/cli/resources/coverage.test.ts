@@ -15,6 +15,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'keys create': 'createKey',
   'keys list': 'listKeys',
   'keys revoke': 'revokeKey',
+  dashboard: 'createSignInLink',
   login: 'getOwnKey authorizeLogin exchangeLoginCode',
   init: 'createOrg',
   org: 'getOrg',

@@ -12,11 +12,9 @@ const unreachable = (error: unknown): never => {
   throw new Unreachable(error)
 }
 
-/** Opens a session: with a key, or without one where the service needs none. */
-const open = async (apiKey?: string): Promise<Session> =>
-  unwrap(
-    await api.POST('/api/v1/session', { body: apiKey === undefined ? {} : { api_key: apiKey } }).catch(unreachable),
-  )
+/** Opens a session: with a key, with the code of a link, or without one where the service needs none. */
+const open = async (body: { readonly api_key?: string; readonly code?: string } = {}): Promise<Session> =>
+  unwrap(await api.POST('/api/v1/session', { body }).catch(unreachable))
 
 /** The browser's session. Where the service needs no key, there is always one. */
 const load = async (): Promise<Session> => {
@@ -27,9 +25,9 @@ const load = async (): Promise<Session> => {
 export const useSession = (): UseQueryResult<Session> =>
   useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
 
-/** @throws ApiError when the key is not valid */
-export const signIn = async (apiKey: string): Promise<void> => {
-  queries.setQueryData(KEY, await open(apiKey))
+/** With a key, or with the code of a link. @throws ApiError when it is not valid */
+export const signIn = async (by: { readonly api_key: string } | { readonly code: string }): Promise<void> => {
+  queries.setQueryData(KEY, await open(by))
 }
 
 /**

@@ -13,7 +13,7 @@ export const SignIn = () => {
     event.preventDefault()
     setBusy(true)
     setError(null)
-    signIn(field.current?.value.trim() ?? '').catch((failure: unknown) => {
+    signIn({ api_key: field.current?.value.trim() ?? '' }).catch((failure: unknown) => {
       setBusy(false)
       setError(failure instanceof Error ? failure : new Error(String(failure)))
       field.current?.select()
@@ -39,7 +39,9 @@ export const SignIn = () => {
         <Button type="submit" tone="primary" disabled={busy}>
           Sign in
         </Button>
-        <p>The key is sent once and not kept in this browser. No key yet? An administrator makes one with:</p>
+        <p>The key is sent once and not kept in this browser. Where svc is signed in, it opens this page signed in:</p>
+        <Command>svc dashboard</Command>
+        <p>No key yet? An administrator makes one with:</p>
         <Command>svc keys create "my dashboard"</Command>
       </form>
     </main>

@@ -1,15 +1,11 @@
-// The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
-const KEY_FIELD = `<label for="key">Your API key</label>
-    <input id="key" type="password" autocomplete="off" required
-      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits.">`
+import { createHash } from 'node:crypto'
 
-/** The page on which a person approves `svc login`. It talks to the API like any other client. */
-export const loginPage = (needsKey: boolean): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sign in to Tributary</title>
-<style>
+// The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
+const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
+    <input id="key" type="password" autocomplete="off" required
+      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits."></div>`
+
+const STYLE = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
   body { display: grid; place-items: center; min-height: 90vh; margin: 0; }
   main { width: min(26rem, 90vw); }
@@ -18,24 +14,27 @@ export const loginPage = (needsKey: boolean): string => `<!doctype html>
   input { width: 100%; box-sizing: border-box; font: inherit; padding: .5rem; }
   button { font: inherit; margin-top: 1rem; padding: .5rem 1.25rem; cursor: pointer; }
   #problem { color: #c0392b; min-height: 1.5em; }
-</style>
-<main>
-  <h1>Sign in the command line?</h1>
-  <p>The program <b>svc</b> on this computer asks for a key to this service. Approve only if you have just started
-    <code>svc login</code> yourself.</p>
-  <form id="form">
-    ${needsKey ? KEY_FIELD : ''}
-    <button type="submit">Approve</button>
-    <p id="problem" role="alert"></p>
-  </form>
-</main>
-<script>
+`
+
+const SCRIPT = `
   const query = new URLSearchParams(location.search)
   const button = document.querySelector('button')
   const problem = document.getElementById('problem')
+  // A browser that is signed in to the dashboard approves with its session, by one click.
+  let session = null
+  const asked = fetch('/api/v1/session').then((answer) => answer.json()).then((found) => {
+    if (!found.signed_in || found.key_name === null) return
+    session = found
+    const who = document.getElementById('who')
+    who.textContent = 'You are signed in with the key "' + found.key_name + '"' + (found.org_id === null ? '.' : ' of ' + found.org_id + '.')
+    who.hidden = false
+    document.getElementById('with-key')?.remove()
+  }).catch(() => undefined)
   const authorize = async (key) => {
     const answer = await fetch('/api/v1/login/authorize', {
       method: 'POST',
+      // A session that has ended must not stand in the way of a key.
+      credentials: session === null ? 'omit' : 'same-origin',
       headers: { 'content-type': 'application/json', ...(key ? { authorization: 'Bearer ' + key } : {}) },
       body: JSON.stringify({
         code_challenge: query.get('code_challenge') ?? '',
@@ -51,6 +50,7 @@ export const loginPage = (needsKey: boolean): string => `<!doctype html>
     button.disabled = true
     problem.textContent = ''
     try {
+      await asked
       const { ok, body } = await authorize(document.getElementById('key')?.value.trim())
       if (ok) return location.assign(body.redirect_to)
       problem.textContent = body.message
@@ -59,6 +59,33 @@ export const loginPage = (needsKey: boolean): string => `<!doctype html>
     }
     button.disabled = false
   })
-</script>
+`
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** What the page may load: its own style and script, by their hashes. */
+export const LOGIN_PAGE_POLICY =
+  `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; connect-src 'self'; ` +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** The page on which a person approves `svc login`. It talks to the API like any other client. */
+export const loginPage = (needsKey: boolean): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign in to Tributary</title>
+<style>${STYLE}</style>
+<main>
+  <h1>Sign in the command line?</h1>
+  <p>The program <b>svc</b> on this computer asks for a key to this service. Approve only if you have just started
+    <code>svc login</code> yourself.</p>
+  <p id="who" hidden></p>
+  <form id="form">
+    ${needsKey ? KEY_FIELD : ''}
+    <button type="submit">Approve</button>
+    <p id="problem" role="alert"></p>
+  </form>
+</main>
+<script>${SCRIPT}</script>
 </html>
 `

@@ -2,12 +2,9 @@ import type { EnrollmentMode } from '../../../domain/access.ts'
 import { optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { loginPage } from './login.page.ts'
+import { LOGIN_PAGE_POLICY, loginPage } from './login.page.ts'
 import { Authorization, AuthorizeBody, Token, TokenBody } from './login.schema.ts'
 import type { LoginService } from './login.service.ts'
-
-const PAGE_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'"
 
 export const loginRoutes = (app: App, login: LoginService, enrollment: EnrollmentMode): void => {
   app.get(
@@ -16,7 +13,7 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
     async (_request, reply) =>
       reply
         .type('text/html; charset=utf-8')
-        .header('content-security-policy', PAGE_POLICY)
+        .header('content-security-policy', LOGIN_PAGE_POLICY)
         .send(loginPage(enrollment === 'token')),
   )
 

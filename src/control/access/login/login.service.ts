@@ -1,11 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
-import { badRequest, forbidden, unauthorized } from '../../../domain/errors.ts'
+import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { KeysService } from '../keys/keys.service.ts'
-import type { LoginStore } from './login.store.ts'
+import type { LoginCode, LoginStore } from './login.store.ts'
 
 const CODE_LIFETIME_MS = 5 * 60 * 1000
+/** A link is opened at once, by the program that asked for it. */
+const LINK_LIFETIME_MS = 60 * 1000
+/** What a link's code has in place of a challenge: no verifier has this hash, so that it is exchanged for no key. */
+const NO_CHALLENGE = ''
 
 /**
  * Browser login for the command line: authorization code with PKCE (RFC 7636, S256) over a loopback callback
@@ -19,6 +23,24 @@ export const createLoginService = (parts: {
   readonly now: () => Date
 }) => {
   const { database, store, keys, enrollment, now } = parts
+
+  const makeCode = async (
+    caller: Caller | null,
+    about: Pick<LoginCode, 'challenge' | 'redirectUri' | 'expiresAt'>,
+  ): Promise<string> => {
+    const code = randomBytes(32).toString('base64url')
+    await store.deleteExpired(database.sql, now())
+    await store.insert(database.sql, {
+      ...about,
+      hash: hashOf(code),
+      grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
+      orgId: caller?.orgId ?? null,
+      // Under open enrollment a session may stand for no key.
+      approvedBy: caller === null || caller.keyId === caller.sessionId ? null : caller.keyId,
+    })
+    return code
+  }
+
   return {
     /**
      * Approves a login; returns where to send the browser. Under open enrollment nobody needs a key for it.
@@ -35,21 +57,35 @@ export const createLoginService = (parts: {
         throw forbidden("A device's key cannot approve a login. Use a key that was created for a person or a program.")
       }
       const callback = loopbackUrl(request.redirectUri)
-      const code = randomBytes(32).toString('base64url')
-      await store.deleteExpired(database.sql, now())
-      await store.insert(database.sql, {
-        hash: hashOf(code),
-        challenge: request.challenge,
-        redirectUri: callback.href,
-        grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
-        orgId: caller?.orgId ?? null,
-        // Under open enrollment a session may stand for no key.
-        approvedBy: caller === null || caller.keyId === caller.sessionId ? null : caller.keyId,
-        expiresAt: new Date(now().getTime() + CODE_LIFETIME_MS),
-      })
+      const expiresAt = new Date(now().getTime() + CODE_LIFETIME_MS)
+      const code = await makeCode(caller, { challenge: request.challenge, redirectUri: callback.href, expiresAt })
       callback.searchParams.set('code', code)
       callback.searchParams.set('state', request.state)
       return callback.href
+    },
+
+    /**
+     * The code of a link that signs in another browser with the key of `caller`, once and within a minute.
+     * @throws forbidden for a device's own key, conflict where a browser needs no key anyway
+     */
+    async makeLink(caller: Caller): Promise<{ code: string; expiresAt: Date }> {
+      if (caller.deviceId !== null) {
+        throw forbidden("A device's key signs in no browser. Use a key that was created for a person or a program.")
+      }
+      if (enrollment === 'open') throw conflict('No browser needs to sign in to this service: open its dashboard.')
+      const expiresAt = new Date(now().getTime() + LINK_LIFETIME_MS)
+      return { code: await makeCode(caller, { challenge: NO_CHALLENGE, redirectUri: '', expiresAt }), expiresAt }
+    },
+
+    /** The caller that a link was made by, once. @throws unauthorized when it is unknown, used or expired, or its key is */
+    async redeemLink(code: string): Promise<Caller> {
+      const link = await store.take(database.sql, hashOf(code))
+      const isValid = link !== null && link.challenge === NO_CHALLENGE && link.expiresAt > now()
+      const caller = isValid && link.approvedBy !== null ? await keys.callerById(link.approvedBy) : null
+      if (caller === null) {
+        throw unauthorized('This link is unknown, used or expired. Make another one with: svc dashboard')
+      }
+      return caller
     },
 
     /** Exchanges a code, once, for a new key; unauthorized when the code or its verifier does not fit. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
-import { forbidden, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, forbidden, ServiceError } from '../../../domain/errors.ts'
 import { callerOf, callerOfKey, isFromOwnPage, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
@@ -9,7 +9,8 @@ import { sessionCookie, sessionTokenIn } from '../../../platform/http/session-co
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { VERSION } from '../../../version.ts'
 import type { KeysService } from '../keys/keys.service.ts'
-import { OpenSessionBody, Session, SessionList, SessionParams } from './sessions.schema.ts'
+import type { LoginService } from '../login/login.service.ts'
+import { OpenSessionBody, Session, SessionList, SessionParams, SignInLink } from './sessions.schema.ts'
 import { LIFETIME_MS, type SessionsService, type StoredSession } from './sessions.service.ts'
 
 /** A session that has ended is no session; what a page asks first must say so instead of failing. */
@@ -22,15 +23,19 @@ const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> =>
   }
 }
 
+const callerOrNobody = async (request: FastifyRequest, key: string | undefined): Promise<Caller | null> =>
+  key === undefined ? null : callerOfKey(request, key)
+
 interface SessionParts {
   readonly sessions: SessionsService
   readonly keys: KeysService
+  readonly login: LoginService
   readonly enrollment: EnrollmentMode
   /** Whether there is a server for the playground. */
   readonly hasInference: boolean
 }
 
-export const sessionsRoutes = (app: App, { sessions, keys, enrollment, hasInference }: SessionParts): void => {
+export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, hasInference }: SessionParts): void => {
   const present = async (caller: Caller | null) => ({
     signed_in: caller !== null,
     enrollment,
@@ -72,12 +77,31 @@ export const sessionsRoutes = (app: App, { sessions, keys, enrollment, hasInfere
     async (request, reply) => {
       if (!isFromOwnPage(request))
         throw forbidden('Only a page of this service opens a session. Use the API key itself.')
-      const key = request.body?.api_key?.trim()
-      const caller = key === undefined ? null : await callerOfKey(request, key)
+      const { api_key: key, code } = request.body ?? {}
+      if (key !== undefined && code !== undefined) throw badRequest('Send either api_key or code.')
+      const caller = code !== undefined ? await login.redeemLink(code) : await callerOrNobody(request, key?.trim())
       const browser = request.headers['user-agent'] ?? ''
       const opened = await sessions.open(caller, browser, sessionTokenIn(request))
       reply.header('set-cookie', sessionCookie(request, opened.token, LIFETIME_MS / 1000))
       return reply.code(201).send(await present(opened.caller))
+    },
+  )
+
+  app.post(
+    '/api/v1/session/links',
+    {
+      schema: {
+        operationId: 'createSignInLink',
+        summary: 'Make a link that signs in a browser',
+        description: 'Its session stands for the key of this request. It works once and within a minute.',
+        'x-extension': true,
+        response: { 201: SignInLink },
+      },
+      config: { access: 'any-key', errors: ['conflict', 'forbidden'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { code, expiresAt } = await login.makeLink(callerOf(request))
+      return reply.code(201).send({ path: `/#sign-in=${code}`, expires_at: expiresAt.toISOString() })
     },
   )
 

@@ -3,12 +3,25 @@ import { Body, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/
 
 export const OpenSessionBody = Body(
   'OpenSession',
-  'The key to sign in with',
+  'The key, or the code of a link, to sign in with',
   { api_key: 'sk_live_…' },
   {
     api_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: 200, description: 'Not needed under open enrollment' }),
     ),
+    code: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Of a link from POST /session/links, instead of a key' }),
+    ),
+  },
+)
+
+export const SignInLink = Body(
+  'SignInLink',
+  'A link that signs in a browser, once',
+  { path: '/#sign-in=Zb2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzY', expires_at: '2026-01-31T12:01:00Z' },
+  {
+    path: Type.String({ description: 'Behind the address of the dashboard; the code is in the fragment, which is not sent' }),
+    expires_at: Timestamp,
   },
 )
 

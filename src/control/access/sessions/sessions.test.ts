@@ -222,3 +222,58 @@ describe('sessions', () => {
     expect((await again('GET', '/api/v1/keys/self')).status).toBe(200)
   })
 })
+
+describe('a link that signs in another browser', () => {
+  const openLink = async (world: World, key: string): Promise<string> => {
+    const made = await world.request('POST', '/api/v1/session/links', { key })
+    expect([made.status, made.headers.get('cache-control')]).toEqual([201, null])
+    return (made.body as { path: string }).path.replace('/#sign-in=', '')
+  }
+
+  it('opens a session for the key that made it, once, within a minute, and only from a page of the service', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const { api_key: key } = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['devices:read'] })
+    const code = await openLink(world, key)
+    const foreign = await world.request('POST', '/api/v1/session', { body: { code }, headers: { origin: 'http://evil' } })
+    expect(foreign.status).toBe(403)
+    const page = browser(world)
+    const opened = await page('POST', '/api/v1/session', { code })
+    expect(opened).toMatchObject({ status: 201, body: { signed_in: true, key_name: 'mine', org_id: 'acme' } })
+    expect((await browser(world)('POST', '/api/v1/session', { code })).status).toBe(401)
+    const late = await openLink(world, key)
+    await world.advance(60)
+    expect((await browser(world)('POST', '/api/v1/session', { code: late })).status).toBe(401)
+  })
+
+  it('is worth nothing once its key is revoked, and is no code for a key', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const admin = world.service.firstAdminKey!
+    const { api_key: key } = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['admin'] })
+    const [code, other] = [await openLink(world, key), await openLink(world, key)]
+    const exchanged = await world.request('POST', '/api/v1/login/token', {
+      body: { code: other, code_verifier: 'x'.repeat(43) },
+    })
+    expect(exchanged.status).toBe(401)
+    const { body } = await world.request('GET', '/api/v1/keys', { key: admin })
+    const { id } = (body as { keys: { id: string; name: string }[] }).keys.find(({ name }) => name === 'mine')!
+    expect((await world.request('DELETE', `/api/v1/keys/${id}`, { key: admin })).status).toBe(204)
+    expect((await browser(world)('POST', '/api/v1/session', { code })).status).toBe(401)
+  })
+
+  it('is made by no device, and not where no key is needed', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' } })
+    const device = await world.request('POST', '/api/v1/devices/register', {
+      key: world.service.firstAdminKey!,
+      body: { device_id: 'd' },
+    })
+    const { api_key } = device.body as { api_key: string }
+    expect((await world.request('POST', '/api/v1/session/links', { key: api_key })).status).toBe(403)
+    const open = await startWorld()
+    const { body } = await open.request('POST', '/api/v1/keys', {
+      key: (await open.register('a')).key,
+      body: { name: 'x', scopes: ['admin'] },
+    })
+    const made = (body as { api_key: string }).api_key
+    expect((await open.request('POST', '/api/v1/session/links', { key: made })).status).toBe(409)
+  })
+})

@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { runInProcess } from '../../src/cli/in-process.fixture.ts'
+import { emptyFolder } from '../databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, openDashboard } from './dashboard-tab.ts'
+
+let webFolder = ''
+
+const start = async () => {
+  const world = await startWorld({ webFolder, config: { enrollment: 'token' } })
+  const { body } = await world.request('POST', '/api/v1/keys', {
+    key: world.service.firstAdminKey!,
+    body: { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:read'] },
+  })
+  return { world, key: (body as { api_key: string }).api_key }
+}
+
+/** Where `svc dashboard` sends the browser. */
+const linkOf = async ({ baseUrl }: World, key: string) => {
+  const opened: string[] = []
+  const ran = await runInProcess(['dashboard'], {
+    env: { SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: baseUrl, SERVICE_API_KEY: key },
+    openBrowser: (address) => opened.push(address),
+  })
+  expect(ran).toEqual({ exitCode: 0, stdout: `${baseUrl}/\n`, stderr: '' })
+  return opened[0]!
+}
+
+describe.skipIf(!hasBrowser())('signing in', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('svc dashboard opens a link that signs in after one click and works once', async () => {
+    const { world, key } = await start()
+    const link = await linkOf(world, key)
+    const { page, wrong } = await openDashboard(link.slice(0, link.indexOf('/#')), link.slice(link.indexOf('/#')))
+    await page.getByRole('heading', { name: 'Sign in this browser?' }).waitFor()
+    expect(page.url()).toBe(`${world.baseUrl}/`)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('mine · acme').waitFor()
+    expect(wrong()).toEqual([])
+    const again = await openDashboard(link)
+    await again.page.getByRole('button', { name: 'Sign in' }).click()
+    await again.page.getByText('This link is unknown, used or expired.').waitFor()
+    await again.page.getByRole('button', { name: 'Not now' }).click()
+    await again.page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+  })
+
+  it('a signed-in browser approves svc login with one click', async () => {
+    const { world, key } = await start()
+    const { page, wrong } = await openDashboard(await linkOf(world, key), '')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('mine · acme').waitFor()
+    let ran: ReturnType<typeof runInProcess> | null = null
+    const address = await new Promise<string>((openBrowser) => {
+      void emptyFolder().then((home) => {
+        ran = runInProcess(['login'], { env: { SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl }, openBrowser })
+      })
+    })
+    await page.goto(address)
+    await page.getByText('You are signed in with the key "mine" of acme.').waitFor()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor()
+    expect(await ran!).toMatchObject({ exitCode: 0, stdout: `Signed in to ${world.baseUrl} for the organization acme.\n` })
+    expect(wrong()).toEqual([])
+  })
+})

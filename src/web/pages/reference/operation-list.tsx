@@ -32,7 +32,7 @@ export const OperationList = ({
       </div>
       {shown.length === 0 && <Quiet>No operation has these words.</Quiet>}
       {shown.map((group) => (
-        <section key={group.name} aria-label={group.name}>
+        <div key={group.name}>
           <h2>{group.name}</h2>
           <ul>
             {group.operations.map(({ id, method, summary, path }) => (
@@ -44,7 +44,7 @@ export const OperationList = ({
               </li>
             ))}
           </ul>
-        </section>
+        </div>
       ))}
     </nav>
   )

@@ -34,5 +34,19 @@ for (const { name, ...options } of KINDS) {
     .click()
   await page.getByRole('table', { name: 'Participants' }).waitFor()
   await shoot('round')
+  await page.goto(`${address}/docs/searchDevices`)
+  await page.getByRole('button', { name: 'Send GET' }).click()
+  await page.getByRole('region', { name: 'response body' }).waitFor()
+  await shoot('api')
+  await page.goto(`${address}/playground?temperature=0`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  // There where the service knows an inference server.
+  const message = page.getByLabel('Message')
+  if (await message.isVisible()) {
+    await message.fill('What is the capital of France?')
+    await message.press('Enter')
+    await page.getByText(/tokens\/s$/).waitFor()
+    await shoot('playground')
+  }
 }
 await browser.close()

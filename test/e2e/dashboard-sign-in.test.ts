@@ -65,7 +65,10 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await page.getByText('You are signed in with the key "mine" of acme.').waitFor()
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor()
-    expect(await ran!).toMatchObject({ exitCode: 0, stdout: `Signed in to ${world.baseUrl} for the organization acme.\n` })
+    expect(await ran!).toMatchObject({
+      exitCode: 0,
+      stdout: `Signed in to ${world.baseUrl} for the organization acme.\n`,
+    })
     expect(wrong()).toEqual([])
   })
 })

@@ -37,7 +37,13 @@ export const access: Module<Access, object> = {
   routes(app, { keys, login, orgs, sessions }, { config, now }) {
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
-    sessionsRoutes(app, { sessions, keys, login, enrollment: config.enrollment, hasInference: config.inferenceUrl !== null })
+    sessionsRoutes(app, {
+      sessions,
+      keys,
+      login,
+      enrollment: config.enrollment,
+      hasInference: config.inferenceUrl !== null,
+    })
     loginRoutes(app, login, config.enrollment)
   },
   tasks: ({ database, now }, { keys, rateLimits, sessions }) => [

@@ -10,7 +10,11 @@ export const OpenSessionBody = Body(
       Type.String({ minLength: 1, maxLength: 200, description: 'Not needed under open enrollment' }),
     ),
     code: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'Of a link from POST /session/links, instead of a key' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Of a link from POST /session/links, instead of a key',
+      }),
     ),
   },
 )
@@ -20,7 +24,9 @@ export const SignInLink = Body(
   'A link that signs in a browser, once',
   { path: '/#sign-in=Zb2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzY', expires_at: '2026-01-31T12:01:00Z' },
   {
-    path: Type.String({ description: 'Behind the address of the dashboard; the code is in the fragment, which is not sent' }),
+    path: Type.String({
+      description: 'Behind the address of the dashboard; the code is in the fragment, which is not sent',
+    }),
     expires_at: Timestamp,
   },
 )

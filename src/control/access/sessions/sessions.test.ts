@@ -234,7 +234,10 @@ describe('a link that signs in another browser', () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const { api_key: key } = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['devices:read'] })
     const code = await openLink(world, key)
-    const foreign = await world.request('POST', '/api/v1/session', { body: { code }, headers: { origin: 'http://evil' } })
+    const foreign = await world.request('POST', '/api/v1/session', {
+      body: { code },
+      headers: { origin: 'http://evil' },
+    })
     expect(foreign.status).toBe(403)
     const page = browser(world)
     const opened = await page('POST', '/api/v1/session', { code })

@@ -46,11 +46,11 @@ const Composer = ({
         onKeyDown={onKeyDown}
       />
       {busy ? (
-        <Button tone="danger" onClick={onStop}>
+        <Button key="stop" tone="danger" onClick={onStop}>
           Stop
         </Button>
       ) : (
-        <Button type="submit" tone="primary" disabled={text.trim() === ''}>
+        <Button key="send" type="submit" tone="primary" disabled={text.trim() === ''}>
           Send
         </Button>
       )}

@@ -29,7 +29,7 @@ export const SchemaPage = ({ document, name }: { readonly document: ApiDocument;
         )}
       </Panel>
       <Panel title="Example">
-        <Code label="example" text={JSON.stringify(exampleOf(document, schema), null, 2)} />
+        <Code label="example value" text={JSON.stringify(exampleOf(document, schema), null, 2)} />
       </Panel>
     </>
   )

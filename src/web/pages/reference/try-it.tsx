@@ -148,12 +148,13 @@ export const TryIt = ({
             </label>
           )}
           <div className={styles.languages}>
+            {/* With keys: one element for both would submit the form by the click that stops. */}
             {busy ? (
-              <Button tone="danger" onClick={stop}>
+              <Button key="stop" tone="danger" onClick={stop}>
                 Stop
               </Button>
             ) : (
-              <Button type="submit" tone={method === 'DELETE' ? 'danger' : 'primary'} disabled={incomplete}>
+              <Button key="send" type="submit" tone={method === 'DELETE' ? 'danger' : 'primary'} disabled={incomplete}>
                 Send {method}
               </Button>
             )}

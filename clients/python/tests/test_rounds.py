@@ -204,7 +204,7 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     results: list[tributary.RoundResult] = []
     fleet.add(
         "evaluating",
-        lambda weights, plan: ({"w": weights["w"] + 1}, 4, {"loss": float("nan"), "accuracy": 0.5}),
+        lambda weights, plan: ({"w": weights["w"] + 1}, 4, {"loss": float("nan"), "accuracy": 0.5, "f1": 0.75, "1st": 1}),
         evaluate=lambda weights: {"loss": float(weights["w"][0]), "accuracy": 0.25},
         on_round=results.append,
     )
@@ -214,6 +214,9 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     told = {"round_number": numbers[1], "global_model_loss": 1, "global_model_accuracy": 0.25}
     until(lambda: (client.device("evaluating").metrics or {}) == told, "the heartbeat")
     assert [(each.metrics, each.global_metrics) for each in results] == [
-        ({"accuracy": 0.5}, {"loss": 0.0, "accuracy": 0.25}),
-        ({"accuracy": 0.5}, {"loss": 1.0, "accuracy": 0.25}),
+        ({"accuracy": 0.5, "f1": 0.75, "1st": 1.0}, {"loss": 0.0, "accuracy": 0.25}),
+        ({"accuracy": 0.5, "f1": 0.75, "1st": 1.0}, {"loss": 1.0, "accuracy": 0.25}),
     ]
+    first = client.request("GET", f"/training/rounds/{job.history[0].round_id}/status")
+    assert {name: each["mean"] for name, each in first["metrics"].items()} == {"accuracy": 0.5, "f1": 0.75}
+    assert {name: each["mean"] for name, each in first["evaluation"]["metrics"].items()} == {"accuracy": 0.25, "loss": 1}

@@ -117,8 +117,14 @@ class Device:
         accuracy: float | None = None,
         training_time_seconds: float | None = None,
         control: bytes | None = None,
+        metrics: Mapping[str, float] | None = None,
+        evaluation: tuple[int, Mapping[str, float]] | None = None,
     ) -> str | None:
-        """Submits an update; its id, or None when the service had it already and only its answer was lost."""
+        """Submits an update; its id, or None when the service had it already and only its answer was lost.
+
+        `metrics` are of the trained model, beside loss and accuracy; `evaluation` is the number of samples and the metrics of
+        the received model on held-out data. A private round is told neither, because its noise does not cover them.
+        """
         fields = {"num_samples": str(num_samples)}
         if loss is not None:
             fields["local_loss"] = repr(loss)
@@ -126,6 +132,11 @@ class Device:
             fields["local_accuracy"] = repr(accuracy)
         if training_time_seconds is not None:
             fields["training_time_seconds"] = str(round(training_time_seconds))
+        if "privacy" not in plan.raw:
+            if metrics:
+                fields["metrics"] = json.dumps(dict(metrics))
+            if evaluation is not None and evaluation[1]:
+                fields["evaluation"] = json.dumps({"num_samples": evaluation[0], "metrics": dict(evaluation[1])})
         files = {"control": ("control", control)} if control is not None else {}
         # The ending declares a bare vector.
         files["file"] = (f"update.{'f32' if plan.raw_vector else 'safetensors'}", weights)

@@ -26,9 +26,14 @@ log = logging.getLogger("tributary")
 
 #: (weights, plan) -> (weights, num_samples, metrics). The weights are None if the round distributes no model.
 Train = Callable[[Any, Plan], tuple[Mapping[str, Any], int, Mapping[str, Any]]]
-#: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9}.
+#: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9, "num_samples": 40}.
 Evaluate = Callable[[Any], Mapping[str, Any]]
 
+#: As the service has it; `evaluation.` begins a reference to a metric, and no name.
+METRIC_NAME = re.compile(r"(?!evaluation\.)[A-Za-z][\w.:@/+-]{0,63}", re.ASCII)
+MAX_METRICS = 32
+#: Metrics that the service has fields for, or that are between trainer and strategy.
+OWN_FIELDS = frozenset({"loss", "accuracy", "steps", "learning_rate"})
 JOBS_KEPT = 20
 FAILURE_REPORT_SECONDS = 5.0
 
@@ -105,6 +110,8 @@ class RoundWork:
             loss=result.metrics.get("loss"),
             accuracy=result.metrics.get("accuracy"),
             training_time_seconds=result.seconds,
+            metrics=_sendable(result.metrics, without=OWN_FIELDS),
+            evaluation=_evaluation(result),
             control=control.read_bytes() if control.exists() else None,
         )
         if (folder / "memory").exists():
@@ -220,6 +227,26 @@ def _steps(plan: Plan, metrics: Mapping[str, float]) -> tuple[float, float]:
 
 def _wide(weights: Weights) -> Weights:
     return {name: array.astype("f8") for name, array in weights.items()}
+
+
+def _sendable(metrics: Mapping[str, float], without: frozenset[str]) -> dict[str, float]:
+    """What the service takes: bounded names, and an accuracy from 0 to 1. The rest is named in the log."""
+    sent = {}
+    for name, value in metrics.items():
+        if name in without:
+            continue
+        if not METRIC_NAME.fullmatch(name) or (name == "accuracy" and not 0 <= value <= 1) or len(sent) == MAX_METRICS:
+            log.warning("The metric %r, %r, is not sent: see the documentation of metrics for names and ranges.", name, value)
+        else:
+            sent[name] = value
+    return sent
+
+
+def _evaluation(result: RoundResult) -> tuple[int, dict[str, float]] | None:
+    if result.global_metrics is None:
+        return None
+    num_samples = int(result.global_metrics.get("num_samples", result.num_samples))
+    return max(1, num_samples), _sendable(result.global_metrics, without=frozenset({"num_samples"}))
 
 
 def _told(metrics: Mapping[str, float]) -> str:

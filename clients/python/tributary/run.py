@@ -49,9 +49,9 @@ def run(
 
     `train(weights, plan)` gets the global model as a dict of numpy arrays (a PyTorch state dict with `torch=True`; None
     where the round has no model) and returns new weights (arrays or tensors), the number of samples they were trained
-    on, and metrics: "loss" and "accuracy" are shown by the service, "steps" and "learning_rate" are what SCAFFOLD
+    on, and metrics: all of them are shown by the service, but "steps" and "learning_rate", which are what SCAFFOLD
     needs. What it raises is told to the service as the reason. `evaluate(weights)` gives the metrics of the received
-    model on held-out data.
+    model on held-out data, which go with the update; its "num_samples", or else that of `train`, is their weight.
 
     Registers once and keeps the key in `state_dir` (SERVICE_HOME, else ~/.svc). `enrollment_token` is a key with
     devices:write for services that ask for one, that of `svc login` when absent; `api_key` is the key of a device that

@@ -4,8 +4,8 @@ import { read, useApi } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import type { Series } from '../../parts/curve-data.ts'
 import { Columns, Empty, Panel } from '../../parts/layout.tsx'
-import { measure, percent } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
+import { chartsOf } from './metric-charts.ts'
 import styles from './training.module.css'
 import type { Job, JobDetail, Round } from './types.ts'
 
@@ -16,12 +16,12 @@ const MOST_OTHERS = 5
 const nameOf = (job: Pick<Job, 'id' | 'name'>): string => job.name ?? job.id.slice(0, 8)
 
 /** By the number of the round within its job, so that jobs of different times lie over each other. */
-const seriesOf = (name: string, rounds: readonly Round[], field: 'loss' | 'accuracy'): Series => ({
+const seriesOf = (name: string, rounds: readonly Round[], readFrom: (round: Round) => number | null): Series => ({
   name,
   points: [...rounds]
     .filter(({ status }) => status === 'completed')
     .sort((a, b) => a.round_number - b.round_number)
-    .map((round, index) => [index + 1, round[field] ?? null] as const),
+    .map((round, index) => [index + 1, readFrom(round)] as const),
 })
 
 const useOthers = (ids: readonly string[]): readonly (readonly Round[])[] => {
@@ -71,7 +71,7 @@ const Compare = ({
   )
 }
 
-/** Loss and accuracy by round, of this job and of others beside it. */
+/** Loss, accuracy and all other metrics by round, of this job and of others beside it. */
 export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
   const [state, change] = usePageState(DEFAULTS)
   const others = useOthers(state.with)
@@ -81,12 +81,15 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
   const names = state.with.map((id) => nameOf(list.data?.jobs.find((other) => other.id === id) ?? { id, name: null }))
   const key = JSON.stringify([names, others, rounds])
   // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when what is drawn is another, by its content
-  const [losses, accuracies] = useMemo(
+  const charts = useMemo(
     () =>
-      (['loss', 'accuracy'] as const).map((field) => [
-        seriesOf(nameOf(job), rounds, field),
-        ...others.map((other, index) => seriesOf(names[index] ?? '', other, field)),
-      ]) as [Series[], Series[]],
+      chartsOf(rounds).map((chart) => ({
+        ...chart,
+        series: [
+          seriesOf(nameOf(job), rounds, chart.readFrom),
+          ...others.map((other, index) => seriesOf(names[index] ?? '', other, chart.readFrom)),
+        ],
+      })),
     [key],
   )
   const smoothing = state.smooth ? SMOOTHING : 0
@@ -94,27 +97,17 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
   return (
     <>
       <Columns>
-        <Panel title="Loss" aside="lower is better">
-          {hasAny(losses) ? (
-            <Curve title="Loss" x="round" series={losses} better="lowest" format={measure} smoothing={smoothing} />
-          ) : (
-            <Empty title="No round has reported a loss yet">
-              The curve begins with the first completed round whose devices report one.
-            </Empty>
-          )}
-        </Panel>
-        {hasAny(accuracies) && (
-          <Panel title="Accuracy" aside="higher is better">
-            <Curve
-              title="Accuracy"
-              x="round"
-              series={accuracies}
-              better="highest"
-              format={percent}
-              smoothing={smoothing}
-            />
+        {charts.map(({ title, name, better, format, series }) => (
+          <Panel key={title} title={title} aside={better === 'lowest' ? 'lower is better' : 'higher is better'}>
+            {hasAny(series) ? (
+              <Curve title={name} x="round" series={series} better={better} format={format} smoothing={smoothing} />
+            ) : (
+              <Empty title="No round has reported a loss yet">
+                The curve begins with the first completed round whose devices report one.
+              </Empty>
+            )}
           </Panel>
-        )}
+        ))}
       </Columns>
       <div className={styles.options}>
         <label>

@@ -12,6 +12,7 @@ import { outliers } from './outliers.ts'
 import { participantColumns, type Row } from './participant-columns.tsx'
 import { RoundBadge } from './round-columns.tsx'
 import { figuresOf } from './round-figures.ts'
+import { RoundMetrics } from './round-metrics.tsx'
 import type { Round } from './types.ts'
 
 const MOST = 1000
@@ -58,8 +59,8 @@ const Summary = ({ round }: { readonly round: Round }) => {
             </>,
           ],
           ['Failed devices', count(round.failed_devices)],
-          ['Loss', measure(round.loss)],
-          ['Accuracy', percent(round.accuracy)],
+          ['Loss in training', measure(round.loss)],
+          ['Accuracy in training', percent(round.accuracy)],
           ['Time', duration(elapsed(round.started_at, round.completed_at, now))],
         ]}
       />
@@ -186,6 +187,7 @@ export const RoundPage = ({ roundId }: { readonly roundId: string }) => {
               </Panel>
             )}
             <Summary round={loaded} />
+            <RoundMetrics round={loaded} />
             <Phases round={loaded} />
             <Participants round={loaded} />
           </>

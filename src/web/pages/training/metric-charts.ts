@@ -1,0 +1,54 @@
+import { goalOf } from '../../../domain/metrics.ts'
+import { measure, percent } from '../../text/format.ts'
+import type { Round } from './types.ts'
+
+/** One curve of a job: what is measured, where, and how to read it off a round. */
+export interface MetricChart {
+  /** What the panel says: which model, on what data. */
+  readonly title: string
+  /** What the curve is called, in short. */
+  readonly name: string
+  readonly better: 'lowest' | 'highest'
+  readonly format: (value: number | null) => string
+  readonly readFrom: (round: Round) => number | null
+}
+
+const MOST_CHARTS = 12
+
+const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+const betterOf = (name: string) => (goalOf(name) === 'minimize' ? 'lowest' : 'highest')
+const formatOf = (name: string) => (name === 'accuracy' ? percent : measure)
+
+const trained = (name: string): MetricChart => ({
+  title: `${capital(name)} in training on the devices`,
+  name: capital(name),
+  better: betterOf(name),
+  format: formatOf(name),
+  readFrom: (round) =>
+    (name === 'loss' ? round.loss : name === 'accuracy' ? round.accuracy : round.metrics?.[name]?.mean) ?? null,
+})
+
+const evaluated = (name: string): MetricChart => ({
+  title: `${capital(name)} of the new model on held-out data`,
+  name: `Held-out ${name}`,
+  better: betterOf(name),
+  format: formatOf(name),
+  readFrom: ({ evaluation }) => evaluation?.metrics[name]?.mean ?? null,
+})
+
+const FIRST = ['loss', 'accuracy']
+const inOrder = (names: ReadonlySet<string>): readonly string[] => [
+  ...FIRST.filter((name) => names.has(name)),
+  ...[...names].filter((name) => !FIRST.includes(name)).sort(),
+]
+
+/** The curves of these rounds: loss in training, and then whatever any of them has measured. */
+export const chartsOf = (rounds: readonly Round[]): readonly MetricChart[] => {
+  const names = (of: (round: Round) => object | undefined) =>
+    inOrder(new Set(rounds.flatMap((round) => Object.keys(of(round) ?? {}))))
+  const isThere = (chart: MetricChart) =>
+    chart.name === 'Loss' || rounds.some((round) => chart.readFrom(round) !== null)
+  const inTraining = [...new Set([...FIRST, ...names(({ metrics }) => metrics)])].map(trained)
+  const onHeldOut = names(({ evaluation }) => evaluation?.metrics).map(evaluated)
+  return [...inTraining.slice(0, 2), ...onHeldOut, ...inTraining.slice(2)].filter(isThere).slice(0, MOST_CHARTS)
+}

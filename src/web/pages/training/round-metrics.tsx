@@ -1,0 +1,44 @@
+import { Panel } from '../../parts/layout.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { count, measure, percent } from '../../text/format.ts'
+import type { Round } from './types.ts'
+
+type Summary = NonNullable<Round['metrics']>[string]
+type Row = readonly [name: string, summary: Summary]
+
+const figure = (name: string, value: number): string => (name === 'accuracy' ? percent(value) : measure(value))
+
+const column = (name: string, field: Exclude<keyof Summary, 'devices'>): Column<Row> => ({
+  name,
+  number: true,
+  cell: ([metric, summary]) => figure(metric, summary[field]),
+})
+
+const COLUMNS: readonly Column<Row>[] = [
+  { name: 'Metric', cell: ([name]) => name },
+  column('Mean', 'mean'),
+  column('Median', 'median'),
+  column('Worst tenth', 'worst_tenth'),
+  column('Lowest', 'min'),
+  column('Highest', 'max'),
+  { name: 'Devices', number: true, cell: ([, { devices }]) => count(devices) },
+]
+
+const Metrics = ({ title, metrics }: { readonly title: string; readonly metrics: Round['metrics'] }) => {
+  const rows = Object.entries(metrics ?? {})
+  if (rows.length === 0) return null
+  return (
+    <Panel title={title} flush>
+      <Table label={title} columns={COLUMNS} rows={rows} rowKey={([name]) => name} />
+    </Panel>
+  )
+}
+
+/** How what devices measured spreads over them, of which model and where. */
+export const RoundMetrics = ({ round }: { readonly round: Round }) => (
+  <>
+    <Metrics title="The new model on held-out data" metrics={round.evaluation?.metrics} />
+    <Metrics title="In training on the devices" metrics={round.metrics} />
+    <Metrics title="The model they received, on held-out data" metrics={round.global_evaluation?.metrics} />
+  </>
+)

@@ -35,6 +35,14 @@ const best = (values: readonly (number | null | undefined)[], pick: (...of: numb
   return known.length === 0 ? null : pick(...known)
 }
 
+/** What the last round's devices reported besides loss and accuracy, as weighted means. */
+const metricsOf = (round: Round | undefined): Readonly<Record<string, Figure>> =>
+  Object.fromEntries(
+    Object.entries(round?.metrics ?? {})
+      .filter(([name]) => name !== 'loss' && name !== 'accuracy')
+      .map(([name, { mean }]) => [`final_${name}`, mean]),
+  )
+
 /** What a job has reached, by the names of the table. */
 const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<string, Figure>> => {
   const completed = rounds.filter(({ status }) => status === 'completed')
@@ -55,6 +63,7 @@ const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<st
     seconds: milliseconds / 1000,
     epsilon: job.privacy_spent?.epsilon ?? null,
     result: job.published.at(-1)?.version_label ?? null,
+    ...metricsOf(completed.at(-1)),
   }
 }
 
@@ -88,7 +97,8 @@ export const define = (command: Command, session: Session): void => {
           settings: Object.fromEntries(settings.map((setting) => [setting, found.map(({ job }) => job[setting])])),
         })
       }
-      const rows = Object.keys(found[0]!.figures).map((name) => [
+      const measured = [...new Set(found.flatMap(({ figures }) => Object.keys(figures)))]
+      const rows = measured.map((name) => [
         name.replaceAll('_', ' '),
         ...found.map(({ figures }) => text(figures[name])),
       ])

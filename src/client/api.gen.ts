@@ -840,7 +840,7 @@ export interface paths {
         };
         /**
          * Cancel a round
-         * @description Ends the round at once, as failed. Its job, where it has one, goes on with another round.
+         * @description End the round at once, as failed. Its job, if it has one, continues with another round.
          */
         post: operations["cancelRound"];
     };
@@ -971,7 +971,7 @@ export interface paths {
         };
         /**
          * Resume a training job
-         * @description A stopped or failed job goes on from its last completed round, with the state of its strategy. 409 where that is gone, or where the privacy budget does not allow the rounds.
+         * @description Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 where that was deleted, or where the privacy budget does not allow the rounds.
          */
         post: operations["resumeTrainingJob"];
     };
@@ -980,7 +980,7 @@ export interface paths {
         };
         /**
          * Extend a training job
-         * @description Give a completed job more rounds; it goes on with the state of its strategy. Its stop_when looks at the new rounds only.
+         * @description Give a completed job more rounds; it continues with the state of its strategy. Its stop_when looks at the new rounds only.
          */
         post: operations["extendTrainingJob"];
     };
@@ -2886,7 +2886,7 @@ export interface components {
             ended_at: string | null;
         };
         /**
-         * @description Why a device gives up
+         * @description Why a device failed
          * @example {
          *       "reason": "The battery is too low to train"
          *     }
@@ -3113,7 +3113,7 @@ export interface components {
             last_heard: number[];
         };
         /**
-         * @description The framework that a model is made with
+         * @description The framework of a model
          * @enum {string}
          */
         Framework: "pytorch" | "tensorflow" | "xgboost" | "sklearn";
@@ -3879,7 +3879,7 @@ export interface components {
             aliases: string[];
         };
         /**
-         * @description Where the browser goes next
+         * @description The address to send the browser to
          * @example {
          *       "redirect_to": "http://127.0.0.1:53682/callback?code=4fT9sZ2kQmC7&state=Yk3nQ0aVx8JrT5mW"
          *     }
@@ -5457,7 +5457,7 @@ export interface components {
             round_number: number;
         };
         /**
-         * @description Why; kept in the history
+         * @description A reason, stored in the history
          * @example {
          *       "reason": "Battery use went up on the beta testers"
          *     }
@@ -7118,7 +7118,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Where the browser goes next */
+            /** @description The address to send the browser to */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -7415,7 +7415,7 @@ export interface operations {
                 limit?: components["parameters"]["LimitTo100"];
                 /** @description Items to skip */
                 offset?: components["parameters"]["Offset"];
-                /** @description The framework that a model is made with */
+                /** @description The framework of a model */
                 framework?: components["schemas"]["Framework"];
                 is_baseline?: boolean;
                 /** @description false omits models that training rounds created; true when absent */
@@ -9491,7 +9491,7 @@ export interface operations {
     getExperimentEstimates: {
         parameters: {
             query?: {
-                /** @description At most so many points; 200 when absent */
+                /** @description Maximum number of points; 200 when absent */
                 limit?: number;
             };
             path: {

@@ -14,7 +14,7 @@ export const AuthorizeBody = Body(
   },
 )
 
-export const Authorization = Body('LoginApproval', 'Where the browser goes next', examples.loginApproval, {
+export const Authorization = Body('LoginApproval', 'The address to send the browser to', examples.loginApproval, {
   redirect_to: Type.String(),
 })
 

@@ -20,7 +20,7 @@ import {
 } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../catalog.examples.ts'
 
-const Framework = OneOf(FRAMEWORKS, { title: 'Framework', description: 'The framework that a model is made with' })
+const Framework = OneOf(FRAMEWORKS, { title: 'Framework', description: 'The framework of a model' })
 const Format = OneOf(VERSION_FORMATS, { title: 'VersionFormat', description: "The format of a version's file" })
 const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX })
 

@@ -118,7 +118,7 @@ export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 export const PromoteBody = Body('Promotion', 'How many more targets to activate', examples.promotion, {
   rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'Higher than the current percentage' }),
 })
-export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
+export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
 })
 

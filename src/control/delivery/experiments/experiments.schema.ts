@@ -60,7 +60,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
 
 const ExperimentId = Parameter('ExperimentId', Type.String({ description: 'Id of an experiment' }))
 export const ExperimentParams = Type.Object({ experiment_id: ExperimentId })
-export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
+export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
 })
 export const ListExperimentsQuery = Type.Object({
@@ -84,7 +84,7 @@ const experimentFields = {
   target_groups: Type.Array(Uuid),
   primary_metric: Type.String(),
   confidence_level: ConfidenceLevel,
-  reason: Nullable(Type.String({ description: 'Why it was paused, completed or cancelled, when somebody said so' })),
+  reason: Nullable(Type.String({ description: 'The given reason for pausing, completing or cancelling it' })),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),
@@ -173,7 +173,7 @@ const Bound = Nullable(Type.Number())
 
 export const EstimatesQuery = Type.Object({
   limit: Type.Optional(
-    Type.Integer({ minimum: 2, maximum: 1000, description: 'At most so many points; 200 when absent' }),
+    Type.Integer({ minimum: 2, maximum: 1000, description: 'Maximum number of points; 200 when absent' }),
   ),
 })
 

@@ -130,7 +130,7 @@ const RolloutId = Parameter('RolloutId', Type.String({ description: 'Id of a rol
 export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id: RolloutId })
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
-export const ReasonBody = Body('Reason', 'Why; kept in the history', examples.reason, {
+export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
 })
 export const PercentageBody = Body('RolloutPercentage', 'The percentage of devices to reach', examples.percentage, {

@@ -135,7 +135,7 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'resumeTrainingJob',
         summary: 'Resume a training job',
         description:
-          'A stopped or failed job goes on from its last completed round, with the state of its strategy. 409 where that is gone, ' +
+          'Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 where that was deleted, ' +
           'or where the privacy budget does not allow the rounds.',
         'x-extension': true,
         params: JobParams,
@@ -154,7 +154,7 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'extendTrainingJob',
         summary: 'Extend a training job',
         description:
-          'Give a completed job more rounds; it goes on with the state of its strategy. Its stop_when looks at the new rounds only.',
+          'Give a completed job more rounds; it continues with the state of its strategy. Its stop_when looks at the new rounds only.',
         'x-extension': true,
         params: JobParams,
         body: ExtendJobBody,

@@ -88,7 +88,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
         operationId: 'cancelRound',
         summary: 'Cancel a round',
         'x-extension': true,
-        description: 'Ends the round at once, as failed. Its job, where it has one, goes on with another round.',
+        description: 'End the round at once, as failed. Its job, if it has one, continues with another round.',
         params: RoundParams,
         body: optionalBody(CancelRoundBody),
         response: { 200: Round },

@@ -270,7 +270,7 @@ export const Plan = Body('Plan', 'What a device needs to take part in a round', 
   ),
 })
 
-export const FailureBody = Body('Failure', 'Why a device gives up', examples.failure, {
+export const FailureBody = Body('Failure', 'Why a device failed', examples.failure, {
   reason: Type.String({ minLength: 1, maxLength: 2000 }),
 })
 

@@ -1,6 +1,6 @@
-import type { TrainingReport } from '../sdk/device.ts'
+import type { EvaluationReport, TrainingReport } from '../sdk/device.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
-import type { Plan } from '../sdk/wire.ts'
+import type { EvaluationPlan, Plan } from '../sdk/wire.ts'
 
 /** One device's part in one round. */
 export interface TrainingTask {
@@ -30,9 +30,20 @@ export interface TrainingOutcome {
   readonly memory?: string
 }
 
+/** A model to evaluate, after a job's last round. */
+export interface EvaluationTask {
+  readonly plan: EvaluationPlan
+  readonly globalWeights: string
+  readonly folder: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
 /** Something that turns a global model and this device's data into an update. Its errors are told to the service. */
 export interface AgentTrainer {
   readonly train: (task: TrainingTask) => Promise<TrainingOutcome>
+  /** How the last model of a job does on held-out data; offered to the service where there is such a thing. */
+  readonly evaluateFinal?: (task: EvaluationTask) => Promise<EvaluationReport>
   /** How a model's file does on this device's held-out data; null where the trainer cannot tell. Absent where it never can. */
   readonly evaluate?: (weights: string) => Promise<Evaluation | null>
 }

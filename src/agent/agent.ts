@@ -11,7 +11,7 @@ import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/d
 import type { ModelHook } from './delivery/model-hook.ts'
 import { beatWhile } from './heartbeats.ts'
 import { signIn } from './registration.ts'
-import { type RoundResult, workOnRound } from './round-work.ts'
+import { type RoundContext, type RoundResult, workOnEvaluation, workOnRound } from './round-work.ts'
 import { systemMetrics } from './system-metrics.ts'
 
 export interface AgentOptions {
@@ -121,14 +121,14 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
     const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
     const answer = await device.heartbeat(metricsOf(latest), requested)
-    return { answer, roundId: answer.pendingRoundId, isNews: deliveries.take(answer) }
+    return { answer, isNews: deliveries.take(answer) }
   }
 
   /** False when the round may be worth another try, or when whoever asks next for a round learns what is wrong. */
   const takePart = async (parts: Parts, roundId: string): Promise<boolean> => {
-    const { device, trainer, deliveries } = parts
+    const { device, deliveries } = parts
     log(`Round ${roundId} awaits this device.`)
-    const context = { device, trainer, roundsFolder: state.roundsFolder, now, log }
+    const context = { ...parts, roundsFolder: state.roundsFolder, now, log }
     try {
       latest = await beatWhile({ device, deliveries, roundId, intervalSeconds, signal, log }, (stop) =>
         workOnRound(roundId, { ...context, signal: stop }),
@@ -157,7 +157,10 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       // Not by the date, which may jump.
       const began = performance.now()
       try {
-        const { answer, roundId, isNews } = await beat(device, deliveries)
+        const { answer, isNews } = await beat(device, deliveries)
+        const { pendingRoundId: roundId, pendingEvaluationId: evaluationId } = answer
+        const work = { ...parts, roundsFolder: state.roundsFolder, now, log, signal }
+        if (roundId === null && evaluationId !== null && (await evaluate(evaluationId, work))) continue
         const paced = options.intervalSeconds === undefined ? answer.nextHeartbeatSeconds : null
         const rest = paced === null ? Math.max(0, intervalSeconds * 1000 - (performance.now() - began)) : paced * 1000
         if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
@@ -234,6 +237,18 @@ interface Parts {
   readonly device: Device
   readonly trainer: AgentTrainer
   readonly deliveries: Deliveries
+}
+
+/** False, after a line of why, where the model could not be evaluated. */
+const evaluate = async (roundId: string, context: RoundContext): Promise<boolean> => {
+  try {
+    await workOnEvaluation(roundId, context)
+    return true
+  } catch (error) {
+    context.signal.throwIfAborted()
+    context.log(`The model of round ${roundId} could not be evaluated: ${summaryOf(error)}`)
+    return false
+  }
 }
 
 /** What a trainer printed is not printed again where it was shown as it came. */

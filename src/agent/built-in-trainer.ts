@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { trainLocally } from '../sdk/trainers/built-in.ts'
+import { badRequest } from '../domain/errors.ts'
+import { reportOf, trainLocally } from '../sdk/trainers/built-in.ts'
 import { rowCount, type Split, splitDataset } from '../sdk/trainers/dataset.ts'
 import { seedFrom } from '../sdk/trainers/random.ts'
 import { settingsFrom } from '../sdk/trainers/settings.ts'
@@ -34,6 +35,12 @@ export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: Buil
       if ((await stat(weights)).size > LARGEST_EVALUATED) return null
       const { heldOut } = split(lastClasses)
       return rowCount(heldOut) === 0 ? null : evaluateInSlices(decodeModel(await readFile(weights)).tensors, heldOut)
+    },
+
+    evaluateFinal: async ({ globalWeights }) => {
+      const { heldOut } = split(lastClasses)
+      if (rowCount(heldOut) === 0) throw badRequest('No rows are held out on this device.')
+      return reportOf(await evaluateInSlices(decodeModel(await readFile(globalWeights)).tensors, heldOut))
     },
 
     train: async ({ plan, globalWeights, control, memory, folder, signal }) => {

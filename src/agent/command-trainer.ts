@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { readMetrics } from '../domain/metrics.ts'
 import type { EvaluationReport, TrainingReport } from '../sdk/device.ts'
-import type { AgentTrainer, TrainingTask } from './agent-trainer.ts'
+import type { AgentTrainer, EvaluationTask, TrainingTask } from './agent-trainer.ts'
 import { unlessRepeated } from './repeated-lines.ts'
 import { type CommandRun, runCommand } from './run-command.ts'
 
@@ -24,11 +24,7 @@ const optional = (metrics: Readonly<Record<string, unknown>>, name: string, max:
   throw badRequest(`The trainer's metrics say ${name} is ${JSON.stringify(value)}; it must be ${expected}, or absent.`)
 }
 
-/**
- * `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9, "metrics": {"f1": 0.8}, "evaluation": {"num_samples": 40, "metrics":
- * {"accuracy": 0.8}} }`; all but the first may be absent.
- */
-const readReport = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
+const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>> => {
   const text = await readFile(path, 'utf8').catch(() => null)
   if (text === null) throw badRequest('The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.')
   let metrics: unknown
@@ -40,7 +36,15 @@ const readReport = async (path: string): Promise<Omit<TrainingReport, 'trainingT
   if (typeof metrics !== 'object' || metrics === null || Array.isArray(metrics)) {
     throw badRequest(`The trainer's metrics must be an object such as {"num_samples": 120}, got ${text.slice(0, 80)}.`)
   }
-  const fields = metrics as Readonly<Record<string, unknown>>
+  return metrics as Readonly<Record<string, unknown>>
+}
+
+/**
+ * `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9, "metrics": {"f1": 0.8}, "evaluation": {"num_samples": 40, "metrics":
+ * {"accuracy": 0.8}} }`; all but the first may be absent.
+ */
+const readReport = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
+  const fields = await readJson(path)
   return {
     numSamples: samplesIn('num_samples', fields.num_samples),
     localLoss: optional(fields, 'loss', Number.POSITIVE_INFINITY),
@@ -107,6 +111,8 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
  * files. It finds their paths in the environment:
  *
  * - SERVICE_ROUND_ID: the round's id
+ * - SERVICE_TASK: train; or evaluate, where its updates bring an evaluation: then the global model is the job's last, and
+ *   only the evaluation is read
  * - SERVICE_PLAN: the round's plan, JSON (strategy, hyperparameters, timeout_at)
  * - SERVICE_GLOBAL_WEIGHTS: the global model, in the format it was uploaded in; unset when the round has none, then the
  *   command makes its own beginning, the same on every device
@@ -124,27 +130,20 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
   // A trainer that fails in every round prints the same traceback every time.
   const output = unlessRepeated(onLine ?? (() => undefined))
 
-  const train = async ({ plan, globalWeights, control, memory, folder, timeoutMs, signal }: TrainingTask) => {
+  /** Runs the command in the folder of its task; resolves with the seconds that it took. */
+  const run = async (task: EvaluationTask | TrainingTask, env: Readonly<Record<string, string | undefined>>) => {
+    const { plan, folder, timeoutMs, signal, globalWeights } = task
     const planPath = join(folder, 'plan.json')
     const metricsPath = join(folder, 'metrics.json')
-    // Some frameworks look at the ending: the update's is the global model's.
-    const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
-    const weights = join(folder, `update${ending}`)
-    const controlChange = join(folder, `control-change${ending}`)
-    const newMemory = join(folder, 'memory')
-    await Promise.all([weights, metricsPath, controlChange, newMemory].map((path) => rm(path, { force: true })))
+    await rm(metricsPath, { force: true })
     await writeFile(planPath, `${JSON.stringify(plan.raw, null, 2)}\n`)
     const began = Date.now()
-    const run = await runCommand(command, {
+    const ended = await runCommand(command, {
       env: {
+        ...env,
         SERVICE_ROUND_ID: plan.roundId,
         SERVICE_PLAN: planPath,
         SERVICE_GLOBAL_WEIGHTS: globalWeights ?? undefined,
-        SERVICE_CONTROL: control ?? undefined,
-        SERVICE_MEMORY: memory ?? undefined,
-        SERVICE_OUTPUT_WEIGHTS: weights,
-        SERVICE_OUTPUT_CONTROL: controlChange,
-        SERVICE_OUTPUT_MEMORY: newMemory,
         SERVICE_OUTPUT_METRICS: metricsPath,
       },
       cwd,
@@ -154,9 +153,28 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
     })
     signal.throwIfAborted()
     const seconds = Math.round((Date.now() - began) / 1000)
-    const fault = faultOf(run, seconds)
+    const fault = faultOf(ended, seconds)
     output.end({ isToBeRemembered: fault !== null })
-    if (fault !== null) throw new TrainerFailed(fault, run.lastLines, onLine !== undefined)
+    if (fault !== null) throw new TrainerFailed(fault, ended.lastLines, onLine !== undefined)
+    return { seconds, metricsPath }
+  }
+
+  const train = async (task: TrainingTask) => {
+    const { globalWeights, control, memory, folder } = task
+    // Some frameworks look at the ending: the update's is the global model's.
+    const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
+    const weights = join(folder, `update${ending}`)
+    const controlChange = join(folder, `control-change${ending}`)
+    const newMemory = join(folder, 'memory')
+    await Promise.all([weights, controlChange, newMemory].map((path) => rm(path, { force: true })))
+    const { seconds, metricsPath } = await run(task, {
+      SERVICE_TASK: 'train',
+      SERVICE_CONTROL: control ?? undefined,
+      SERVICE_MEMORY: memory ?? undefined,
+      SERVICE_OUTPUT_WEIGHTS: weights,
+      SERVICE_OUTPUT_CONTROL: controlChange,
+      SERVICE_OUTPUT_MEMORY: newMemory,
+    })
     await requireWeights(weights, folder)
     return {
       weights,
@@ -166,5 +184,19 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
       ...((await isThere(newMemory)) && { memory: newMemory }),
     }
   }
-  return { train }
+
+  /** What a command trains all the same is thrown away: its evaluation counts. */
+  const evaluateFinal = async (task: EvaluationTask): Promise<EvaluationReport> => {
+    const unused = (name: string) => join(task.folder, name)
+    const { metricsPath } = await run(task, {
+      SERVICE_TASK: 'evaluate',
+      SERVICE_OUTPUT_WEIGHTS: unused('update'),
+      SERVICE_OUTPUT_CONTROL: unused('control-change'),
+      SERVICE_OUTPUT_MEMORY: unused('memory'),
+    })
+    const { evaluation } = (await readJson(metricsPath)) as { evaluation?: unknown }
+    return evaluationIn(evaluation)
+  }
+
+  return { train, evaluateFinal }
 }

@@ -131,7 +131,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const outcome = plan.secure ? await deliverUnseen(plan, folder, context, train) : await train()
   const { weights, report, globalModel, control, memory: toKeep } = outcome
   if (!plan.secure) {
-    await device.submit(roundId, await openAsBlob(weights), reportFor(plan, report), {
+    await device.submit(roundId, await openAsBlob(weights), reportFor(plan, offering(trainer, report)), {
       fileName: basename(weights),
       until: plan.timeoutAt,
       signal,
@@ -140,6 +140,48 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   }
   if (jobId !== null && toKeep !== undefined) await memory.keep(jobId, toKeep)
   return { plan, report, globalModel }
+}
+
+/** A trainer that can evaluate a job's last model offers it with its evaluation of the received one. */
+const offering = ({ evaluateFinal }: AgentTrainer, report: TrainingReport): TrainingReport =>
+  evaluateFinal === undefined || report.evaluation === undefined
+    ? report
+    : { ...report, evaluation: { ...report.evaluation, finalModel: true } }
+
+/** Evaluates the last model of a job, and tells the service what was found, or why nothing. Throws as `workOnRound` does. */
+export const workOnEvaluation = async (
+  roundId: string,
+  { device, trainer, roundsFolder, signal, now, log }: RoundContext,
+): Promise<void> => {
+  if (!/^[\w-]{1,64}$/.test(roundId))
+    throw new NetworkError(`The service sent the round id '${roundId}', which is not a UUID.`)
+  const folder = join(roundsFolder, `evaluation-${roundId}`)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  try {
+    const plan = await device.evaluationPlan(roundId, { signal })
+    const partial = join(folder, PARTIAL)
+    const sink = await openFileSink(partial)
+    try {
+      await device.downloadEvaluated(plan, sink, { signal })
+    } finally {
+      await sink.close()
+    }
+    const globalWeights = join(folder, `global${endingByContent(partial)}`)
+    await rename(partial, globalWeights)
+    if (trainer.evaluateFinal === undefined) throw new Error('This device was started without anything that evaluates.')
+    const timeoutMs = Math.max(0, plan.timeoutAt - now())
+    const found = await trainer.evaluateFinal({ plan, globalWeights, folder, timeoutMs, signal })
+    const isTaken = await device.submitEvaluation(roundId, found, { signal, until: plan.timeoutAt })
+    if (isTaken) log(`Round ${plan.roundNumber}: evaluated its model on ${found.numSamples} samples.`)
+  } catch (error) {
+    if (!isPassing(error) && !(error instanceof ApiError)) {
+      const failureReason = error instanceof Error ? error.message : String(error)
+      await device.submitEvaluation(roundId, { failureReason }, { until: now() + 5000 }).catch(() => false)
+    }
+    throw error
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 /**

@@ -880,6 +880,26 @@ export interface paths {
         /** List the participants of a round */
         get: operations["listRoundParticipants"];
     };
+    "/api/v1/training/rounds/{round_id}/evaluation": {
+        parameters: {
+        };
+        /**
+         * Get what a device is to evaluate
+         * @description For devices that a heartbeat's pending_evaluation_round_id has asked.
+         */
+        get: operations["getEvaluationPlan"];
+        /**
+         * Report an evaluation of a round's model
+         * @description Metrics of the new model on held-out data; counts for the device that owns the key, once.
+         */
+        post: operations["submitEvaluation"];
+    };
+    "/api/v1/training/rounds/{round_id}/evaluation/model": {
+        parameters: {
+        };
+        /** Download the model to evaluate */
+        get: operations["downloadEvaluationModel"];
+    };
     "/api/v1/training/rounds/{round_id}/receipt": {
         parameters: {
         };
@@ -2620,11 +2640,67 @@ export interface components {
             num_samples: number;
             metrics: { [key: string]: components["schemas"]["MetricSummary"]; };
         };
+        /**
+         * @description What a device needs to evaluate a model
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *       "round_number": 7,
+         *       "hyperparameters": {
+         *         "local_epochs": 1,
+         *         "batch_size": 32,
+         *         "learning_rate": 0.05
+         *       },
+         *       "timeout_at": "2026-03-02T09:15:00.000Z",
+         *       "job_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *       "model": {
+         *         "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
+         *         "version": 1,
+         *         "format": "pytorch",
+         *         "model_size_bytes": 4812800,
+         *         "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99"
+         *       }
+         *     }
+         */
+        EvaluationPlan: {
+            /** Format: uuid */
+            round_id: string;
+            round_number: number;
+            hyperparameters: { [key: string]: unknown; };
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            timeout_at: string;
+            /** Format: uuid */
+            job_id?: string;
+            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            raw_vector?: boolean;
+            model: {
+                /** Format: uuid */
+                model_id: string;
+                version: number;
+                format: string;
+                model_size_bytes: number;
+                model_hash: string;
+            };
+        };
         /** @description What a device found of a model on its held-out data */
         EvaluationReport: {
             num_samples: number;
             /** @description Loss and accuracy among them. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics: { [key: string]: number; };
+            /** @description With an update: the device also evaluates the job's last model, when a heartbeat's answer asks it to */
+            final_model?: boolean;
+        };
+        /**
+         * @description An evaluation that was taken
+         * @example {
+         *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401"
+         *     }
+         */
+        EvaluationTaken: {
+            /** Format: uuid */
+            round_id: string;
         };
         /**
          * @description An experiment
@@ -3313,6 +3389,11 @@ export interface components {
             last_heartbeat: string;
             /** Format: uuid */
             pending_round_id?: string;
+            /**
+             * Format: uuid
+             * @description The round whose new model the device, which offered it, is asked to evaluate
+             */
+            pending_evaluation_round_id?: string;
             /** @description The device's assignments; absent if there are none or they are unchanged */
             assignments?: components["schemas"]["Assignment"][];
             /** @description Changes when the assignments change; 'none' when there are none */
@@ -3412,6 +3493,7 @@ export interface components {
             timeout_seconds: number;
             report_window_seconds: number | null;
             wait_for_devices_seconds: number;
+            evaluation_seconds?: number;
             group_id: string | null;
             federation_id: string | null;
             hyperparameters: { [key: string]: unknown; };
@@ -3543,6 +3625,7 @@ export interface components {
             timeout_seconds: number;
             report_window_seconds: number | null;
             wait_for_devices_seconds: number;
+            evaluation_seconds?: number;
             group_id: string | null;
             federation_id: string | null;
             hyperparameters: { [key: string]: unknown; };
@@ -3681,7 +3764,7 @@ export interface components {
             ended_at: string | null;
             /** @description Of the models that the devices trained, as they reported with their updates */
             metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
-            /** @description Of the round's new model, as the next round's updates brought it */
+            /** @description Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it */
             evaluation?: components["schemas"]["Evaluation"];
         };
         /**
@@ -4467,6 +4550,23 @@ export interface components {
             trains?: boolean;
         };
         /**
+         * @description What a device found, or why nothing
+         * @example {
+         *       "num_samples": 64,
+         *       "metrics": {
+         *         "loss": 3.22,
+         *         "accuracy": 0.33
+         *       }
+         *     }
+         */
+        NewEvaluation: {
+            num_samples?: number;
+            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            metrics?: { [key: string]: unknown; };
+            /** @description In place of the others: the device cannot evaluate it */
+            failure_reason?: string;
+        };
+        /**
          * @description An experiment to create
          * @example {
          *       "name": "next-word-2",
@@ -4594,6 +4694,8 @@ export interface components {
             publish?: "last" | "every" | "best" | "none";
             /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
             raw_vector?: boolean;
+            /** @description How long devices that offered it have to evaluate the last model; a tenth of timeout_seconds, within 5 and 60, when absent */
+            evaluation_seconds?: number;
         };
         /** @description Clipping and noise of every round */
         NewJobPrivacy: {
@@ -6049,8 +6151,13 @@ export interface components {
             loss?: number | null;
             /** @description Of the models that the devices trained, as they reported with their updates */
             metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
-            /** @description Of the round's new model, as the next round's updates brought it */
+            /** @description Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it */
             evaluation?: components["schemas"]["Evaluation"];
+            /**
+             * Format: date-time
+             * @description Devices are asked to evaluate its new model until then
+             */
+            evaluation_until?: string;
             /** @description Of the model that the round distributed, as its updates brought it */
             global_evaluation?: components["schemas"]["Evaluation"];
         };
@@ -9945,6 +10052,84 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getEvaluationPlan: {
+        parameters: {
+            path: {
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
+            };
+        };
+        responses: {
+            /** @description What a device needs to evaluate a model */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["EvaluationPlan"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    submitEvaluation: {
+        parameters: {
+            path: {
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEvaluation"];
+            };
+        };
+        responses: {
+            /** @description An evaluation that was taken */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["EvaluationTaken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    downloadEvaluationModel: {
+        parameters: {
+            path: {
+                /** @description Id of a round */
+                round_id: components["parameters"]["RoundId"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
         };

@@ -66,6 +66,10 @@ export interface ControlEvents {
   /** The round takes no more updates: they wait for aggregation. */
   'round.collected': RoundEvent
   'round.completed': RoundEvent & RoundOutcome
+  /** Devices are asked to evaluate the new model of a job's last round. */
+  'evaluation.opened': { readonly roundId: string }
+  /** The evaluation of a job's last model is over. */
+  'round.evaluated': RoundEvent
   'round.failed': RoundEvent & {
     readonly reason: string
     /** Somebody has ended it: that says nothing about the job, which goes on. */

@@ -18,6 +18,8 @@ export const EVALUATION_PREFIX = 'evaluation.'
 export interface MetricReport {
   readonly numSamples: number
   readonly metrics: Metrics
+  /** The device offers to evaluate the job's last model, too. */
+  readonly finalModel?: true
 }
 
 /** How one metric spreads over devices. */

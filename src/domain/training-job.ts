@@ -1,4 +1,5 @@
 import { badRequest, conflict } from './errors.ts'
+import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
 import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
 
@@ -88,6 +89,8 @@ export interface JobSettings {
   /** So many times the target are selected, because some never deliver. */
   readonly overSelection: number
   readonly timeoutSeconds: number
+  /** How long devices have to evaluate the last model; absent: what follows from the timeout. */
+  readonly evaluationSeconds?: number
   /** How long, once min_devices updates are in, the rest is waited for; null: what follows from the timeout. */
   readonly reportWindowSeconds: number | null
   /** How long a round that could start waits for min_devices active devices. */
@@ -225,6 +228,18 @@ export const continuedSettings = (
   }
   return { ...settings, rounds, ...(event === 'extend' ? { extendedAfter: roundsCompleted } : {}) }
 }
+export const EVALUATION_SECONDS = { min: 1, max: 3600 } as const
+
+/** How long devices have to evaluate the last round's model: as asked for, else as stragglers of a round have. */
+export const evaluationSecondsOf = ({
+  evaluationSeconds,
+  timeoutSeconds,
+}: Pick<JobSettings, 'evaluationSeconds' | 'timeoutSeconds'>): number =>
+  evaluationSeconds ?? stragglerGraceSeconds(timeoutSeconds)
+
+/** What a job tells of itself while its last model is evaluated. */
+export const waitingForEvaluations = (devices: number): string =>
+  `Waits for ${devices === 1 ? '1 device' : `${devices} devices`} to evaluate the last model.`
 
 /** How the job ends after so many failed rounds in a row, the last of them for `reason`; null: it tries again. */
 export const afterFailedRound = (failedInARow: number, reason: string): Ending | null =>

@@ -80,6 +80,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       const isKnown = known !== undefined && (tag === undefined || tag === known)
       return {
         pendingRoundId: answer.pending_round_id ?? null,
+        pendingEvaluationId: answer.pending_evaluation_round_id ?? null,
         assignments: isKnown ? null : assignments.map(assignmentOf),
         assignmentsTag: tag ?? known ?? null,
         nextHeartbeatSeconds: answer.next_heartbeat_seconds ?? null,

@@ -5,7 +5,7 @@ import type { Assignment, DeliveryReport } from './assignment.ts'
 import type { DownloadSink } from './download.ts'
 import type { Sleep } from './retry.ts'
 import type { SecureState } from './secure-state.ts'
-import type { HeartbeatAnswer, Plan, Registration } from './wire.ts'
+import type { EvaluationPlan, HeartbeatAnswer, Plan, Registration } from './wire.ts'
 
 export interface DeviceOptions {
   /** Where the service is, such as http://127.0.0.1:8000, without /api/v1. */
@@ -33,6 +33,8 @@ export interface EvaluationReport {
   readonly numSamples: number
   /** By name, such as loss, accuracy and f1. */
   readonly metrics: Readonly<Record<string, number>>
+  /** With an update: this device also evaluates the job's last model, when `pendingEvaluationId` asks for it. */
+  readonly finalModel?: boolean | undefined
 }
 
 export interface TrainingReport {
@@ -109,6 +111,16 @@ export interface Device {
   readonly secure: SecureCalls
   /** Says that this device will not deliver. False when the round no longer cares. */
   reportFailure(roundId: string, reason: string, options?: CallOptions): Promise<boolean>
+  /** What `pendingEvaluationId` asks for. */
+  evaluationPlan(roundId: string, options?: CallOptions): Promise<EvaluationPlan>
+  /** The model to evaluate, into a sink of yours, which may hold the beginning already. */
+  downloadEvaluated(plan: EvaluationPlan, sink: DownloadSink, options?: CallOptions): Promise<void>
+  /** What was found of it, or why nothing. False when nobody waits for it any more. */
+  submitEvaluation(
+    roundId: string,
+    answer: EvaluationReport | { readonly failureReason: string },
+    options?: CallOptions,
+  ): Promise<boolean>
   /** Where the round stands: pending, active, aggregating, completed or failed. */
   roundStatus(roundId: string, options?: CallOptions): Promise<string>
   /** What this device is to run, at most one version of each model; asks with the ETag of the last answer. */

@@ -18,9 +18,16 @@ export { createDevice } from './device-client.ts'
 export { type DownloadSink, type MemorySink, memorySink } from './download.ts'
 export { isPassing } from './retry.ts'
 export { type SecureMemory, type SecureOptions, type SecureUpdate, takeSecurePart } from './secure-part.ts'
-export { type LocalTrainer, type TakenPart, takePart } from './take-part.ts'
+export {
+  type Evaluate,
+  type LocalTrainer,
+  type PartOptions,
+  type TakenPart,
+  takeEvaluation,
+  takePart,
+} from './take-part.ts'
 export type { LocalUpdate } from './trainers/built-in.ts'
 export { type Dataset, type Split, splitDataset } from './trainers/dataset.ts'
-export { inMemory, localTrainer, type TrainerMemory } from './trainers/local-trainer.ts'
+export { inMemory, localEvaluator, localTrainer, type TrainerMemory } from './trainers/local-trainer.ts'
 export type { Evaluation } from './trainers/train.ts'
-export type { HeartbeatAnswer, Plan, Registration } from './wire.ts'
+export type { EvaluationPlan, HeartbeatAnswer, Plan, Registration } from './wire.ts'

@@ -1,12 +1,12 @@
 import { ApiError } from '../client/client.ts'
 import { NetworkError } from './api-error.ts'
-import type { CallOptions, Device, EvaluationReport, TrainingReport } from './device.ts'
+import type { CallOptions, Device, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
+import { evaluationBody, evaluationCalls, reasonOf } from './evaluation-calls.ts'
 import { retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
 import { type Plan, planOf } from './wire.ts'
 
-const MAX_REASON = 2000
 const STALL_MS = 30_000
 /** An upload may take half a minute plus a second for each of these bytes. */
 const SLOWEST_BYTES_PER_SECOND = 64 * 1024
@@ -30,10 +30,19 @@ const formOf = (file: Blob, report: TrainingReport, fileName: string, control: B
   return form
 }
 
-/** JSON writes what is not finite as null, which the service takes for absent. */
-const evaluationBody = ({ numSamples, metrics }: EvaluationReport) => ({ num_samples: numSamples, metrics })
-
-type RoundCalls = Pick<Device, 'plan' | 'model' | 'control' | 'download' | 'submit' | 'reportFailure' | 'roundStatus'>
+type RoundCalls = Pick<
+  Device,
+  | 'plan'
+  | 'model'
+  | 'control'
+  | 'download'
+  | 'submit'
+  | 'reportFailure'
+  | 'evaluationPlan'
+  | 'downloadEvaluated'
+  | 'submitEvaluation'
+  | 'roundStatus'
+>
 
 /** What a device asks about a round and brings to it. `clockLeadMs`: how far the service's clock is ahead of ours. */
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
@@ -49,8 +58,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
 
   /** One of the round's files, bounded by the round. */
   const fetchFile = async (
-    plan: Plan,
-    what: 'model' | 'control',
+    plan: Pick<Plan, 'roundId' | 'timeoutAt'>,
+    what: 'model' | 'control' | 'evaluation/model',
     file: { readonly sizeBytes: number; readonly sha256: string },
     sink: DownloadSink,
     options: CallOptions,
@@ -143,7 +152,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
     reportFailure: async (roundId, reason, options = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/failures'
-      const body = { reason: reason.trim().slice(0, MAX_REASON) || 'no reason given' }
+      const body = { reason: reasonOf(reason) }
       try {
         await transport.call('failure report', (api, signal) => api.POST(path, { params, body, signal }), options)
         return true
@@ -152,6 +161,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         throw error
       }
     },
+
+    ...evaluationCalls(transport, clockLeadMs, fetchFile),
 
     roundStatus: async (roundId, options = {}) => {
       const params = paramsOf(roundId)

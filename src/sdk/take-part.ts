@@ -1,8 +1,10 @@
-import type { CallOptions, Device, Submission, TrainingReport } from './device.ts'
+import { ApiError } from '../client/client.ts'
+import type { CallOptions, Device, EvaluationReport, Submission, TrainingReport } from './device.ts'
+import { memorySink } from './download.ts'
 import { isPassing } from './retry.ts'
 import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
-import type { Plan } from './wire.ts'
+import type { EvaluationPlan, Plan } from './wire.ts'
 
 /** Turns the global model (null when the round has none) into an update. */
 export type LocalTrainer = (
@@ -12,6 +14,21 @@ export type LocalTrainer = (
   /** SCAFFOLD: the service's control variate; null where there is none, or while it is zero. */
   files: { readonly control: Uint8Array<ArrayBuffer> | null },
 ) => Promise<LocalUpdate & { readonly delivered?: () => Promise<void> }>
+
+/** How a model does on this device's held-out data. */
+export type Evaluate = (
+  weights: Uint8Array<ArrayBuffer>,
+  plan: Plan | EvaluationPlan,
+  signal: AbortSignal | undefined,
+) => EvaluationReport | Promise<EvaluationReport>
+
+export interface PartOptions extends CallOptions {
+  /**
+   * Evaluates the received model before training, unless the trainer's report has an evaluation. With it the device also
+   * offers to evaluate the job's last model: `takeEvaluation` then answers a heartbeat's `pendingEvaluationId`.
+   */
+  readonly evaluate?: Evaluate
+}
 
 export interface TakenPart extends LocalUpdate {
   readonly plan: Plan
@@ -26,16 +43,26 @@ export const takePart = async (
   device: Device,
   roundId: string,
   trainer: LocalTrainer,
-  options: CallOptions = {},
+  options: PartOptions = {},
 ): Promise<TakenPart> => {
   try {
     const plan = await device.plan(roundId, options)
     const within = { ...options, until: Math.min(options.until ?? plan.timeoutAt, plan.timeoutAt) }
     if (plan.secure) return await takePartUnseen(device, plan, trainer, within)
     const control = await device.control(plan, within)
-    const update = await trainer(await device.model(plan, within), plan, options.signal, { control })
+    const model = await device.model(plan, within)
+    const evaluation =
+      options.evaluate === undefined || model === null || plan.private
+        ? undefined
+        : await options.evaluate(model, plan, options.signal)
+    const update = await trainer(model, plan, options.signal, { control })
     const sent = update.control === undefined ? within : { ...within, control: update.control }
-    const submission = await device.submit(roundId, update.weights, reportFor(plan, update.report), sent)
+    const submission = await device.submit(
+      roundId,
+      update.weights,
+      reportFor(plan, offering(update.report, evaluation)),
+      sent,
+    )
     await update.delivered?.()
     return { ...update, plan, submission }
   } catch (error) {
@@ -60,6 +87,34 @@ const takePartUnseen = async (
   }
   const submission = await takeSecurePart(device, plan.roundId, train, options)
   return { ...trained!, plan, submission }
+}
+
+const offering = (report: TrainingReport, found: EvaluationReport | undefined): TrainingReport =>
+  found === undefined ? report : { ...report, evaluation: { ...(report.evaluation ?? found), finalModel: true } }
+
+/**
+ * One device's evaluation of a job's last model, which a heartbeat's `pendingEvaluationId` asks for; false when nobody waits
+ * for it any more. When the device cannot evaluate it, the service is told why, and the error is thrown.
+ */
+export const takeEvaluation = async (
+  device: Device,
+  roundId: string,
+  evaluate: Evaluate,
+  options: CallOptions = {},
+): Promise<boolean> => {
+  try {
+    const plan = await device.evaluationPlan(roundId, options)
+    const within = { ...options, until: Math.min(options.until ?? plan.timeoutAt, plan.timeoutAt) }
+    const sink = memorySink()
+    await device.downloadEvaluated(plan, sink, within)
+    const found = await evaluate(sink.bytes(), plan, options.signal)
+    return await device.submitEvaluation(roundId, found, within)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 409) return false
+    if (!isPassing(error))
+      await device.submitEvaluation(roundId, { failureReason: messageOf(error) }).catch(() => false)
+    throw error
+  }
 }
 
 /** What of a report the round may learn of this one device. */

@@ -11,6 +11,8 @@ export interface Registration {
 export interface HeartbeatAnswer {
   /** The round that awaits this device, if any. */
   readonly pendingRoundId: string | null
+  /** The round whose new model this device is asked to evaluate, if any; `takeEvaluation` does it. */
+  readonly pendingEvaluationId: string | null
   /** What the device is to run; null when that is what it knows. */
   readonly assignments: readonly Assignment[] | null
   /** To be sent along as `knownAssignments`; null when the service named none. */
@@ -42,6 +44,29 @@ export interface Plan {
   readonly raw: unknown
 }
 
+/** What a device is asked to evaluate. */
+export interface EvaluationPlan
+  extends Pick<Plan, 'roundId' | 'roundNumber' | 'hyperparameters' | 'jobId' | 'timeoutAt' | 'raw'> {
+  readonly model: NonNullable<Plan['model']>
+}
+
+type EvaluationBody = operations['getEvaluationPlan']['responses'][200]['content']['application/json']
+
+/** `clockLeadMs`: how far the service's clock is ahead of ours. */
+export const evaluationPlanOf = (body: EvaluationBody, clockLeadMs: number): EvaluationPlan => {
+  const timeoutAt = Date.parse(body.timeout_at)
+  if (Number.isNaN(timeoutAt)) throw new NetworkError('The service sent a plan whose timeout_at is not a timestamp.')
+  return {
+    roundId: body.round_id,
+    roundNumber: body.round_number,
+    hyperparameters: body.hyperparameters,
+    jobId: body.job_id ?? null,
+    timeoutAt: timeoutAt - clockLeadMs,
+    model: modelOf(body.model),
+    raw: body,
+  }
+}
+
 type PlanBody = operations['getRoundPlan']['responses'][200]['content']['application/json']
 
 /** `clockLeadMs`: how far the service's clock, which wrote timeout_at, is ahead of ours. */
@@ -63,7 +88,7 @@ export const planOf = (body: PlanBody, clockLeadMs: number): Plan => {
   }
 }
 
-const modelOf = (model: NonNullable<PlanBody['model']>): Plan['model'] => ({
+const modelOf = (model: NonNullable<PlanBody['model']>): NonNullable<Plan['model']> => ({
   format: model.format,
   sizeBytes: model.model_size_bytes,
   sha256: hexOf('model_hash', model.model_hash),

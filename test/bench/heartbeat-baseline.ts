@@ -25,6 +25,7 @@ const heartbeats: HeartbeatsService = {
       trains: true,
       lastHeartbeat: new Date(),
       pendingRoundId: null,
+      pendingEvaluationId: null,
       assignments: [],
       nextSeconds: 20,
     }

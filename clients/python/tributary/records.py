@@ -126,6 +126,7 @@ class Job:
     timeout_seconds: int
     report_window_seconds: float | None
     wait_for_devices_seconds: int
+    evaluation_seconds: int | None = None
     group_id: str | None
     federation_id: str | None
     hyperparameters: dict[str, Any]
@@ -183,6 +184,7 @@ class Round:
     loss: float | None = None
     metrics: dict[str, Any] | None = None
     evaluation: dict[str, Any] | None = None
+    evaluation_until: str | None = None
     global_evaluation: dict[str, Any] | None = None
 
 

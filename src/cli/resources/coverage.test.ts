@@ -46,7 +46,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
 /** What devices call, through the SDK and the agent. */
 const OF_DEVICES =
   'sendHeartbeat reportAssignment getRoundPlan downloadRoundModel downloadRoundControl advertiseSecureKeys dealSecureShares ' +
-  'revealSecureShares submitUpdate reportFailure'
+  'revealSecureShares submitUpdate reportFailure getEvaluationPlan downloadEvaluationModel submitEvaluation'
 
 /** What the dashboard calls. */
 const OF_DASHBOARD =

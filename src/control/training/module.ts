@@ -15,6 +15,7 @@ import { createJobsStore } from './jobs/jobs.store.ts'
 import { createVersionOrigins } from './jobs/version-origins.service.ts'
 import { createAnnouncementsReport } from './rounds/announcements.report.ts'
 import { contributionsTo } from './rounds/contributions.report.ts'
+import { evaluationRoutes } from './rounds/evaluation.routes.ts'
 import { trainingReferences } from './rounds/file-references.store.ts'
 import { createModelRetention } from './rounds/model-retention.service.ts'
 import { createModelRetentionStore, isTrained } from './rounds/model-retention.store.ts'
@@ -61,7 +62,14 @@ const create = (context: Context, earlier: Earlier) => {
   })
   const jobsStore = createJobsStore(heartbeats.announce)
   const publications = createJobPublications({ models, roundOf: createRoundsReport().thatMade })
-  const progress = createJobProgress({ store: jobsStore, events, lossesOf: parts.store.lossesOf, publications, now })
+  const progress = createJobProgress({
+    store: jobsStore,
+    events,
+    lossesOf: parts.store.lossesOf,
+    publications,
+    evaluations: parts.evaluationSteps,
+    now,
+  })
   const jobs = createJobsService({
     database,
     store: jobsStore,
@@ -104,6 +112,8 @@ const create = (context: Context, earlier: Earlier) => {
   events.afterCommit('round.started', () => changes.notify('rounds'))
   events.afterCommit('round.places_freed', () => changes.notify('rounds'))
   events.afterCommit('round.completed', () => changes.notify('endings'))
+  // Devices may be asked to evaluate its model.
+  events.afterCommit('evaluation.opened', () => changes.notify('rounds'))
   events.afterCommit('round.failed', () => changes.notify('rounds'))
   return {
     withdrawAnnouncements,
@@ -117,6 +127,7 @@ const create = (context: Context, earlier: Earlier) => {
     retention,
     modelRetention: createModelRetention({ database, store: createModelRetentionStore(), roundModels, now }),
     jobs,
+    evaluationSteps: parts.evaluationSteps,
   }
 }
 
@@ -125,13 +136,22 @@ export type Training = ReturnType<typeof create>
 
 export const training: Module<Training, Earlier> = {
   description: 'Rounds, updates, receipts and training jobs',
-  tables: ['rounds', 'round_participants', 'updates', 'training_jobs', 'secure_rounds', 'secure_messages'],
+  tables: [
+    'rounds',
+    'round_participants',
+    'updates',
+    'training_jobs',
+    'evaluations',
+    'secure_rounds',
+    'secure_messages',
+  ],
   create,
   async routes(app, parts, { blobs, config }) {
-    const { rounds, standalone, participation, secureRounds, updates, receipts, jobs } = parts
+    const { rounds, standalone, participation, secureRounds, updates, receipts, jobs, evaluationSteps } = parts
     roundsRoutes(app, rounds, standalone)
     participationRoutes(app, participation, blobs)
     participantsRoutes(app, participation)
+    evaluationRoutes(app, evaluationSteps, blobs)
     receiptsRoutes(app, receipts)
     secureRoundsRoutes(app, secureRounds)
     jobsRoutes(app, jobs)
@@ -142,7 +162,7 @@ export const training: Module<Training, Earlier> = {
   },
   tasks: (
     { config, now },
-    { withdrawAnnouncements, rounds, secureRounds, aggregations, retention, modelRetention, jobs },
+    { withdrawAnnouncements, rounds, secureRounds, aggregations, retention, modelRetention, jobs, evaluationSteps },
   ) => [
     { name: 'announcements', everyMs: 60_000, run: withdrawAnnouncements },
     {
@@ -155,7 +175,15 @@ export const training: Module<Training, Earlier> = {
         await aggregations.run()
       },
     },
-    { name: 'jobs', everyMs: 1000, run: jobs.tick },
+    {
+      name: 'jobs',
+      everyMs: 1000,
+      run: async () => {
+        // Its last evaluation may end a job.
+        await evaluationSteps.tick()
+        await jobs.tick()
+      },
+    },
     { name: 'new-rounds', everyMs: 500, run: rounds.watch },
     {
       name: 'model-retention',

@@ -93,6 +93,13 @@ const job = {
 }
 const evaluation = { num_samples: 64, metrics: { loss: 3.22, accuracy: 0.33 } }
 const spread = { mean: 0.33, median: 0.34, worst_tenth: 0.21, min: 0.19, max: 0.41, devices: 10 }
+const evaluationModel = {
+  model_id: ids.aggregatedModel,
+  version: 1,
+  format: 'pytorch',
+  model_size_bytes: 4_812_800,
+  model_hash: hashes.update,
+}
 const hex = (bytes: number): string => '4f'.repeat(bytes)
 const digest = hex(32)
 const secureKeys = { encryption_key: hex(32), masking_key: hex(32) }
@@ -101,6 +108,16 @@ export const examples = {
   newRound,
   round,
   roundList: { rounds: [round], ...page },
+  evaluationPlan: {
+    round_id: ids.round,
+    round_number: 7,
+    hyperparameters,
+    timeout_at: times.ended,
+    job_id: ids.job,
+    model: evaluationModel,
+  },
+  newEvaluation: evaluation,
+  evaluationTaken: { round_id: ids.round },
   cancellation: { reason: 'Started with the wrong model' },
   plan: {
     round_id: ids.round,

@@ -93,6 +93,8 @@ export interface TrainingJobRow {
   waiting_until: Date | null
   waiting_for: string | null
   stop_requested: Generated<boolean>
+  /** Added by 0017-evaluation-step. */
+  ending: Json<Record<string, unknown>> | null
   created_at: Date
   started_at: Date | null
   ended_at: Date | null
@@ -121,6 +123,20 @@ export interface RoundTrainingColumns {
   metrics: Json<Record<string, unknown>> | null
   global_evaluation: Json<Record<string, unknown>> | null
   evaluation: Json<Record<string, unknown>> | null
+  /** What 0017-evaluation-step adds. */
+  evaluation_until: Date | null
+}
+
+export interface EvaluationRow {
+  round_id: string
+  device_id: string
+  /** asked, reported, failed or missed */
+  state: string
+  num_samples: number | null
+  metrics: Json<Record<string, number>> | null
+  reason: string | null
+  asked_at: Date
+  reported_at: Date | null
 }
 
 /** What the migration adds to updates. */
@@ -161,6 +177,7 @@ export interface TrainingTables {
   privacy_ledger: PrivacyLedgerRow
   analytics_queries: AnalyticsQueryRow
   training_jobs: TrainingJobRow
+  evaluations: EvaluationRow
   secure_rounds: SecureRoundRow
   secure_messages: SecureMessageRow
 }

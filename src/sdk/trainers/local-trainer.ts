@@ -1,6 +1,8 @@
-import type { LocalTrainer } from '../take-part.ts'
-import { trainLocally } from './built-in.ts'
-import type { Split } from './dataset.ts'
+import type { Evaluate, LocalTrainer } from '../take-part.ts'
+import { reportOf, trainLocally } from './built-in.ts'
+import { rowCount, type Split } from './dataset.ts'
+import { evaluate } from './train.ts'
+import { decodeModel } from './weights-codec.ts'
 
 /** What a device keeps between the rounds of a job: control variates, a personal model. Lost is lost, and starts anew. */
 export interface TrainerMemory {
@@ -16,6 +18,12 @@ export const inMemory = (): TrainerMemory => {
     write: async (key, bytes) => void kept.set(key, bytes),
   }
 }
+
+/** How a built-in model does on the held-out rows, for `takePart` and `takeEvaluation`; on all rows where none are held out. */
+export const localEvaluator =
+  (data: Split): Evaluate =>
+  (weights) =>
+    reportOf(evaluate(decodeModel(weights).tensors, rowCount(data.heldOut) > 0 ? data.heldOut : data.train))
 
 /** A trainer for `takePart` that trains the built-in models on these rows, with whatever the round's strategy asks of a device. */
 export const localTrainer = (

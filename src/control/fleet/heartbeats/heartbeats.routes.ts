@@ -54,6 +54,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         status: received.reported,
         last_heartbeat: received.lastHeartbeat.toISOString(),
         ...(received.pendingRoundId === null ? {} : { pending_round_id: received.pendingRoundId }),
+        ...(received.pendingEvaluationId === null ? {} : { pending_evaluation_round_id: received.pendingEvaluationId }),
         ...(assignments.length === 0 || tag === known ? {} : { assignments: assignments.map(presentAssignment) }),
         ...(tag === undefined ? {} : { assignments_tag: tag }),
         next_heartbeat_seconds: received.nextSeconds,

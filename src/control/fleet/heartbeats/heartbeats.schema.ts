@@ -38,6 +38,13 @@ export const HeartbeatResult = Body(
     status: Status,
     last_heartbeat: Timestamp,
     pending_round_id: Type.Optional(Uuid),
+    pending_evaluation_round_id: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        'x-extension': true,
+        description: 'The round whose new model the device, which offered it, is asked to evaluate',
+      }),
+    ),
     assignments: Type.Optional(
       Type.Array(Assignment, {
         'x-extension': true,

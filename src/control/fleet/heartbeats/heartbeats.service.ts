@@ -29,6 +29,8 @@ export interface Wait {
 /** A heartbeat that was recorded, and what the device is to run. */
 export type Answered = Received & {
   readonly pendingRoundId: string | null
+  /** The round whose new model the device is asked to evaluate. */
+  readonly pendingEvaluationId: string | null
   readonly assignments: readonly Assignment[]
   /** When the device should come again. */
   readonly nextSeconds: number
@@ -50,6 +52,8 @@ export interface OpenRound extends Wanting {
 /** What is to be announced to devices: the round that awaits each, by internal ids, and what they may join. */
 export interface Announced {
   readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
+  /** The rounds whose new models devices are asked to evaluate, by device. */
+  readonly evaluating: ReadonlyMap<string, string>
   readonly open: readonly OpenRound[]
   readonly wanting: readonly Wanting[]
 }
@@ -64,7 +68,7 @@ export interface HeartbeatContributors {
   join(roundId: string, deviceId: string): Promise<boolean>
 }
 
-const NOTHING: Announced = { pending: new Map(), open: [], wanting: [] }
+const NOTHING: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
 const NOTHING_TO_ADD: HeartbeatContributors = {
   assignmentsOf: () => [],
   announcedTo: async () => NOTHING,
@@ -115,7 +119,9 @@ export const createHeartbeatsService = (parts: {
     const pending = announced.pending.get(device.id)
     const isInformed = pending?.isPrivate !== true || caller.deviceId === device.id || holds(caller, 'admin')
     const requested = device.trains && announced.wanting.some((training) => mayJoin(training, device))
-    const recorded = { ...device, requested, pendingRoundId: isInformed ? (pending?.roundId ?? null) : null }
+    const pendingEvaluationId = announced.evaluating.get(device.id) ?? null
+    const pendingRoundId = isInformed ? (pending?.roundId ?? null) : null
+    const recorded = { ...device, requested, pendingRoundId, pendingEvaluationId }
     if (pending !== undefined || recorded.reported !== 'active' || !recorded.trains) return recorded
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of announced.open) {
@@ -147,7 +153,7 @@ export const createHeartbeatsService = (parts: {
       const deadline = began + wait.ms
       const answer = (recorded: Recorded, assignments: readonly Assignment[]): Answered => {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
-        const requested = recorded.pendingRoundId !== null ? 'now' : recorded.requested ? 'soon' : null
+        const requested = isAwaited(recorded) ? 'now' : recorded.requested ? 'soon' : null
         const pace = { fleet: fleetSize(), requested, heldSeconds, random } as const
         return { ...recorded, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
       }
@@ -159,7 +165,7 @@ export const createHeartbeatsService = (parts: {
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
         const left = deadline - Date.now()
-        const isNews = recorded.pendingRoundId !== null || tagOfAll(assignments) !== known
+        const isNews = isAwaited(recorded) || tagOfAll(assignments) !== known
         if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(recorded, assignments)
         await changes.changedSince(seen, left, wait.gone)
         seen = changes.version()
@@ -174,7 +180,10 @@ export const createHeartbeatsService = (parts: {
   }
 }
 
-type Recorded = Received & { readonly pendingRoundId: string | null; readonly requested: boolean }
+type Recorded = Received & Pick<Answered, 'pendingRoundId' | 'pendingEvaluationId'> & { readonly requested: boolean }
+
+const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
+  pendingRoundId !== null || pendingEvaluationId !== null
 
 /** The fleet's size is looked at so often: counting reads all devices. */
 const FLEET_KNOWN_MS = 30_000

@@ -42,6 +42,7 @@ export interface NewJob {
   readonly overSelection: number | undefined
   readonly timeoutSeconds: number | undefined
   readonly reportWindowSeconds: number | undefined
+  readonly evaluationSeconds: number | undefined
   readonly waitForDevicesSeconds: number | undefined
   readonly group: string | undefined
   readonly federation: string | undefined
@@ -182,6 +183,7 @@ export const createJobPlans = (parts: {
           stopWhen: requested.stopWhen ?? null,
           modelVersion: version.version,
           publish,
+          ...(requested.evaluationSeconds === undefined ? {} : { evaluationSeconds: requested.evaluationSeconds }),
           ...(rawVector ? { rawVector: true } : {}),
         },
       }

@@ -1,6 +1,14 @@
-import { afterCompletedRound, afterFailedRound, type Ending, nextJobStatus } from '../../../domain/training-job.ts'
+import {
+  afterCompletedRound,
+  afterFailedRound,
+  type Ending,
+  evaluationSecondsOf,
+  nextJobStatus,
+  waitingForEvaluations,
+} from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
+import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import type { JobPublications } from './job-publications.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
@@ -11,9 +19,10 @@ export const createJobProgress = (parts: {
   /** Losses of a job's completed rounds, oldest first. */
   readonly lossesOf: (tx: Executor, jobId: string) => Promise<readonly (number | null)[]>
   readonly publications: JobPublications
+  readonly evaluations: Pick<EvaluationSteps, 'ask'>
   readonly now: () => Date
 }) => {
-  const { store, events, lossesOf, publications, now } = parts
+  const { store, events, lossesOf, publications, evaluations, now } = parts
 
   /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
   const announce = (
@@ -31,9 +40,22 @@ export const createJobProgress = (parts: {
       ended_at: now(),
       waiting_until: null,
       waiting_for: null,
+      ending: null,
     })
     await announce(tx, { ...job, status }, ending.reason)
     await publications.jobEnded(tx, job)
+  }
+
+  /** After the evaluation of its last model, where devices have offered one. */
+  const endEvaluated = async (tx: Executor, job: StoredJob, ending: Ending, roundId: string): Promise<void> => {
+    const asked = await evaluations.ask(tx, roundId, evaluationSecondsOf(job.settings))
+    if (asked === null) return end(tx, job, ending)
+    await store.update(tx, job.id, {
+      ending: JSON.stringify(ending),
+      waiting_until: asked.until,
+      waiting_for: waitingForEvaluations(asked.devices),
+    })
+    await announce(tx, job)
   }
 
   /** Null for a round of no job, and for a job that has ended before its round: it was stopped. */
@@ -58,7 +80,12 @@ export const createJobProgress = (parts: {
     const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
     await publications.roundCompleted(tx, after, losses)
     const ending = afterCompletedRound({ settings: job.settings, roundsCompleted, losses })
-    if (ending !== null) await end(tx, after, ending)
+    if (ending !== null) await endEvaluated(tx, after, ending, round.id)
+  })
+
+  events.inTransaction('round.evaluated', async (tx, round) => {
+    const job = await lockRunning(tx, round.jobId)
+    if (job !== null && job.ending !== null) await end(tx, job, job.ending)
   })
 
   events.inTransaction('round.failed', async (tx, round) => {

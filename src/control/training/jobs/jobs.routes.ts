@@ -182,6 +182,7 @@ const wantedOf = (body: Static<typeof StartJobBody>) => {
     timeoutSeconds: body.timeout_seconds,
     reportWindowSeconds: body.report_window_seconds,
     waitForDevicesSeconds: body.wait_for_devices_seconds,
+    evaluationSeconds: body.evaluation_seconds,
     ...reachOf(body),
     hyperparameters: body.hyperparameters,
     privacy: privacy && {
@@ -220,6 +221,7 @@ const present = (job: StoredJob) => {
     timeout_seconds: settings.timeoutSeconds,
     report_window_seconds: settings.reportWindowSeconds,
     wait_for_devices_seconds: settings.waitForDevicesSeconds,
+    ...(settings.evaluationSeconds === undefined ? {} : { evaluation_seconds: settings.evaluationSeconds }),
     group_id: job.groupId,
     federation_id: job.federationId,
     hyperparameters: settings.hyperparameters,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
+  EVALUATION_SECONDS,
   JOB_ROUNDS,
   MIN_DEVICES_DEFAULT,
   OVER_SELECTION,
@@ -20,6 +21,7 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
+import { RoundMetrics } from '../rounds/metrics.schema.ts'
 import { ReachFields } from '../rounds/reach-body.schema.ts'
 import {
   AccountantName,
@@ -28,7 +30,6 @@ import {
   RawVector,
   Round,
   RoundList,
-  RoundMetrics,
   TargetDelta,
 } from '../rounds/rounds.schema.ts'
 import { StrategyField, StrategyName, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
@@ -116,6 +117,14 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     }),
   ),
   raw_vector: Type.Optional(RawVector),
+  evaluation_seconds: Type.Optional(
+    Type.Integer({
+      minimum: EVALUATION_SECONDS.min,
+      maximum: EVALUATION_SECONDS.max,
+      description:
+        'How long devices that offered it have to evaluate the last model; a tenth of timeout_seconds, within 5 and 60, when absent',
+    }),
+  ),
 })
 
 const Rounds = (description: string) => Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description })
@@ -159,6 +168,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
   timeout_seconds: Count,
   report_window_seconds: Nullable(Type.Number()),
   wait_for_devices_seconds: Count,
+  evaluation_seconds: Type.Optional(Count),
   group_id: Nullable(Uuid),
   federation_id: Nullable(Uuid),
   hyperparameters: FreeObject,

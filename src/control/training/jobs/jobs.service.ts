@@ -66,6 +66,7 @@ export const createJobsService = (parts: {
         stateSha256: null,
         controlSha256: null,
         clipNorm: settings.privacy?.clipNorm ?? null,
+        ending: null,
         endedBy: null,
         reason: null,
         waitingUntil: null,

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { EndedBy, JobSettings, JobStatus } from '../../../domain/training-job.ts'
+import type { EndedBy, Ending, JobSettings, JobStatus } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { TrainingJobRow } from '../../../platform/db/training-rows.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
@@ -21,6 +21,8 @@ export interface StoredJob {
   readonly controlSha256: string | null
   /** What adaptive clipping has reached. */
   readonly clipNorm: number | null
+  /** How it ends once its last model is evaluated; null while that is open. */
+  readonly ending: Ending | null
   readonly endedBy: EndedBy | null
   readonly reason: string | null
   /** Until when its next round waits for devices; null while it does not. */
@@ -46,6 +48,7 @@ export interface JobChanges {
   state_sha256: string | null
   control_sha256: string | null
   clip_norm: number | null
+  ending: string | null
   ended_by: EndedBy | null
   reason: string | null
   waiting_until: Date | null
@@ -95,7 +98,9 @@ export const createJobsStore = (announce: HeartbeatsService['announce']) => ({
   /** The same, where it has not ended and no other process is at it; else null. */
   async lockFree(tx: Executor, id: string): Promise<StoredJob | null> {
     const { rows } = await sql<Selectable<TrainingJobRow>>`
-      select * from training_jobs where id = ${id} and ended_at is null for update skip locked`.execute(tx)
+      select * from training_jobs where id = ${id} and ended_at is null and ending is null for update skip locked`.execute(
+      tx,
+    )
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
@@ -111,7 +116,7 @@ export const createJobsStore = (announce: HeartbeatsService['announce']) => ({
     const { rows } = await sql<{ id: string }>`
       select j.id from training_jobs j
       left join lateral (select max(ended_at) as at from rounds r where r.job_id = j.id) as latest on true
-      where j.ended_at is null and not exists (
+      where j.ended_at is null and j.ending is null and not exists (
         select from rounds r where coalesce(r.org_id, '') = coalesce(j.org_id, '')
           and r.status in ('pending', 'active', 'aggregating'))
       order by coalesce(latest.at, j.created_at), j.ordinal`.execute(db)
@@ -134,6 +139,7 @@ export const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
   stateSha256: row.state_sha256,
   controlSha256: row.control_sha256,
   clipNorm: row.clip_norm,
+  ending: row.ending as unknown as Ending | null,
   endedBy: row.ended_by as EndedBy | null,
   reason: row.reason,
   waitingUntil: row.waiting_until,

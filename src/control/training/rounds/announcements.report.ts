@@ -9,6 +9,7 @@ const NEXT_ROUND_MS = 60_000
 const BETWEEN_ROUNDS_MS = 30_000
 
 interface AnnouncedRow {
+  evaluating: { deviceId: string; roundId: string }[] | null
   pending: { deviceId: string; roundId: string; isPrivate: boolean }[] | null
   open: OpenRound[] | null
   wanting: Wanting[] | null
@@ -31,6 +32,10 @@ export const createAnnouncementsReport = () => ({
         where p.state = 'selected' and (a.is_running or (a.goes_on and (a.status = 'aggregating'
           or (a.ended_at > ${new Date(now.getTime() - BETWEEN_ROUNDS_MS)} and a.updates_deleted_at is null))))
         order by p.device_id, a.started_at
+      ), evaluating as (
+        select distinct on (e.device_id) e.device_id, e.round_id from evaluations e join rounds r on r.id = e.round_id
+        where e.device_id = any(${deviceIds}::uuid[]) and e.state = 'asked' and r.evaluation_until > ${now}
+        order by e.device_id, r.evaluation_until
       ), wanting as (
         select org_id, group_id, federation_id from training_jobs
           where id in (select subject_id from announcements) and ended_at is null
@@ -40,15 +45,17 @@ export const createAnnouncementsReport = () => ({
       select
         (select json_agg(json_build_object('deviceId', device_id, 'roundId', round_id, 'isPrivate', is_private))
           from pending) as pending,
+        (select json_agg(json_build_object('deviceId', device_id, 'roundId', round_id)) from evaluating) as evaluating,
         -- The draw of a private round is what its noise is reckoned with: nobody selects itself.
         (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
           ${memberOrgsOf(sql`a.federation_id`)}) order by started_at, id)
           from announced a where is_running and has_places and not is_private) as open,
         (select json_agg(json_build_object('orgId', org_id, 'groupId', group_id, 'memberOrgs',
           ${memberOrgsOf(sql`w.federation_id`)})) from wanting w) as wanting`.execute(db)
-    const { pending, open, wanting } = rows[0]!
+    const { pending, evaluating, open, wanting } = rows[0]!
     return {
       pending: new Map(pending?.map(({ deviceId, ...round }) => [deviceId, round])),
+      evaluating: new Map(evaluating?.map(({ deviceId, roundId }) => [deviceId, roundId])),
       open: open ?? [],
       wanting: wanting ?? [],
     }

@@ -3,6 +3,9 @@ import type { Evaluation, MetricReport } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { StoredRound } from './stored-round.store.ts'
 
+/** `missed`: it had not answered when the evaluation ended. */
+export type EvaluationState = 'asked' | 'reported' | 'failed' | 'missed'
+
 /** What devices found of the models that rounds distribute and make. */
 export const createEvaluationsStore = () => ({
   /** What devices found of the model that this round distributed, whichever rounds took their updates; by device. */
@@ -25,6 +28,80 @@ export const createEvaluationsStore = () => ({
       .where('aggregated_model_id', '=', round.globalModelId)
       .where('org_id', 'is not distinct from', round.orgId)
       .where('privacy', 'is', null)
+      .execute()
+  },
+
+  /** Asks the devices that offered it with their updates to evaluate the round's new model; returns how many. */
+  async ask(tx: Executor, roundId: string, now: Date, until: Date): Promise<number> {
+    const { rows } = await sql`
+      insert into evaluations (round_id, device_id, state, asked_at)
+      select round_id, device_id, 'asked', ${now}::timestamptz from updates
+      where round_id = ${roundId} and evaluation->>'finalModel' = 'true' returning device_id`.execute(tx)
+    if (rows.length > 0) {
+      await tx.updateTable('rounds').set({ evaluation_until: until }).where('id', '=', roundId).execute()
+    }
+    return rows.length
+  },
+
+  async stateOf(db: Executor, roundId: string, deviceId: string): Promise<EvaluationState | null> {
+    const row = await db
+      .selectFrom('evaluations')
+      .select('state')
+      .where('round_id', '=', roundId)
+      .where('device_id', '=', deviceId)
+      .executeTakeFirst()
+    return (row?.state ?? null) as EvaluationState | null
+  },
+
+  /** One device's answer, once; false where it is not waited for. */
+  async answer(
+    db: Executor,
+    { roundId, deviceId }: { readonly roundId: string; readonly deviceId: string },
+    answer: { readonly report: MetricReport } | { readonly reason: string },
+    now: Date,
+  ): Promise<boolean> {
+    const told =
+      'report' in answer
+        ? {
+            state: 'reported',
+            num_samples: answer.report.numSamples,
+            metrics: JSON.stringify(answer.report.metrics),
+          }
+        : { state: 'failed', reason: answer.reason }
+    const { numUpdatedRows } = await db
+      .updateTable('evaluations')
+      .set({ ...told, reported_at: now })
+      .where('round_id', '=', roundId)
+      .where('device_id', '=', deviceId)
+      .where('state', '=', 'asked')
+      .executeTakeFirst()
+    return numUpdatedRows > 0
+  },
+
+  /** What has been reported, by device. */
+  async reports(db: Executor, roundId: string): Promise<MetricReport[]> {
+    const rows = await db
+      .selectFrom('evaluations')
+      .select(['num_samples', 'metrics'])
+      .where('round_id', '=', roundId)
+      .where('state', '=', 'reported')
+      .orderBy('device_id')
+      .execute()
+    return rows.map(({ num_samples, metrics }) => ({ numSamples: num_samples!, metrics: metrics! }))
+  },
+
+  /** Ends the waiting; what was found, if anything, is the round's evaluation. */
+  async close(tx: Executor, roundId: string, evaluation: Evaluation | null): Promise<void> {
+    await tx
+      .updateTable('evaluations')
+      .set({ state: 'missed' })
+      .where('round_id', '=', roundId)
+      .where('state', '=', 'asked')
+      .execute()
+    await tx
+      .updateTable('rounds')
+      .set({ evaluation_until: null, ...(evaluation !== null && { evaluation: JSON.stringify(evaluation) }) })
+      .where('id', '=', roundId)
       .execute()
   },
 })

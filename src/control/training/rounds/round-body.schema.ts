@@ -27,6 +27,7 @@ export const present = (round: StoredRound) => ({
   ...(round.modelDeletedAt === null ? {} : { model_deleted_at: round.modelDeletedAt.toISOString() }),
   ...(round.plan.rawVector ? { raw_vector: true } : {}),
   ...presentMetrics(round),
+  ...(round.evaluationUntil === null ? {} : { evaluation_until: round.evaluationUntil.toISOString() }),
   ...(round.globalEvaluation === null ? {} : { global_evaluation: presentEvaluation(round.globalEvaluation) }),
   ...(round.groupId === null ? {} : { group_id: round.groupId }),
   ...(round.federationId === null ? {} : { federation_id: round.federationId }),

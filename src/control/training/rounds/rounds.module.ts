@@ -9,6 +9,8 @@ import { createAbsentDevicesStore } from './absent-devices.store.ts'
 import { createAggregationsService } from './aggregations.service.ts'
 import { createCombinations } from './combinations.service.ts'
 import { createDueRounds } from './due-rounds.service.ts'
+import { createEvaluationSteps } from './evaluation-steps.service.ts'
+import { createEvaluationsReport } from './evaluations.report.ts'
 import { createEvaluationsStore } from './evaluations.store.ts'
 import { createLeasesStore } from './leases.store.ts'
 import { createModelContents } from './model-content.service.ts'
@@ -67,8 +69,19 @@ export const composeRounds = (context: Context, earlier: Earlier, secure: Secure
     random,
     graceSeconds: config.stragglerGraceSeconds,
   })
+  const evaluations = createEvaluationsStore()
   const rounds = createRoundsService({ database, store, report: roundsReport, reaching, endings, due, changes })
   const { tick } = due
+  const evaluationSteps = createEvaluationSteps({
+    database,
+    store,
+    evaluations,
+    report: createEvaluationsReport(),
+    rounds,
+    models,
+    events,
+    now,
+  })
   const standalone = createStandaloneRounds({ database, store, models, contents, reach, prices, starts, secure, tick })
   const participation = createParticipation({
     database,
@@ -84,6 +97,8 @@ export const composeRounds = (context: Context, earlier: Earlier, secure: Secure
   })
   return {
     store,
+    evaluations,
+    evaluationSteps,
     participants,
     contents,
     endings,
@@ -106,10 +121,9 @@ export const composeUpdates = (
   const { database, blobs, workers, events, log, now, newId } = context
   const { files, models } = earlier.catalog
   const { observations } = earlier.delivery
-  const { store, participants, contents, endings, includes, reviews, rounds, secure, sums } = parts
+  const { store, evaluations, participants, contents, endings, includes, reviews, rounds, secure, sums } = parts
   const leases = createLeasesStore()
   const updates = createUpdatesStore()
-  const evaluations = createEvaluationsStore()
   const updatesReport = createUpdatesReport()
   const combinations = createCombinations({ blobs, workers, contents, sums })
   const shared = { database, store, participants, updates, endings, secure, events, now, newId }

@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { MAX_REPORTED_METRICS } from '../../../domain/metrics.ts'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
@@ -19,6 +18,7 @@ import {
 import { QueriedDevice } from '../../delivery/experiments/experiments.schema.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'
+import { EvaluationReport, EvaluationSummary, ReportedMetrics, RoundMetrics } from './metrics.schema.ts'
 import { ReachFields } from './reach-body.schema.ts'
 import { StrategyField, StrategyName, StrategyOptionsField } from './strategy-options.schema.ts'
 
@@ -99,46 +99,6 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   raw_vector: Type.Optional(RawVector),
 })
 
-const MetricSummary = Part('MetricSummary', 'How a metric spreads over the devices that reported it', {
-  mean: Type.Number({ description: 'Weighted by samples' }),
-  median: Type.Number(),
-  worst_tenth: Type.Number({ description: 'Mean over the worst tenth of the devices, at least one of them' }),
-  min: Type.Number(),
-  max: Type.Number(),
-  devices: Type.Integer({ minimum: 1 }),
-})
-
-const MetricSummaries = Type.Record(Type.String(), MetricSummary)
-
-/** By name; what devices send is checked by hand, so that a number out of range costs no work. */
-const ReportedMetrics = (of: string) =>
-  Type.Record(Type.String(), Type.Number(), {
-    description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,
-  })
-
-const EvaluationReport = Part('EvaluationReport', 'What a device found of a model on its held-out data', {
-  num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  metrics: ReportedMetrics('Loss and accuracy among them'),
-})
-
-const EvaluationSummary = Part('Evaluation', 'What devices found of a model on their held-out data', {
-  devices: Count,
-  num_samples: Count,
-  metrics: MetricSummaries,
-})
-
-/** What a round and a job's history show of metrics; absent where nothing was reported. */
-export const RoundMetrics = {
-  metrics: Type.Optional(
-    Type.Record(Type.String(), MetricSummary, {
-      description: 'Of the models that the devices trained, as they reported with their updates',
-    }),
-  ),
-  evaluation: Type.Optional(
-    Beside(EvaluationSummary, { description: "Of the round's new model, as the next round's updates brought it" }),
-  ),
-}
-
 export const Round = Body('Round', 'A training round', examples.round, {
   id: Uuid,
   org_id: Nullable(Type.String()),
@@ -191,6 +151,9 @@ export const Round = Body('Round', 'A training round', examples.round, {
   accuracy: Type.Optional(Nullable(Type.Number())),
   loss: Type.Optional(Nullable(Type.Number())),
   ...RoundMetrics,
+  evaluation_until: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Devices are asked to evaluate its new model until then' }),
+  ),
   global_evaluation: Type.Optional(
     Beside(EvaluationSummary, { description: 'Of the model that the round distributed, as its updates brought it' }),
   ),

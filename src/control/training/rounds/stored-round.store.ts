@@ -60,6 +60,8 @@ export interface StoredRound {
   readonly globalEvaluation: Evaluation | null
   /** Of the model that it made, as the next round's updates or its evaluation step brought it. */
   readonly evaluation: Evaluation | null
+  /** Until when devices are asked to evaluate its new model; null while none is. */
+  readonly evaluationUntil: Date | null
   /** When it must next be looked at for absent devices; null where nobody is replaced. */
   readonly reviewAt: Date | null
   /** When retention deleted the model that it made; then it has none. */
@@ -187,6 +189,7 @@ export const ROUND_COLUMNS = [
   'metrics',
   'global_evaluation',
   'evaluation',
+  'evaluation_until',
   'review_at',
   'model_deleted_at',
 ] as const satisfies readonly (keyof RoundRow)[]
@@ -233,6 +236,7 @@ export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[n
   metrics: row.metrics as unknown as MetricSummaries | null,
   globalEvaluation: row.global_evaluation as unknown as Evaluation | null,
   evaluation: row.evaluation as unknown as Evaluation | null,
+  evaluationUntil: row.evaluation_until,
   reviewAt: row.review_at,
   modelDeletedAt: row.model_deleted_at,
 })

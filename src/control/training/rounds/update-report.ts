@@ -74,7 +74,7 @@ const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null =
   return Object.keys(metrics).length === 0 ? null : metrics
 }
 
-const EVALUATION_FIELDS = ['num_samples', 'metrics']
+const EVALUATION_FIELDS = ['num_samples', 'metrics', 'final_model']
 
 /**
  * `{num_samples, metrics}` as it is kept; null where no metric is left. Adds to `warnings` what became null.
@@ -90,12 +90,14 @@ export const readEvaluation = (value: unknown, warnings: string[]): MetricReport
     if (meant !== null) throw badRequest(`unknown field \`evaluation.${name}\`; did you mean \`${meant}\`?`)
     warnings.push(`unknown field \`evaluation.${name.slice(0, 100)}\` was ignored`)
   }
-  const { num_samples: numSamples, metrics } = value as { num_samples?: unknown; metrics?: unknown }
+  const { num_samples: numSamples, metrics, final_model: finalModel = false } = value as Record<string, unknown>
   if (typeof numSamples !== 'number' || !Number.isSafeInteger(numSamples) || numSamples < 1) {
     throw badRequest(
       `evaluation.num_samples must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, got ${JSON.stringify(numSamples) ?? 'nothing'}.`,
     )
   }
   const kept = bounded('evaluation.metrics', metrics, warnings)
-  return Object.keys(kept).length === 0 ? null : { numSamples, metrics: kept }
+  if (typeof finalModel !== 'boolean') throw badRequest('evaluation.final_model must be true or false.')
+  if (Object.keys(kept).length === 0) return null
+  return { numSamples, metrics: kept, ...(finalModel && { finalModel }) }
 }

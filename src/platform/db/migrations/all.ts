@@ -16,6 +16,7 @@ import { sessions } from './0013-sessions.ts'
 import { aliases } from './0014-aliases.ts'
 import { publishedVersions } from './0015-published-versions.ts'
 import { metrics } from './0016-metrics.ts'
+import { evaluationStep } from './0017-evaluation-step.ts'
 import { resumedJobs } from './0018-resumed-jobs.ts'
 import { modelRetention } from './0019-model-retention.ts'
 import { federationEvents } from './0019b-federation-events.ts'
@@ -45,4 +46,5 @@ export const MIGRATIONS = [
   federationEvents,
   experimentEstimates,
   metrics,
+  evaluationStep,
 ] as const

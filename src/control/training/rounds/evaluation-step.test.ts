@@ -1,0 +1,127 @@
+import { expect, it, vi } from 'vitest'
+import { type FleetDevice, jobOf, startFleet, startJob, uploadModel } from '../../../../test/training-fleet.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
+import { takeEvaluation, takePart } from '../../../sdk/take-part.ts'
+import { localEvaluator } from '../../../sdk/trainers/local-trainer.ts'
+
+// The first service of a file starts slowly on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const opened = async (devices: number, fields: object = {}) => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, devices)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const answer = await startJob(world, key, { rounds: 1, min_devices: devices, ...fields })
+  expect([answer.status, answer.body]).toEqual([201, expect.anything()])
+  return { world, fleet, key, id: (answer.body as { id: string }).id }
+}
+
+/** Every device does its part in the round that awaits it, and offers to evaluate. */
+const train = async (world: World, fleet: readonly FleetDevice[]): Promise<void> => {
+  for (const { device, trainer, rows } of fleet) {
+    const { pendingRoundId } = await device.heartbeat()
+    await takePart(device, pendingRoundId!, trainer, { evaluate: localEvaluator(rows) })
+  }
+  await world.service.runDueTasks()
+}
+
+const evaluate = async ({ device, rows }: FleetDevice): Promise<boolean> => {
+  const { pendingEvaluationId } = await device.heartbeat()
+  return takeEvaluation(device, pendingEvaluationId!, localEvaluator(rows))
+}
+
+it('asks the devices of the last round how the last model does, and ends the job when all have answered', async () => {
+  const { world, fleet, key, id } = await opened(2)
+  await train(world, fleet)
+  expect(await jobOf(world, key, id)).toMatchObject({
+    status: 'running',
+    rounds_completed: 1,
+    waiting_for: 'Waits for 2 devices to evaluate the last model.',
+    waiting_until: '2026-01-01T00:00:30.000Z',
+    published: [],
+  })
+  // Nothing else is started meanwhile.
+  await world.service.runDueTasks()
+  expect((await jobOf(world, key, id)).history).toHaveLength(1)
+  expect(await evaluate(fleet[0]!)).toBe(true)
+  expect(await fleet[0]!.device.heartbeat()).toMatchObject({ pendingEvaluationId: null })
+  expect(await evaluate(fleet[1]!)).toBe(true)
+  const done = await jobOf(world, key, id)
+  expect(done).toMatchObject({
+    status: 'completed',
+    ended_by: 'rounds_done',
+    waiting_for: null,
+    published: [{ version: 2 }],
+    history: [{ evaluation: { devices: 2, metrics: { loss: { devices: 2 }, accuracy: { devices: 2 } } } }],
+  })
+})
+
+it('is not held up by devices that are silent, fail, or said goodbye', async () => {
+  const { world, fleet, key, id } = await opened(6, { evaluation_seconds: 20 })
+  await train(world, fleet)
+  const [first, second, failing, leaving] = fleet as [FleetDevice, FleetDevice, FleetDevice, FleetDevice]
+  expect(await evaluate(first)).toBe(true)
+  expect(await evaluate(second)).toBe(true)
+  const { pendingEvaluationId } = await failing.device.heartbeat()
+  const broken = takeEvaluation(failing.device, pendingEvaluationId!, () => {
+    throw new Error('no rows')
+  })
+  await expect(broken).rejects.toThrow('no rows')
+  await leaving.device.heartbeat(undefined, { status: 'inactive' })
+  await world.advance(19)
+  expect(await jobOf(world, key, id)).toMatchObject({ status: 'running' })
+  await world.advance(1)
+  await world.service.runDueTasks()
+  expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed', history: [{ evaluation: { devices: 2 } }] })
+  // Whoever comes now is told that it is over.
+  const late = fleet[4]!
+  expect(await late.device.heartbeat()).toMatchObject({ pendingEvaluationId: null })
+  expect(await takeEvaluation(late.device, pendingEvaluationId!, localEvaluator(late.rows))).toBe(false)
+})
+
+it('counts nothing where nobody answers, and ends the job all the same', async () => {
+  const { world, fleet, key, id } = await opened(2)
+  await train(world, fleet)
+  await world.advance(31)
+  await world.service.runDueTasks()
+  const job = await jobOf(world, key, id)
+  expect(job).toMatchObject({ status: 'completed', published: [{ version: 2 }] })
+  expect(job.history[0]).not.toHaveProperty('evaluation')
+})
+
+it('takes one answer of each device that is asked, and only from them', async () => {
+  const { world, fleet, key, id } = await opened(2)
+  await train(world, fleet)
+  const round = (await jobOf(world, key, id)).history[0]!.round_id
+  const path = `/api/v1/training/rounds/${round}/evaluation`
+  const send = async (key: string, body: object) => {
+    const answer = await world.request('POST', path, { key, body })
+    return [answer.status, (answer.body as { message?: string }).message]
+  }
+  const stranger = await world.register('stranger')
+  const found = { num_samples: 1, metrics: { accuracy: 1 } }
+  expect(await send(stranger.key, found)).toEqual([409, expect.stringContaining('is not asked to evaluate')])
+  expect((await world.request('GET', path, { key: stranger.key })).status).toBe(409)
+  expect(await send(key, { ...found, metrics: { accuracy: 2 } })).toEqual([400, expect.stringContaining('from 0 to 1')])
+  expect(await send(key, { num_samples: 1, metrics: { f1: 1e39 } })).toEqual([400, 'metrics has no number in range.'])
+  expect(await send(key, found)).toEqual([201, undefined])
+  expect(await send(key, found)).toEqual([409, expect.stringContaining('already reported its evaluation')])
+})
+
+it('asks nobody where no device offers it', async () => {
+  const { world, fleet, key, id } = await opened(2)
+  for (const { device, trainer } of fleet) await takePart(device, (await device.heartbeat()).pendingRoundId!, trainer)
+  await world.service.runDueTasks()
+  expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed' })
+})
+
+it('ends at once with a job that is stopped', async () => {
+  const { world, fleet, key, id } = await opened(2)
+  await train(world, fleet)
+  expect((await world.request('POST', `/api/v1/training/jobs/${id}/stop`, { key })).status).toBe(200)
+  expect(await jobOf(world, key, id)).toMatchObject({ status: 'stopped', published: [{ version: 2 }] })
+  await world.advance(60)
+  await world.service.runDueTasks()
+  expect(await jobOf(world, key, id)).toMatchObject({ status: 'stopped', published: [{ version: 2 }] })
+})

@@ -1,0 +1,107 @@
+import type { Caller } from '../../../domain/access.ts'
+import { conflict } from '../../../domain/errors.ts'
+import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { ControlEventBus } from '../../events.ts'
+import type { EvaluationsReport } from './evaluations.report.ts'
+import type { EvaluationsStore } from './evaluations.store.ts'
+import { eventOf } from './round-endings.service.ts'
+import type { RoundsService } from './rounds.service.ts'
+import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import { singleFlight } from './single-flight.ts'
+
+/**
+ * The model of a job's last round has no next round whose devices evaluate it: those that offered it with their updates are asked,
+ * and have a deadline.
+ */
+export const createEvaluationSteps = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly evaluations: EvaluationsStore
+  readonly report: EvaluationsReport
+  readonly rounds: Pick<RoundsService, 'get'>
+  readonly models: Pick<ModelsService, 'originOf'>
+  readonly events: Pick<ControlEventBus, 'publish'>
+  readonly now: () => Date
+}) => {
+  const { database, store, evaluations, report, rounds, models, events, now } = parts
+  // All of its devices ask for the same version, at once.
+  const handedOut = singleFlight<StoredVersion>(16)
+
+  const close = async (tx: Executor, round: StoredRound): Promise<void> => {
+    await evaluations.close(tx, round.id, summarizeEvaluation(await evaluations.reports(tx, round.id)))
+    await events.publish(tx, 'round.evaluated', eventOf(round))
+  }
+
+  /** Ends the evaluations that nobody is waited for any more. Called by a timer and after each report. */
+  const tick = async (): Promise<void> => {
+    for (const id of await report.due(database.sql, now())) {
+      await database.transaction(async (tx) => {
+        const round = await store.lock(tx, id)
+        if (round === null || round.evaluationUntil === null) return
+        if (!(await report.due(tx, now())).includes(id)) return
+        await close(tx, round)
+      })
+    }
+  }
+
+  /** The round and the device that it waits for. @throws conflict saying why it does not. */
+  const requireAsked = async (caller: Caller, id: string): Promise<{ round: StoredRound; deviceId: string }> => {
+    const round = await rounds.get(caller, id)
+    const deviceId = caller.deviceId
+    const state = deviceId === null ? null : await evaluations.stateOf(database.sql, round.id, deviceId)
+    if (deviceId === null || state === null) {
+      throw conflict("This key's device is not asked to evaluate the model of the round.")
+    }
+    if (state === 'asked' && round.evaluationUntil !== null) return { round, deviceId }
+    throw conflict(
+      state === 'reported'
+        ? 'This device has already reported its evaluation, which counts.'
+        : state === 'failed'
+          ? 'This device has already reported that it cannot evaluate the model.'
+          : 'The evaluation is over.',
+    )
+  }
+
+  const plan = async (caller: Caller, id: string) => {
+    const { round } = await requireAsked(caller, id)
+    const model = round.aggregatedModelId!
+    const version = await handedOut(model, async () => (await models.originOf(model, 1))?.version ?? null)
+    if (version === null) throw conflict('The model of the round was deleted.')
+    return { round, version, until: round.evaluationUntil! }
+  }
+
+  return {
+    tick,
+    plan,
+
+    /** In the transaction that completes the job's last round. How many devices are asked, until when; null: nobody offered it. */
+    async ask(tx: Executor, roundId: string, seconds: number): Promise<{ devices: number; until: Date } | null> {
+      const until = new Date(now().getTime() + seconds * 1000)
+      const devices = await evaluations.ask(tx, roundId, now(), until)
+      if (devices === 0) return null
+      await events.publish(tx, 'evaluation.opened', { roundId })
+      return { devices, until }
+    },
+
+    /** What the device found, or why it found nothing. */
+    async answer(
+      caller: Caller,
+      id: string,
+      answer: { readonly report: MetricReport } | { readonly reason: string },
+    ): Promise<void> {
+      const { round, deviceId } = await requireAsked(caller, id)
+      const isTaken = await database.transaction(async (tx) => {
+        // A closing evaluation counts what is there when it locks the round.
+        const held = await store.lock(tx, round.id)
+        if (held === null || held.evaluationUntil === null) return false
+        return evaluations.answer(tx, { roundId: round.id, deviceId }, answer, now())
+      })
+      if (!isTaken) throw conflict('The evaluation is over.')
+      await tick()
+    },
+  }
+}
+
+export type EvaluationSteps = ReturnType<typeof createEvaluationSteps>

@@ -1,0 +1,56 @@
+import { ApiError } from '../client/client.ts'
+import type { CallOptions, Device, EvaluationReport } from './device.ts'
+import type { DownloadSink } from './download.ts'
+import type { Transport } from './transport.ts'
+import { type EvaluationPlan, evaluationPlanOf } from './wire.ts'
+
+const MAX_REASON = 2000
+
+/** As the service takes it. */
+export const reasonOf = (text: string): string => text.trim().slice(0, MAX_REASON) || 'no reason given'
+
+/** JSON writes what is not finite as null, which the service takes for absent. */
+export const evaluationBody = ({ numSamples, metrics, finalModel }: EvaluationReport) => ({
+  num_samples: numSamples,
+  metrics,
+  ...(finalModel && { final_model: true }),
+})
+
+type Fetch = (
+  plan: EvaluationPlan,
+  what: 'evaluation/model',
+  file: EvaluationPlan['model'],
+  sink: DownloadSink,
+  options: CallOptions,
+) => Promise<void>
+
+type EvaluationCalls = Pick<Device, 'evaluationPlan' | 'downloadEvaluated' | 'submitEvaluation'>
+
+/** What a device that is asked to evaluate a job's last model asks, and tells. */
+export const evaluationCalls = (
+  transport: Transport,
+  clockLeadMs: () => number,
+  fetchFile: Fetch,
+): EvaluationCalls => ({
+  evaluationPlan: async (roundId, options = {}) => {
+    const params = { path: { round_id: roundId } }
+    const path = '/api/v1/training/rounds/{round_id}/evaluation'
+    const body = await transport.call('evaluation plan', (api, signal) => api.GET(path, { params, signal }), options)
+    return evaluationPlanOf(body, clockLeadMs())
+  },
+
+  downloadEvaluated: (plan, sink, options = {}) => fetchFile(plan, 'evaluation/model', plan.model, sink, options),
+
+  submitEvaluation: async (roundId, answer, options = {}) => {
+    const params = { path: { round_id: roundId } }
+    const path = '/api/v1/training/rounds/{round_id}/evaluation'
+    const body = 'failureReason' in answer ? { failure_reason: reasonOf(answer.failureReason) } : evaluationBody(answer)
+    try {
+      await transport.call('evaluation', (api, signal) => api.POST(path, { params, body, signal }), options)
+      return true
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 409 || error.status === 404)) return false
+      throw error
+    }
+  },
+})

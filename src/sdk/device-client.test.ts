@@ -83,6 +83,7 @@ test('registering sends what the device is and keeps the key for the next call',
   expect(await device.register()).toEqual({ id: 'u-1', apiKey: 'sk_live_new' })
   expect(await device.heartbeat({ battery_level: 80 }, { status: 'active', waitSeconds: 20 })).toEqual({
     pendingRoundId: null,
+    pendingEvaluationId: null,
     assignments: [],
     assignmentsTag: null,
     nextHeartbeatSeconds: null,

@@ -3460,6 +3460,7 @@ export interface components {
          *       "privacy": null,
          *       "secure_aggregation": null,
          *       "stop_when": null,
+         *       "metric": "loss",
          *       "ended_by": null,
          *       "reason": null,
          *       "waiting_until": null,
@@ -3500,6 +3501,8 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
+            /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            metric: string;
             /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
             raw_vector?: boolean;
             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
@@ -3552,6 +3555,7 @@ export interface components {
          *       "privacy": null,
          *       "secure_aggregation": null,
          *       "stop_when": null,
+         *       "metric": "loss",
          *       "ended_by": null,
          *       "reason": null,
          *       "waiting_until": null,
@@ -3632,6 +3636,8 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
+            /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            metric: string;
             /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
             raw_vector?: boolean;
             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
@@ -3707,6 +3713,7 @@ export interface components {
          *           "privacy": null,
          *           "secure_aggregation": null,
          *           "stop_when": null,
+         *           "metric": "loss",
          *           "ended_by": null,
          *           "reason": null,
          *           "waiting_until": null,
@@ -4686,9 +4693,11 @@ export interface components {
             hyperparameters?: { [key: string]: unknown; };
             privacy?: components["schemas"]["NewJobPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
-            stop_when?: components["schemas"]["StopCondition"];
+            stop_when?: components["schemas"]["NewStopCondition"];
+            /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            metric?: string;
             /**
-             * @description Which results become versions of the model: the last (when absent), that of every round, each best by loss, or none
+             * @description Which results become versions of the model: the last (when absent), that of every round, each best by metric, or none
              * @enum {string}
              */
             publish?: "last" | "every" | "best" | "none";
@@ -4970,6 +4979,14 @@ export interface components {
             adaptive_clip?: boolean;
             /** @description The delta at which epsilon is reported; 1e-5 when absent */
             target_delta?: number;
+        };
+        /** @description Stop when the best value of the last `patience` rounds is hardly better than the best before them */
+        NewStopCondition: {
+            /** @description Of the metric that the job goes by */
+            improvement_below?: number;
+            /** @description The same, for jobs that go by the loss */
+            loss_improvement_below?: number;
+            patience: number;
         };
         /**
          * @description Two groups to compare
@@ -6579,8 +6596,11 @@ export interface components {
              */
             timestamp: string;
         };
-        /** @description Stop when the best loss of the last `patience` rounds is hardly better than the best before them */
+        /** @description Stop when the best value of the last `patience` rounds is hardly better than the best before them */
         StopCondition: {
+            /** @description Of the metric that the job goes by */
+            improvement_below: number;
+            /** @description The same number */
             loss_improvement_below: number;
             patience: number;
         };

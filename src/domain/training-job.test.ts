@@ -3,6 +3,7 @@ import { strategySettings } from './strategy-settings.ts'
 import {
   afterCompletedRound,
   afterFailedRound,
+  asLosses,
   hasConverged,
   type JobEvent,
   type JobStatus,
@@ -102,6 +103,16 @@ describe('a job that watches its loss', () => {
   ])('with %j has converged: %s', (losses, converged) => {
     expect(hasConverged(losses, rule)).toBe(converged)
   })
+})
+
+it.each([
+  ['loss', [1, null]],
+  ['val/rmse', [1, null]],
+  ['evaluation.loss', [1, null]],
+  ['accuracy', [-1, null]],
+  ['evaluation.f1', [-1, null]],
+])('values of %s are minimized or maximized by their name', (metric, losses) => {
+  expect(asLosses(metric, [1, null])).toEqual(losses)
 })
 
 describe('a job after a round', () => {

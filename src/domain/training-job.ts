@@ -1,4 +1,5 @@
 import { badRequest, conflict } from './errors.ts'
+import { EVALUATION_PREFIX, type Goal, goalOf, METRIC_NAME } from './metrics.ts'
 import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
 import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
@@ -63,7 +64,10 @@ export interface Ending {
   readonly reason: string
 }
 
-/** Converged: over the last `patience` rounds the best loss has not become better by `lossImprovementBelow` or more. */
+/**
+ * Converged: over the last `patience` rounds the best value of the job's metric has not become better by `lossImprovementBelow` or
+ * more. Databases keep it under this name, from when the loss was the only metric.
+ */
 export interface StopRule {
   readonly lossImprovementBelow: number
   readonly patience: number
@@ -104,6 +108,8 @@ export interface JobSettings {
     readonly maxWeight?: number | undefined
   } | null
   readonly stopWhen: StopRule | null
+  /** What `stopWhen` and `publish: best` go by; absent: the loss. */
+  readonly metric?: string
   /** Absent in jobs of before it was kept: none. */
   readonly publish?: Publish
   /** The version of its model that it begins from; absent in jobs of before it was kept, which begin from the latest. */
@@ -164,6 +170,34 @@ export const roundSizes = (
   }
 }
 
+/** What a completed round of a job measured, and the model that it made. */
+export interface RoundValue {
+  readonly modelId: string | null
+  readonly value: number | null
+}
+
+/** The metric of a job that names none. */
+export const DEFAULT_METRIC = 'loss'
+
+/** Measured on held-out data: the value for a round's model comes with the updates of the next round, or after the last one. */
+export const isMeasuredLater = (metric: string): boolean => metric.startsWith(EVALUATION_PREFIX)
+
+/** @throws bad_request naming the field unless it is `loss`, `accuracy`, a metric's name, or one after `evaluation.` */
+export const requireMetric = (metric: string): void => {
+  if (METRIC_NAME.test(isMeasuredLater(metric) ? metric.slice(EVALUATION_PREFIX.length) : metric)) return
+  throw badRequest(
+    `metric must be loss, accuracy, a metric that devices report such as f1, or one of the held-out evaluation such as ` +
+      `evaluation.f1, got ${JSON.stringify(metric.slice(0, 80))}.`,
+  )
+}
+
+const goalOfReference = (metric: string): Goal =>
+  goalOf(isMeasuredLater(metric) ? metric.slice(EVALUATION_PREFIX.length) : metric)
+
+/** The values of a job's completed rounds, oldest first, as losses: what is to be maximized changes its sign. */
+export const asLosses = (metric: string, values: readonly (number | null)[]): (number | null)[] =>
+  goalOfReference(metric) === 'minimize' ? [...values] : values.map((value) => (value === null ? null : -value))
+
 /** Whether the losses of a job's completed rounds, oldest first, have stopped getting better. Rounds without a loss say nothing. */
 export const hasConverged = (losses: readonly (number | null)[], rule: StopRule): boolean => {
   const known = losses.filter((loss) => loss !== null)
@@ -181,12 +215,18 @@ export const isBest = (losses: readonly (number | null)[]): boolean => {
 
 /** The parts of a job that decide what a completed round means for it. */
 export interface JobProgress {
-  readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen' | 'extendedAfter'>
+  readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen' | 'metric' | 'extendedAfter'>
   /** This round included. */
   readonly roundsCompleted: number
-  /** Of the completed rounds, oldest first. */
+  /** Of the completed rounds, oldest first: `asLosses` of the job's metric. */
   readonly losses: readonly (number | null)[]
 }
+
+const metricName = (metric = DEFAULT_METRIC): string => (metric === DEFAULT_METRIC ? 'the loss' : `'${metric}'`)
+
+/** What a job says at its end whose metric no round has reported; `reported` are those that were. */
+export const neverReported = (metric: string, reported: readonly string[]): string =>
+  `No round reported the metric '${metric}'; ${reported.length === 0 ? 'none was reported' : `reported: ${reported.join(', ')}`}.`
 
 /** How the job ends now that a round is completed; null: it goes on. */
 export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {
@@ -204,7 +244,7 @@ export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobPr
   return {
     event: 'finish',
     endedBy: 'converged',
-    reason: `${span} improved the loss by less than ${rule.lossImprovementBelow}.`,
+    reason: `${span} improved ${metricName(settings.metric)} by less than ${rule.lossImprovementBelow}.`,
   }
 }
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../databases.ts'
 import { builtFile } from './built-program.ts'
@@ -46,6 +46,8 @@ it("the README's first hour works when its blocks are pasted one after the other
   const [service, inference] = [await freePort(), await freePort()]
   const home = join(await emptyFolder(), 'home')
   await mkdir(home)
+  const cwd = await emptyFolder()
+  await symlink(resolve('examples'), join(cwd, 'examples'))
   const programs = await installed()
   const env = {
     PATH: [programs, dirname(process.execPath), process.env.PATH].join(delimiter),
@@ -60,7 +62,7 @@ it("the README's first hour works when its blocks are pasted one after the other
       .replace(/^npx svc serve starter$/m, `npx svc serve starter --port ${inference} --host 127.0.0.1 --no-announce`)
 
   const run = (script: string): { readonly child: ChildProcess; readonly output: () => string } => {
-    const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { env, detached: true, stdio: 'pipe' })
+    const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { cwd, env, detached: true, stdio: 'pipe' })
     onTestFinished(() => {
       try {
         process.kill(-child.pid!, 'SIGKILL')

@@ -27,6 +27,7 @@ interface StartOptions extends DataOptions {
   readonly rawVector?: true
   readonly stopBelow?: number
   readonly patience: number
+  readonly metric?: string
   readonly follow?: true
   readonly publish: Publish
 }
@@ -93,7 +94,11 @@ export const define = (command: Command, session: Session): void => {
       wholeAboveZero,
     )
     .option('--raw-vector', 'model and updates are bare little-endian float32 vectors')
-    .option('--stop-below <improvement>', 'stop when the loss improves by less than this', numberFrom(0))
+    .option('--stop-below <improvement>', 'stop when the metric improves by less than this', numberFrom(0))
+    .option(
+      '--metric <name>',
+      'what --stop-below and --publish best go by: loss (default), accuracy, f1, evaluation.f1',
+    )
     .option('--patience <rounds>', 'over this many rounds', wholeAboveZero, 3)
     .addOption(
       new Option('--publish <which>', 'results that become versions of the model: the last, every one, each best one')
@@ -134,8 +139,9 @@ export const define = (command: Command, session: Session): void => {
             }),
             ...(options.rawVector && { raw_vector: true }),
             ...(options.stopBelow !== undefined && {
-              stop_when: { loss_improvement_below: options.stopBelow, patience: options.patience },
+              stop_when: { improvement_below: options.stopBelow, patience: options.patience },
             }),
+            ...(options.metric !== undefined && { metric: options.metric }),
           },
         }),
       )

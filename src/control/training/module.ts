@@ -23,6 +23,7 @@ import { participantsRoutes } from './rounds/participants.routes.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { undecidedRound } from './rounds/policy-rounds.report.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
+import { createRoundValuesStore } from './rounds/round-values.store.ts'
 import { composeRounds, composeUpdates, type Earlier } from './rounds/rounds.module.ts'
 import { createRoundsReport } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
@@ -61,11 +62,13 @@ const create = (context: Context, earlier: Earlier) => {
     now,
   })
   const jobsStore = createJobsStore(heartbeats.announce)
-  const publications = createJobPublications({ models, roundOf: createRoundsReport().thatMade })
+  const { valuesOf, metricsOf } = createRoundValuesStore()
+  const publications = createJobPublications({ models, roundOf: createRoundsReport().thatMade, valuesOf })
   const progress = createJobProgress({
     store: jobsStore,
     events,
-    lossesOf: parts.store.lossesOf,
+    valuesOf,
+    metricsOf,
     publications,
     evaluations: parts.evaluationSteps,
     now,

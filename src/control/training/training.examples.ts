@@ -81,6 +81,7 @@ const job = {
   privacy: null,
   secure_aggregation: null,
   stop_when: null,
+  metric: 'loss',
   ended_by: null,
   reason: null,
   waiting_until: null,

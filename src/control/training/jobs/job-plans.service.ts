@@ -11,11 +11,13 @@ import {
   strategySettings,
 } from '../../../domain/strategy-settings.ts'
 import {
+  DEFAULT_METRIC,
   JOB_ROUNDS,
   type JobSettings,
   MIN_DEVICES_DEFAULT,
   OVER_SELECTION,
   type Publish,
+  requireMetric,
   roundSizes,
   type StopRule,
   WAIT_FOR_DEVICES_SECONDS,
@@ -58,6 +60,7 @@ export interface NewJob {
     | undefined
   readonly secureAggregation: SecureWish | null
   readonly stopWhen: StopRule | undefined
+  readonly metric: string | undefined
   readonly publish: Publish | undefined
   readonly rawVector: boolean
 }
@@ -124,6 +127,7 @@ export const createJobPlans = (parts: {
   return {
     async plan(caller: Caller, requested: NewJob): Promise<PlannedJob> {
       const strategy = strategySettings(requested.strategy, requested.strategyOptions)
+      requireMeasured(requested)
       if (requested.privacy !== undefined) {
         requirePrivacyAllowed(strategy.name)
         requireNothingAtOdds(requested)
@@ -181,6 +185,9 @@ export const createJobPlans = (parts: {
           privacy,
           secureAggregation: requested.secureAggregation,
           stopWhen: requested.stopWhen ?? null,
+          ...(requested.metric === undefined || requested.metric === DEFAULT_METRIC
+            ? {}
+            : { metric: requested.metric }),
           modelVersion: version.version,
           publish,
           ...(requested.evaluationSeconds === undefined ? {} : { evaluationSeconds: requested.evaluationSeconds }),
@@ -188,6 +195,22 @@ export const createJobPlans = (parts: {
         },
       }
     },
+  }
+}
+
+/** @throws bad_request for a metric that no round of such a job has */
+const requireMeasured = ({ metric, secureAggregation, stopWhen, publish }: NewJob): void => {
+  if (metric === undefined) return
+  requireMetric(metric)
+  if (stopWhen === undefined && publish !== 'best') {
+    throw badRequest(
+      'metric is what stop_when and publish: best go by; this job has neither. Leave metric out, or add one.',
+    )
+  }
+  if (secureAggregation !== null && metric !== 'loss' && metric !== 'accuracy') {
+    throw badRequest(
+      `metric: '${metric}' cannot be had with secure_aggregation, whose sum carries only the loss and the accuracy. Use one of these.`,
+    )
   }
 }
 

@@ -1,9 +1,13 @@
 import {
   afterCompletedRound,
   afterFailedRound,
+  asLosses,
+  DEFAULT_METRIC,
   type Ending,
   evaluationSecondsOf,
+  neverReported,
   nextJobStatus,
+  type RoundValue,
   waitingForEvaluations,
 } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -16,13 +20,15 @@ import type { JobsStore, StoredJob } from './jobs.store.ts'
 export const createJobProgress = (parts: {
   readonly store: JobsStore
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
-  /** Losses of a job's completed rounds, oldest first. */
-  readonly lossesOf: (tx: Executor, jobId: string) => Promise<readonly (number | null)[]>
+  /** What a job's completed rounds measured, oldest first. */
+  readonly valuesOf: (tx: Executor, jobId: string, metric: string) => Promise<readonly RoundValue[]>
+  /** The metrics that they have. */
+  readonly metricsOf: (tx: Executor, jobId: string) => Promise<readonly string[]>
   readonly publications: JobPublications
   readonly evaluations: Pick<EvaluationSteps, 'ask'>
   readonly now: () => Date
 }) => {
-  const { store, events, lossesOf, publications, evaluations, now } = parts
+  const { store, events, valuesOf, metricsOf, publications, evaluations, now } = parts
 
   /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
   const announce = (
@@ -31,18 +37,26 @@ export const createJobProgress = (parts: {
     ended: string | null = null,
   ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
+  /** The reason, and that the metric that the job went by was never reported, where that is so. */
+  const reasonOf = async (tx: Executor, { id, settings: { metric }, roundsCompleted }: StoredJob, reason: string) => {
+    if (metric === undefined || roundsCompleted === 0) return reason
+    const isKnown = (await valuesOf(tx, id, metric)).some(({ value }) => value !== null)
+    return isKnown ? reason : `${reason} ${neverReported(metric, await metricsOf(tx, id))}`
+  }
+
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {
     const status = nextJobStatus(job.status, ending.event)
+    const reason = await reasonOf(tx, job, ending.reason)
     await store.update(tx, job.id, {
       status,
       ended_by: ending.endedBy,
-      reason: ending.reason,
+      reason,
       ended_at: now(),
       waiting_until: null,
       waiting_for: null,
       ending: null,
     })
-    await announce(tx, { ...job, status }, ending.reason)
+    await announce(tx, { ...job, status }, reason)
     await publications.jobEnded(tx, job)
   }
 
@@ -76,9 +90,14 @@ export const createJobProgress = (parts: {
       control_sha256: round.controlSha256,
       ...(round.nextClipNorm === null ? {} : { clip_norm: round.nextClipNorm }),
     })
-    const losses = await lossesOf(tx, job.id)
     const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
-    await publications.roundCompleted(tx, after, losses)
+    await publications.roundCompleted(tx, after)
+    const { stopWhen, metric = DEFAULT_METRIC } = job.settings
+    const values = stopWhen === null ? [] : await valuesOf(tx, job.id, metric)
+    const losses = asLosses(
+      metric,
+      values.map(({ value }) => value),
+    )
     const ending = afterCompletedRound({ settings: job.settings, roundsCompleted, losses })
     if (ending !== null) await endEvaluated(tx, after, ending, round.id)
   })

@@ -1,5 +1,7 @@
 import type { Static } from 'typebox'
+import { badRequest } from '../../../domain/errors.ts'
 import { labelOf } from '../../../domain/model.ts'
+import { DEFAULT_METRIC } from '../../../domain/training-job.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
@@ -166,6 +168,22 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
   )
 }
 
+/** @throws bad_request unless exactly one of its two names gives the number, and the one that says loss only where it is the loss */
+const improvementIn = (
+  stop: NonNullable<Static<typeof StartJobBody>['stop_when']>,
+  metric = DEFAULT_METRIC,
+): number => {
+  const { improvement_below: improvement, loss_improvement_below: ofLoss } = stop
+  if (ofLoss !== undefined && (improvement !== undefined || metric !== DEFAULT_METRIC)) {
+    throw badRequest(
+      'stop_when.loss_improvement_below is for jobs that go by the loss, and stands instead of improvement_below. Give improvement_below alone.',
+    )
+  }
+  const below = improvement ?? ofLoss
+  if (below === undefined) throw badRequest('stop_when.improvement_below is missing.')
+  return below
+}
+
 /** What the body of a request asks of a job. */
 const wantedOf = (body: Static<typeof StartJobBody>) => {
   const { privacy, stop_when: stop } = body
@@ -193,7 +211,8 @@ const wantedOf = (body: Static<typeof StartJobBody>) => {
       adaptiveClip: privacy.adaptive_clip ?? false,
     },
     secureAggregation: settingsOf(body.secure_aggregation),
-    stopWhen: stop && { lossImprovementBelow: stop.loss_improvement_below, patience: stop.patience },
+    stopWhen: stop && { lossImprovementBelow: improvementIn(stop, body.metric), patience: stop.patience },
+    metric: body.metric,
     publish: body.publish,
     rawVector: body.raw_vector ?? false,
   }
@@ -238,7 +257,12 @@ const present = (job: StoredJob) => {
     stop_when:
       settings.stopWhen === null
         ? null
-        : { loss_improvement_below: settings.stopWhen.lossImprovementBelow, patience: settings.stopWhen.patience },
+        : {
+            improvement_below: settings.stopWhen.lossImprovementBelow,
+            loss_improvement_below: settings.stopWhen.lossImprovementBelow,
+            patience: settings.stopWhen.patience,
+          },
+    metric: settings.metric ?? DEFAULT_METRIC,
     ...(settings.rawVector ? { raw_vector: true } : {}),
     ended_by: job.endedBy,
     reason: job.reason,

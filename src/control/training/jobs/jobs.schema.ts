@@ -46,14 +46,31 @@ const JobStatus = OneOf(JOB_STATUSES, { title: 'JobStatus', description: 'The st
 
 const StopWhen = Type.Object(
   {
-    loss_improvement_below: Type.Number({ minimum: 0 }),
+    improvement_below: Type.Optional(Type.Number({ minimum: 0, description: 'Of the metric that the job goes by' })),
+    loss_improvement_below: Type.Optional(
+      Type.Number({ minimum: 0, description: 'The same, for jobs that go by the loss' }),
+    ),
+    patience: Type.Integer({ minimum: 1, maximum: 1000 }),
+  },
+  {
+    title: 'NewStopCondition',
+    description: 'Stop when the best value of the last `patience` rounds is hardly better than the best before them',
+  },
+)
+const StopCondition = Type.Object(
+  {
+    improvement_below: Type.Number({ minimum: 0, description: 'Of the metric that the job goes by' }),
+    loss_improvement_below: Type.Number({ minimum: 0, description: 'The same number' }),
     patience: Type.Integer({ minimum: 1, maximum: 1000 }),
   },
   {
     title: 'StopCondition',
-    description: 'Stop when the best loss of the last `patience` rounds is hardly better than the best before them',
+    description: 'Stop when the best value of the last `patience` rounds is hardly better than the best before them',
   },
 )
+const METRIC =
+  'The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the ' +
+  'held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized'
 
 export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
   model: Type.String({
@@ -110,10 +127,11 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   ),
   secure_aggregation: Type.Optional(SecureAggregation),
   stop_when: Type.Optional(StopWhen),
+  metric: Type.Optional(Type.String({ minLength: 1, maxLength: 80, description: METRIC })),
   publish: Type.Optional(
     OneOf(PUBLISH, {
       description:
-        'Which results become versions of the model: the last (when absent), that of every round, each best by loss, or none',
+        'Which results become versions of the model: the last (when absent), that of every round, each best by metric, or none',
     }),
   ),
   raw_vector: Type.Optional(RawVector),
@@ -183,7 +201,8 @@ export const Job = Body('Job', 'A training job', examples.job, {
     }),
   ),
   secure_aggregation: Nullable(SecureAggregation),
-  stop_when: Nullable(StopWhen),
+  stop_when: Nullable(StopCondition),
+  metric: Type.String({ description: METRIC }),
   raw_vector: Type.Optional(RawVector),
   ended_by: Nullable(
     OneOf(['rounds_done', 'converged', 'budget_spent', 'rounds_failed', 'no_devices', 'cannot_start', 'stopped']),

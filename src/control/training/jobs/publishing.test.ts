@@ -199,3 +199,80 @@ describe('a published version', () => {
     })
   })
 })
+
+describe('the metric that a job goes by', () => {
+  const reported = (f1: number) => ({ metrics: JSON.stringify({ f1 }) })
+  const evaluated = (f1: number) => ({
+    evaluation: JSON.stringify({ num_samples: 4, metrics: { f1 } }),
+  })
+  const shown = (versions: readonly Version[]) =>
+    versions.slice(1).map(({ trained_by }) => [trained_by!.round_number, trained_by!.metrics])
+
+  it.each(['embedded', 'postgres'] as const)(
+    'decides what is best and when it stops, on the %s database',
+    async (database) => {
+      if (database === 'postgres' && !hasPostgres()) return
+      const { start, jobOf, round, versions } = await setUp({ database })
+      const stop_when = { improvement_below: 0.05, patience: 2 }
+      const id = await start({ rounds: 9, metric: 'f1', publish: 'best', stop_when })
+      for (const f1 of [0.5, 0.4, 0.7, 0.71, 0.6]) await round(id, 1, reported(f1))
+      expect(await jobOf(id)).toMatchObject({
+        status: 'completed',
+        ended_by: 'converged',
+        metric: 'f1',
+        stop_when: { ...stop_when, loss_improvement_below: 0.05 },
+        reason: "The last 2 rounds improved 'f1' by less than 0.05.",
+      })
+      expect(shown(await versions())).toEqual([
+        [1, { f1: 0.5 }],
+        [3, { f1: 0.7 }],
+        [4, { f1: 0.71 }],
+      ])
+    },
+  )
+
+  it('may be measured on held-out data: the value of a model comes with the updates of the next round', async () => {
+    const { start, round, versions } = await setUp()
+    const id = await start({ rounds: 4, metric: 'evaluation.f1', publish: 'best' })
+    await round(id, 1)
+    // What the updates of a round evaluate is the model that it distributed.
+    await round(id, 2, evaluated(0.6))
+    await round(id, 3, evaluated(0.9))
+    await round(id, 4, evaluated(0.8))
+    expect(shown(await versions())).toEqual([
+      [1, { 'evaluation.f1': 0.6 }],
+      [2, { 'evaluation.f1': 0.9 }],
+    ])
+  })
+
+  it('is named at the end when no round reported it, and the last result is there', async () => {
+    const { start, jobOf, round, versions } = await setUp()
+    const id = await start({ rounds: 1, metric: 'f2', publish: 'best' })
+    await round(id, 1, reported(0.5))
+    expect(await jobOf(id)).toMatchObject({
+      status: 'completed',
+      reason: "The one round asked for is completed. No round reported the metric 'f2'; reported: f1.",
+    })
+    expect(await versions()).toHaveLength(2)
+  })
+
+  it('is refused where nothing goes by it, where it cannot be had, and when it is no name', async () => {
+    const { ask } = await setUp()
+    const refused = async (fields: object, message: string) =>
+      expect(await ask('POST', '/training/jobs', { model: 'net', min_devices: 1, ...fields })).toMatchObject({
+        status: 400,
+        body: { message: expect.stringContaining(message) },
+      })
+    await refused({ metric: 'f1' }, 'metric is what stop_when and publish: best go by')
+    await refused({ metric: 'f 1', publish: 'best' }, 'metric must be loss, accuracy')
+    await refused(
+      { metric: 'f1', publish: 'best', secure_aggregation: {} },
+      "metric: 'f1' cannot be had with secure_aggregation",
+    )
+    await refused(
+      { metric: 'f1', stop_when: { loss_improvement_below: 1, patience: 1 } },
+      'Give improvement_below alone',
+    )
+    await refused({ stop_when: { patience: 1 } }, 'stop_when.improvement_below is missing')
+  })
+})

@@ -1,6 +1,10 @@
 import { sql } from 'kysely'
+import { EVALUATION_PREFIX, type Evaluation, type MetricSummaries } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+
+const meansOf = (summaries: MetricSummaries | null, prefix: string): Record<string, number> =>
+  Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
 /** What rounds are to others: to the members of a federation, and in files. */
 export const createRoundsReport = () => ({
@@ -8,10 +12,18 @@ export const createRoundsReport = () => ({
   async thatMade(db: Executor, modelId: string) {
     const row = await db
       .selectFrom('rounds')
-      .select(['id', 'round_number as roundNumber', 'loss', 'accuracy'])
+      .select(['id', 'round_number as roundNumber', 'loss', 'accuracy', 'metrics', 'evaluation'])
       .where('aggregated_model_id', '=', modelId)
       .executeTakeFirst()
-    return row ?? null
+    if (row === undefined) return null
+    const { id, roundNumber, loss, accuracy, evaluation } = row
+    const metrics = {
+      ...(loss !== null && { loss }),
+      ...(accuracy !== null && { accuracy }),
+      ...meansOf(row.metrics as MetricSummaries | null, ''),
+      ...meansOf((evaluation as Evaluation | null)?.metrics ?? null, EVALUATION_PREFIX),
+    }
+    return { id, roundNumber, metrics }
   },
 
   /** Those of the organization and of the federations it is an active member of; all of them for an unbound key. */

@@ -148,18 +148,6 @@ export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
     return count
   },
 
-  /** Losses of a job's completed rounds, oldest first. */
-  async lossesOf(db: Executor, jobId: string): Promise<(number | null)[]> {
-    const rows = await db
-      .selectFrom('rounds')
-      .select('loss')
-      .where('job_id', '=', jobId)
-      .where('status', '=', 'completed')
-      .orderBy('round_number')
-      .execute()
-    return rows.map((row) => row.loss)
-  },
-
   /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
   async noisySteps(db: Executor, jobId: string, upTo: number | null = null): Promise<NoisySteps[]> {
     const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`

@@ -205,6 +205,10 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
         localLoss: near(expected.report.localLoss),
         localAccuracy: near(expected.report.localAccuracy),
         trainingTimeSeconds: expect.any(Number),
+        evaluation: {
+          numSamples: expected.globalModel!.count,
+          metrics: { loss: near(expected.globalModel?.loss), accuracy: near(expected.globalModel?.accuracy) },
+        },
       },
       globalModel: { ...expected.globalModel, loss: near(expected.globalModel?.loss) },
     })

@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('mine · acme').waitFor()
     expect(wrong()).toEqual([])
-    const again = await openDashboard(link)
+    const again = await openDashboard(link, '')
     await again.page.getByRole('button', { name: 'Sign in' }).click()
     await again.page.getByText('This link is unknown, used or expired.').waitFor()
     await again.page.getByRole('button', { name: 'Not now' }).click()

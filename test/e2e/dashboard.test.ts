@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await page.getByRole('row').nth(3).waitFor()
     expect(await tab.heading()).toBe('first try')
     const { history } = job
-    const told = await page.getByRole('img', { name: 'Loss by round' }).getAttribute('aria-label')
+    const told = await page.getByRole('img', { name: /^Loss by round/ }).getAttribute('aria-label')
     expect(told).toContain(`first try: ${history[2]!.loss!.toFixed(4)} at round 3, lowest `)
     await check()
 
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     for (const round of [1, 2]) {
       await comeOnce(fleet)
       await world.service.runDueTasks()
-      await tab.page.getByRole('img', { name: new RegExp(`Loss by round\\..* at round ${round}, lowest`) }).waitFor()
+      await tab.page.getByRole('img', { name: new RegExp(`^Loss by round\\..* at round ${round}, lowest`) }).waitFor()
     }
     const inked = await tab.page
       .locator('figure canvas')

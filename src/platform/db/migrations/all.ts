@@ -41,10 +41,10 @@ export const MIGRATIONS = [
   sessions,
   aliases,
   publishedVersions,
+  metrics,
+  evaluationStep,
   resumedJobs,
   modelRetention,
   federationEvents,
   experimentEstimates,
-  metrics,
-  evaluationStep,
 ] as const

@@ -31,6 +31,8 @@ def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Pat
         client.push("pushed", {"w": np.ones(1)}, "1.0.0")
     assert (refused.value.code, refused.value.status) == ("conflict", 409)
     assert client.push("pushed", {"w": np.ones(1)}).version == 2
+    assert client.promote("pushed", 1, "production") == "1.0.0"
+    assert client.weights("pushed", "production")["w"].shape == (2, 2)
     path = client.pull("pushed", "1.0.0", to=tmp_path)
     assert path.read_bytes() == tributary.write_weights(START)
     np.testing.assert_array_equal(client.weights("pushed")["w"], [1.0])

@@ -252,6 +252,11 @@ class Client:
                     raise
             return self._upload(name, path, version, description)
 
+    def promote(self, name: str, version: str | int, alias: str) -> str:
+        """Moves an alias to a version (a number, a label or another alias); `name@alias` then means it. Returns its label."""
+        path = f"/models/{quote(name)}/aliases/{quote(alias)}"
+        return str(self.request("PUT", path, {"version": str(version)})["version_label"])
+
     def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
         """A version's file, into a folder or as a file of that path; its hash is checked, and it is there only whole."""
         path = f"/models/{quote(name)}/versions/{quote(str(version))}/download"

@@ -113,6 +113,7 @@ describe('a training job', () => {
       privacy: null,
       secure_aggregation: null,
       stop_when: null,
+      metric: 'loss',
       ended_by: null,
       reason: null,
       waiting_for: 'Waits for 2 active devices that train; 1 is active.',

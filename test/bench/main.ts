@@ -4,6 +4,7 @@ import { benchArtifactDownload } from './artifact-download.ts'
 import { benchAssignments } from './assignments.ts'
 import { benchByzantine } from './byzantine.ts'
 import { benchCompression } from './compression.ts'
+import { benchDashboard } from './dashboard.ts'
 import { benchFedproxSynthetic } from './fedprox-synthetic.ts'
 import { benchFleetSearch } from './fleet-search.ts'
 import { benchFleetSize } from './fleet-size.ts'
@@ -25,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   transfers: benchTransfers,
   'fleet-size': benchFleetSize,
   'fleet-search': benchFleetSearch,
+  dashboard: benchDashboard,
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,
   'artifact-download': benchArtifactDownload,

@@ -1,44 +1,13 @@
-import { accessSync, constants, existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
-
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
-const isProgram = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const findBrowser = (): string | null => {
-  const named = process.env.CHROME_BIN
-  if (named) {
-    if (existsSync(named)) return named
-    throw new Error(`CHROME_BIN names ${named}, which does not exist.`)
-  }
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
-  const found = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(isProgram)
-  if (found !== undefined) return found
-  const message = `no Chromium: ${NAMES.join(', ')} are not on the PATH, and CHROME_BIN names none`
-  if (process.env.CI === 'true') throw new Error(`CI runs the tests in a browser too, but there is ${message}.`)
-  console.warn(`\nSKIPPED: the tests in a browser, because there is ${message}.\n`)
-  return null
-}
+import { findBrowser, launchBrowser, NO_BROWSER } from '../browser-program.ts'
 
 const program = findBrowser()
+
+if (program === null) {
+  if (process.env.CI === 'true') throw new Error(`CI runs the tests in a browser too, but there is ${NO_BROWSER}.`)
+  console.warn(`\nSKIPPED: the tests in a browser, because there is ${NO_BROWSER}.\n`)
+}
 
 export const hasBrowser = (): boolean => program !== null
 
@@ -48,7 +17,7 @@ let running: Promise<Browser> | null = null
 const launch = async (): Promise<Browser> => {
   if (program === null) throw new Error('There is no browser.')
   if (running !== null && !(await running).isConnected()) running = null
-  return (running ??= chromium.launch({ executablePath: program, args: ARGS, timeout: 120_000 }))
+  return (running ??= launchBrowser(program))
 }
 
 export interface Tab {

@@ -28,6 +28,8 @@ export const operate = async (port: number, org: string) => {
   const client = createClient({ baseUrl, apiKey: operator.key })
 
   return {
+    client,
+
     async trainees(count: number): Promise<Trainee[]> {
       const made: Trainee[] = []
       for (let index = 0; index < count; index++) made.push((await register(`${org}-${index}`)).trainee)

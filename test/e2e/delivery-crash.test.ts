@@ -1,9 +1,18 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
+
+/** Bytes of the unfinished download in an agent's folder. */
+const partSize = async (folder: string): Promise<number> => {
+  const names = await readdir(folder, { recursive: true })
+  const part = names.find((name) => name.endsWith('.part'))
+  return part === undefined ? 0 : (await stat(join(folder, part))).size
+}
 
 it('an agent that is killed while it downloads, and while its hook runs, goes on where it was', async () => {
   const service = await runService(await freshDataDir())
@@ -35,6 +44,11 @@ it('an agent that is killed while it downloads, and while its hook runs, goes on
   const everywhere = { version: '2.0.0', rollout_percentage: 100 }
   const rollout = await operator.ask<Rollout>('POST', '/models/m/rollouts', everywhere)
   await isHeld
+  // What the agent has in its hands is lost with it; what it has written is what the next one goes on from.
+  await until(
+    () => partSize(folder),
+    (bytes) => bytes > 0,
+  )
   await first.kill()
   proxy.onBody = null
 

@@ -1,0 +1,89 @@
+import type { Attribute, ElementType, OnnxGraph, OnnxModel, OnnxNode, OnnxTensor, OnnxValue } from './model.ts'
+
+/** The operator sets that converters write: what onnxruntime 1.17 and newer run. */
+export const WRITTEN_OPSETS = { '': 18, 'ai.onnx.ml': 3 } as const
+const WRITTEN_IR_VERSION = 8
+
+export interface GraphBuilder {
+  /** A graph input; a dimension that is not fixed has a name, such as `batch`. Returns the value's name. */
+  input(name: string, type: ElementType, shape: OnnxValue['shape']): string
+  /** A constant; the name is made unique. Returns the name it has. */
+  constant(name: string, tensor: OnnxTensor): string
+  /** A node with one output. Returns the output's name: `output`, made unique, or one of the operator's. */
+  node(
+    type: string,
+    inputs: readonly string[],
+    attributes?: Readonly<Record<string, Attribute>>,
+    options?: { readonly output?: string; readonly domain?: string },
+  ): string
+  /** A node with several outputs. Returns their names. */
+  nodes(
+    type: string,
+    inputs: readonly string[],
+    outputs: readonly string[],
+    attributes?: Readonly<Record<string, Attribute>>,
+    domain?: string,
+  ): string[]
+  /** Makes a value a graph output under this name. */
+  output(name: string, value: string, type: ElementType, shape: OnnxValue['shape']): void
+  build(): OnnxModel
+}
+
+/** Collects a graph node by node, in the order in which they run. Names are unique in the graph. */
+export const graphBuilder = (name: string, metadata: Readonly<Record<string, string>> = {}): GraphBuilder => {
+  const taken = new Map<string, number>()
+  const inputs: OnnxValue[] = []
+  const outputs: OnnxValue[] = []
+  const initializers = new Map<string, OnnxTensor>()
+  const nodes: OnnxNode[] = []
+  const domains = new Set<string>([''])
+
+  const unique = (asked: string): string => {
+    for (;;) {
+      const count = taken.get(asked)
+      taken.set(asked, (count ?? 0) + 1)
+      const candidate = count === undefined ? asked : `${asked}_${count}`
+      if (count === undefined) return candidate
+      if (!taken.has(candidate)) {
+        taken.set(candidate, 1)
+        return candidate
+      }
+    }
+  }
+
+  const add: GraphBuilder['nodes'] = (type, from, to, attributes = {}, domain = '') => {
+    domains.add(domain)
+    const results = to.map(unique)
+    nodes.push({ name: results[0] ?? type, type, domain, inputs: from, outputs: results, attributes })
+    return results
+  }
+
+  return {
+    input: (asked, type, shape) => {
+      const value = unique(asked)
+      inputs.push({ name: value, type, shape })
+      return value
+    },
+    constant: (asked, tensor) => {
+      const value = unique(asked)
+      initializers.set(value, tensor)
+      return value
+    },
+    node: (type, from, attributes = {}, { output = type.toLowerCase(), domain = '' } = {}) =>
+      add(type, from, [output], attributes, domain)[0]!,
+    nodes: add,
+    output: (asked, value, type, shape) => {
+      outputs.push({ name: asked, type, shape })
+      if (asked === value) return
+      taken.set(asked, 1)
+      nodes.push({ name: asked, type: 'Identity', domain: '', inputs: [value], outputs: [asked], attributes: {} })
+    },
+    build: () => {
+      const graph: OnnxGraph = { name, inputs, outputs, initializers, nodes, values: [] }
+      const opsets = Object.fromEntries(
+        [...domains].map((domain) => [domain, WRITTEN_OPSETS[domain as keyof typeof WRITTEN_OPSETS] ?? 1]),
+      )
+      return { irVersion: WRITTEN_IR_VERSION, opsets, graph, metadata }
+    },
+  }
+}

@@ -1,0 +1,126 @@
+// An ONNX model as plain data: what every converter reads or makes.
+import { badRequest } from '../../domain/errors.ts'
+import { BYTES_OF, type DType } from '../../tensors/weight-file.ts'
+
+/** Element types of tensors: those of weight files, strings, and integers of four bits, two of which share a byte. */
+export type ElementType = DType | 'string' | 'u4' | 'i4'
+
+/** TensorProto.DataType by number. */
+export const ELEMENT_TYPES: Readonly<Record<number, ElementType>> = {
+  1: 'f32',
+  2: 'u8',
+  3: 'i8',
+  4: 'u16',
+  5: 'i16',
+  6: 'i32',
+  7: 'i64',
+  8: 'string',
+  9: 'bool',
+  10: 'f16',
+  11: 'f64',
+  12: 'u32',
+  13: 'u64',
+  16: 'bf16',
+  21: 'u4',
+  22: 'i4',
+}
+
+export const numberOfElementType = (type: ElementType): number =>
+  Number(Object.entries(ELEMENT_TYPES).find(([, name]) => name === type)![0])
+
+/** A constant. Numbers are little-endian in `data`, in row-major order; strings are in `strings`, in UTF-8. */
+export interface OnnxTensor {
+  readonly type: ElementType
+  readonly shape: readonly number[]
+  readonly data: Uint8Array
+  readonly strings?: readonly Uint8Array[]
+}
+
+/** A graph's input or output. A dimension is a number, or a name (`''` where it has none); null: no shape is known. */
+export interface OnnxValue {
+  readonly name: string
+  readonly type: ElementType
+  readonly shape: readonly (number | string)[] | null
+  /** Sequences and maps, as some classifiers give them: `sequence(map(i64, f32))`. Empty for tensors. */
+  readonly container?: 'sequence' | 'map' | 'sequence of maps'
+  readonly keyType?: ElementType
+}
+
+export type Attribute =
+  | { readonly kind: 'float'; readonly value: number }
+  | { readonly kind: 'int'; readonly value: number }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'tensor'; readonly value: OnnxTensor }
+  | { readonly kind: 'graph'; readonly value: OnnxGraph }
+  | { readonly kind: 'floats'; readonly value: readonly number[] }
+  | { readonly kind: 'ints'; readonly value: readonly number[] }
+  | { readonly kind: 'strings'; readonly value: readonly string[] }
+
+export interface OnnxNode {
+  readonly name: string
+  readonly type: string
+  /** `''` for ONNX's own operators, `ai.onnx.ml` for those of classical models. */
+  readonly domain: string
+  /** `''` for an optional input that is left out. */
+  readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
+  readonly attributes: Readonly<Record<string, Attribute>>
+}
+
+export interface OnnxGraph {
+  readonly name: string
+  /** Without the initializers that old models list among their inputs. */
+  readonly inputs: readonly OnnxValue[]
+  readonly outputs: readonly OnnxValue[]
+  readonly initializers: ReadonlyMap<string, OnnxTensor>
+  readonly nodes: readonly OnnxNode[]
+  /** What the file says about values in between. */
+  readonly values: readonly OnnxValue[]
+}
+
+export interface OnnxModel {
+  readonly irVersion: number
+  /** Version by domain; `''` is ONNX itself. */
+  readonly opsets: Readonly<Record<string, number>>
+  readonly graph: OnnxGraph
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export const elementCount = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
+
+/** Bytes that a tensor of this type and shape has. */
+export const byteCount = (type: ElementType, shape: readonly number[]): number => {
+  const elements = elementCount(shape)
+  if (type === 'string') return 0
+  return type === 'u4' || type === 'i4' ? Math.ceil(elements / 2) : elements * BYTES_OF[type]
+}
+
+export const float = (value: number): Attribute => ({ kind: 'float', value })
+export const int = (value: number): Attribute => ({ kind: 'int', value })
+export const text = (value: string): Attribute => ({ kind: 'string', value })
+export const floats = (value: Iterable<number>): Attribute => ({ kind: 'floats', value: [...value] })
+export const ints = (value: Iterable<number>): Attribute => ({ kind: 'ints', value: [...value] })
+export const texts = (value: Iterable<string>): Attribute => ({ kind: 'strings', value: [...value] })
+
+type ValueOf<Kind extends Attribute['kind']> = Extract<Attribute, { kind: Kind }>['value']
+
+/** The attribute's value, or the default where the node has none. Throws bad_request where it is of another kind. */
+export const attributeOf = <Kind extends Attribute['kind'], Default>(
+  node: OnnxNode,
+  name: string,
+  kind: Kind,
+  absent: Default,
+): ValueOf<Kind> | Default => {
+  const attribute = node.attributes[name]
+  if (attribute === undefined) return absent
+  if (attribute.kind !== kind) {
+    throw badRequest(`${nodeLabel(node)}: the attribute '${name}' is of kind ${attribute.kind}, not ${kind}.`)
+  }
+  return attribute.value as unknown as ValueOf<Kind>
+}
+
+/** `Conv 'features.0'`, for messages. */
+export const nodeLabel = (node: OnnxNode): string => {
+  const name = node.name || node.outputs[0] || ''
+  return name === '' ? node.type : `${node.type} '${name}'`
+}

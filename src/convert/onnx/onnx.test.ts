@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { graphBuilder } from './graph-builder.ts'
+import { attributeOf, float, int } from './model.ts'
+import { readOnnx } from './read-onnx.ts'
+import { numbersOf, scalarOf, tensorOf } from './tensors.ts'
+import { writeOnnx } from './write-onnx.ts'
+
+const linear = () => {
+  const graph = graphBuilder('linear', { made: 'by a test' })
+  const x = graph.input('x', 'f32', ['batch', 2])
+  const weight = graph.constant('weight', tensorOf('f32', [2, 3], [1, 2, 3, 4, 5, 6]))
+  const bias = graph.constant('weight', tensorOf('f16', [3], [0.5, -0.5, 65504]))
+  const y = graph.node('Gemm', [x, weight, bias], { alpha: float(0.5), transB: int(0) })
+  graph.output('y', y, 'f32', ['batch', 3])
+  return graph.build()
+}
+
+it('what is written is read again', () => {
+  const model = linear()
+  expect(readOnnx(writeOnnx(model))).toEqual(model)
+  const [gemm, identity] = model.graph.nodes
+  expect(gemm!.inputs).toEqual(['x', 'weight', 'weight_1'])
+  expect(identity).toMatchObject({ type: 'Identity', inputs: ['gemm'], outputs: ['y'] })
+  expect(attributeOf(gemm!, 'alpha', 'float', 1)).toBe(0.5)
+  expect(attributeOf(gemm!, 'beta', 'float', 1)).toBe(1)
+  expect(() => attributeOf(gemm!, 'alpha', 'int', 1)).toThrow(
+    "Gemm 'gemm': the attribute 'alpha' is of kind float, not int.",
+  )
+  expect([...numbersOf(model.graph.initializers.get('weight_1')!)]).toEqual([0.5, -0.5, 65504])
+})
+
+it('integers of 64 bits keep their sign and their size; those of four bits share bytes', () => {
+  const huge = [2 ** 63, -1, -(2 ** 63)]
+  const graph = graphBuilder('numbers')
+  graph.constant('ends', tensorOf('i64', [3], huge))
+  graph.constant('four', { type: 'i4', shape: [3], data: Uint8Array.of(0x7f, 0x08) })
+  graph.constant('scalar', scalarOf('i64', 3))
+  const { initializers } = readOnnx(writeOnnx(graph.build())).graph
+  expect([...numbersOf(initializers.get('ends')!)]).toEqual(huge)
+  expect([...numbersOf(initializers.get('four')!)]).toEqual([-1, 7, -8])
+  expect(initializers.get('scalar')!.shape).toEqual([])
+})
+
+const FIXTURES = ['examples/model.onnx', 'test/fixtures/models/tiny-bert/onnx/model.onnx']
+
+it.each([...FIXTURES, 'test/fixtures/models/tiny-whisper/onnx/decoder_model_merged.onnx'])(
+  '%s is read and written without a difference',
+  async (path) => {
+    const model = readOnnx(await readFile(path))
+    expect(model.graph.nodes.length).toBeGreaterThan(0)
+    expect(readOnnx(writeOnnx(model))).toEqual(model)
+  },
+)
+
+it('what is no model is refused with the reason', () => {
+  expect(() => readOnnx(new TextEncoder().encode('no model at all'))).toThrow(/./)
+  expect(() => readOnnx(new Uint8Array(0))).toThrow('Not an ONNX model')
+  const bytes = writeOnnx(linear())
+  for (let length = 1; length < bytes.length; length += 7) {
+    try {
+      readOnnx(bytes.subarray(0, length))
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'bad_request' })
+    }
+  }
+})

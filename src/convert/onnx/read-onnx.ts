@@ -1,0 +1,158 @@
+import { badRequest } from '../../domain/errors.ts'
+import { encodeElements } from '../../tensors/elements.ts'
+import { decodeMessage } from '../protobuf/message.ts'
+import {
+  type Attribute,
+  byteCount,
+  ELEMENT_TYPES,
+  type ElementType,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+  type OnnxTensor,
+  type OnnxValue,
+} from './model.ts'
+import {
+  type AttributeProto,
+  type GraphProto,
+  modelProto,
+  type NodeProto,
+  type TensorProto,
+  type ValueInfoProto,
+} from './schema.ts'
+
+const utf8 = new TextDecoder()
+
+const elementType = (number: number | undefined, where: string): ElementType => {
+  const type = ELEMENT_TYPES[number ?? 0]
+  if (type === undefined) throw badRequest(`${where}: ONNX element type ${number ?? 0} is not supported.`)
+  return type
+}
+
+/** Elements that are in none of the typed lists, but in `raw_data`. */
+const typedData = (proto: TensorProto, type: ElementType): Uint8Array => {
+  if (type === 'string') return new Uint8Array(0)
+  if (type === 'f32') return encodeElements(proto.floatData, 'f32')
+  if (type === 'f64') return encodeElements(proto.doubleData, 'f64')
+  if (type === 'i64') return encodeElements(proto.int64Data, 'i64')
+  if (type === 'u64' || type === 'u32') return encodeElements(proto.uint64Data, type)
+  // Halves are kept as their bits, and so are bytes that hold two integers of four bits.
+  if (type === 'f16' || type === 'bf16') return encodeElements(proto.int32Data, 'u16')
+  if (type === 'u4' || type === 'i4') return Uint8Array.from(proto.int32Data)
+  return encodeElements(proto.int32Data, type)
+}
+
+const readTensor = (proto: TensorProto): OnnxTensor => {
+  const where = `The tensor '${proto.name ?? ''}'`
+  if (proto.dataLocation === 1 || proto.externalData.length > 0) {
+    throw badRequest(`${where} is kept in another file (external data). Save the model as one file.`)
+  }
+  const type = elementType(proto.dataType, where)
+  const shape = proto.dims
+  if (shape.some((size) => !Number.isSafeInteger(size) || size < 0)) {
+    throw badRequest(`${where} has the shape [${shape.join(', ')}].`)
+  }
+  const data = proto.rawData ?? typedData(proto, type)
+  const found = type === 'string' ? proto.stringData.length : data.length
+  const expected = type === 'string' ? shape.reduce((product, size) => product * size, 1) : byteCount(type, shape)
+  if (found !== expected) {
+    throw badRequest(`${where} has ${found} bytes; its shape [${shape.join(', ')}] takes ${expected}.`)
+  }
+  return type === 'string' ? { type, shape, data, strings: proto.stringData } : { type, shape, data }
+}
+
+/** Old files leave the kind out; it is then that of the field which is filled. */
+const kindOf = (proto: AttributeProto): number => {
+  if (proto.type !== undefined && proto.type !== 0) return proto.type
+  if (proto.f !== undefined) return 1
+  if (proto.i !== undefined) return 2
+  if (proto.s !== undefined) return 3
+  if (proto.t !== undefined) return 4
+  if (proto.g !== undefined) return 5
+  if (proto.floats.length > 0) return 6
+  if (proto.strings.length > 0) return 8
+  return 7
+}
+
+const readAttribute = (proto: AttributeProto, where: string): Attribute => {
+  const kind = kindOf(proto)
+  if (kind === 1) return { kind: 'float', value: proto.f ?? 0 }
+  if (kind === 2) return { kind: 'int', value: proto.i ?? 0 }
+  if (kind === 3) return { kind: 'string', value: utf8.decode(proto.s) }
+  if (kind === 4 && proto.t !== undefined) return { kind: 'tensor', value: readTensor(proto.t) }
+  if (kind === 5 && proto.g !== undefined) return { kind: 'graph', value: readGraph(proto.g) }
+  if (kind === 6) return { kind: 'floats', value: proto.floats }
+  if (kind === 7) return { kind: 'ints', value: proto.ints }
+  if (kind === 8) return { kind: 'strings', value: proto.strings.map((bytes) => utf8.decode(bytes)) }
+  throw badRequest(`${where}: the attribute '${proto.name ?? ''}' is of a kind that is not supported (${kind}).`)
+}
+
+const readNode = (proto: NodeProto): OnnxNode => ({
+  name: proto.name ?? '',
+  type: proto.opType ?? '',
+  domain: proto.domain === undefined || proto.domain === 'ai.onnx' ? '' : proto.domain,
+  inputs: proto.input,
+  outputs: proto.output,
+  attributes: Object.fromEntries(
+    proto.attribute.map((attribute) => [
+      attribute.name ?? '',
+      readAttribute(attribute, `${proto.opType ?? 'A node'} '${proto.name ?? proto.output[0] ?? ''}'`),
+    ]),
+  ),
+})
+
+const readValue = (proto: ValueInfoProto): OnnxValue => {
+  const name = proto.name ?? ''
+  const { tensorType, sequenceType, mapType } = proto.type ?? {}
+  const map = mapType ?? sequenceType?.elemType?.mapType
+  if (map !== undefined) {
+    return {
+      name,
+      type: elementType(map.valueType?.tensorType?.elemType, `The value '${name}'`),
+      keyType: elementType(map.keyType, `The value '${name}'`),
+      shape: null,
+      container: mapType === undefined ? 'sequence of maps' : 'map',
+    }
+  }
+  const tensor = tensorType ?? sequenceType?.elemType?.tensorType
+  const type = elementType(tensor?.elemType, `The value '${name}'`)
+  const shape = tensor?.shape?.dim.map(({ dimValue, dimParam }) => dimValue ?? dimParam ?? '') ?? null
+  return tensorType === undefined ? { name, type, shape, container: 'sequence' } : { name, type, shape }
+}
+
+const readGraph = (proto: GraphProto): OnnxGraph => {
+  const initializers = new Map(proto.initializer.map((tensor) => [tensor.name ?? '', readTensor(tensor)]))
+  return {
+    name: proto.name ?? '',
+    inputs: proto.input.filter(({ name }) => !initializers.has(name ?? '')).map(readValue),
+    outputs: proto.output.map(readValue),
+    initializers,
+    nodes: proto.node.map(readNode),
+    // Hints only: what is of a kind that we do not know is left out.
+    values: proto.valueInfo.filter(({ type }) => type?.tensorType?.elemType !== undefined).map(readValue),
+  }
+}
+
+/**
+ * The model in the bytes of an `.onnx` file; its tensors are views of them. Throws bad_request for what is not one, for
+ * external data, and for models that define functions of their own.
+ */
+export const readOnnx = (bytes: Uint8Array): OnnxModel => {
+  const proto = decodeMessage(modelProto, bytes)
+  if (proto.graph === undefined || proto.opsetImport.length === 0) {
+    throw badRequest('Not an ONNX model: it has no graph or no operator set. Expected the content of an .onnx file.')
+  }
+  if (proto.functions.length > 0) {
+    throw badRequest(
+      `The model defines functions of its own ('${proto.functions[0]!.name ?? ''}'). Inline them before the export.`,
+    )
+  }
+  return {
+    irVersion: proto.irVersion ?? 0,
+    opsets: Object.fromEntries(
+      proto.opsetImport.map(({ domain, version }) => [domain === 'ai.onnx' ? '' : (domain ?? ''), version ?? 0]),
+    ),
+    graph: readGraph(proto.graph),
+    metadata: Object.fromEntries(proto.metadataProps.map(({ key, value }) => [key ?? '', value ?? ''])),
+  }
+}

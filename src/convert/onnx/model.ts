@@ -46,15 +46,20 @@ export interface OnnxValue {
   readonly keyType?: ElementType
 }
 
-export type Attribute =
-  | { readonly kind: 'float'; readonly value: number }
-  | { readonly kind: 'int'; readonly value: number }
-  | { readonly kind: 'string'; readonly value: string }
-  | { readonly kind: 'tensor'; readonly value: OnnxTensor }
-  | { readonly kind: 'graph'; readonly value: OnnxGraph }
-  | { readonly kind: 'floats'; readonly value: readonly number[] }
-  | { readonly kind: 'ints'; readonly value: readonly number[] }
-  | { readonly kind: 'strings'; readonly value: readonly string[] }
+interface AttributeValues {
+  readonly float: number
+  readonly int: number
+  readonly string: string
+  readonly tensor: OnnxTensor
+  readonly graph: OnnxGraph
+  readonly floats: readonly number[]
+  readonly ints: readonly number[]
+  readonly strings: readonly string[]
+}
+
+export type Attribute = {
+  [Kind in keyof AttributeValues]: { readonly kind: Kind; readonly value: AttributeValues[Kind] }
+}[keyof AttributeValues]
 
 export interface OnnxNode {
   readonly name: string
@@ -102,21 +107,19 @@ export const floats = (value: Iterable<number>): Attribute => ({ kind: 'floats',
 export const ints = (value: Iterable<number>): Attribute => ({ kind: 'ints', value: [...value] })
 export const texts = (value: Iterable<string>): Attribute => ({ kind: 'strings', value: [...value] })
 
-type ValueOf<Kind extends Attribute['kind']> = Extract<Attribute, { kind: Kind }>['value']
-
 /** The attribute's value, or the default where the node has none. Throws bad_request where it is of another kind. */
-export const attributeOf = <Kind extends Attribute['kind'], Default>(
+export const attributeOf = <Kind extends keyof AttributeValues, Default>(
   node: OnnxNode,
   name: string,
   kind: Kind,
   absent: Default,
-): ValueOf<Kind> | Default => {
+): AttributeValues[Kind] | Default => {
   const attribute = node.attributes[name]
   if (attribute === undefined) return absent
   if (attribute.kind !== kind) {
     throw badRequest(`${nodeLabel(node)}: the attribute '${name}' is of kind ${attribute.kind}, not ${kind}.`)
   }
-  return attribute.value as unknown as ValueOf<Kind>
+  return attribute.value as AttributeValues[Kind]
 }
 
 /** `Conv 'features.0'`, for messages. */

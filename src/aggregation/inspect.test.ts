@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { READABLE_EXTENSIONS } from '../tensors/formats.ts'
 import type { Layout } from '../tensors/layout.ts'
 import { inspectFile } from './inspect.ts'
 import { encode } from './kernel-oracle.fixture.ts'
@@ -99,7 +100,7 @@ describe('inspecting an upload', () => {
       await expect(inspectFile(path, { expected: layout, rawVectors: 'none' })).rejects.toMatchObject(
         refusal(
           `The update is ${title}, but the round's model has 2 named tensors. ` +
-            'Send them as .pt, .pth, .npz, .npy, .safetensors.',
+            `Send them as ${READABLE_EXTENSIONS}.`,
         ),
       )
     }

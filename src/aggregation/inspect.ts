@@ -1,16 +1,15 @@
 import { badRequest } from '../domain/errors.ts'
 import { detectFormat } from '../tensors/detect.ts'
 import {
-  adviceFor,
   type DetectedFormat,
   isWeightFormat,
   mayBeDeclaredVector,
   READABLE_EXTENSIONS,
   titleOf,
 } from '../tensors/formats.ts'
-import { type Layout, layoutOf, requireSameLayout } from '../tensors/layout.ts'
+import { fullLayoutOf, type Layout, layoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { createPlausibility, readRaw } from '../tensors/raw.ts'
-import { readWeights, requireSound } from '../tensors/read-weights.ts'
+import { readWeights, requireSound, whyOpaque } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
@@ -31,8 +30,10 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   try {
     const format = detectFormat(file)
     const isDeclared = rawVectors === 'declared'
-    if (!isWeightFormat(format)) {
-      if (!isDeclared) return expected === null ? inspectOpaque(file, format, rawVectors) : refuse(format, expected)
+    const advice = whyOpaque(file, format)
+    if (advice !== null && !(expected !== null && isWeightFormat(format))) {
+      if (!isDeclared)
+        return expected === null ? inspectOpaque(file, format, rawVectors, advice) : refuse(format, expected)
       if (!mayBeDeclaredVector(format, file.size))
         throw badRequest(
           `A bare float32 vector was announced (raw_vector, or a file name in .f32), but the file is ${titleOf(format)}. ` +
@@ -42,7 +43,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
     const weights = readWeights(file, { rawVector: isDeclared })
     if (expected !== null) requireSameLayout(expected, weights, 'The update')
     await requireFinite(path, file, weights.tensors)
-    return { format, rawVector: weights.format === 'raw', layout: layoutOf(weights), warning: null }
+    return { format, rawVector: weights.format === 'raw', layout: fullLayoutOf(weights), warning: null }
   } finally {
     file.close()
   }
@@ -55,7 +56,12 @@ const refuse = (format: DetectedFormat | null, expected: Layout): never => {
   )
 }
 
-const inspectOpaque = (file: OpenFile, format: DetectedFormat | null, rawVectors: RawVectors): Inspection => {
+const inspectOpaque = (
+  file: OpenFile,
+  format: DetectedFormat | null,
+  rawVectors: RawVectors,
+  advice: string,
+): Inspection => {
   if (format !== null) requireSound(file, format)
   const doubt = format === null && rawVectors === 'plausible' ? doubtAbout(file) : null
   if (format === null && rawVectors === 'plausible' && doubt === null) {
@@ -74,7 +80,8 @@ const inspectOpaque = (file: OpenFile, format: DetectedFormat | null, rawVectors
     format,
     rawVector: false,
     layout: null,
-    warning: `The file is ${titleOf(format)}${why}; it is kept, but never averaged with others. ${adviceFor(format)}`,
+    advice,
+    warning: `The file is ${titleOf(format)}${why}; it is kept, but never averaged with others. ${advice}`,
   }
 }
 

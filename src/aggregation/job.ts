@@ -123,6 +123,8 @@ export interface Inspection {
   readonly rawVector: boolean
   /** Null for content that is not weights: bytes taken as they are, never added up. */
   readonly layout: Layout | null
+  /** Of content that is not weights: what to do about it. */
+  readonly advice?: string
   /** What whoever sent it should know. */
   readonly warning: string | null
 }

@@ -1,7 +1,8 @@
 import { constants, copyFileSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
 import { detectFormat } from '../tensors/detect.ts'
-import { adviceFor, type DetectedFormat, isWeightFormat, titleOf } from '../tensors/formats.ts'
+import { type DetectedFormat, titleOf } from '../tensors/formats.ts'
+import { whyOpaque } from '../tensors/read-weights.ts'
 import { type OpenFile, openFile } from './files.ts'
 import type { AggregationJob, AggregationResult, Update } from './job.ts'
 import { nameOfUpdate } from './round-files.ts'
@@ -12,14 +13,18 @@ const COMPARE_BYTES = 1024 * 1024
 interface Opaque {
   readonly update: Update
   readonly format: DetectedFormat | null
+  readonly advice: string
 }
 
 /** The first update, in their order, that holds no weights; null: all do. */
 export const firstOpaque = (updates: readonly Update[]): Opaque | null => {
   for (const update of updates) {
     if (update.rawVector) continue
-    const format = withFile(update.path, detectFormat)
-    if (!isWeightFormat(format)) return { update, format }
+    const found = withFile(update.path, (file) => {
+      const format = detectFormat(file)
+      return { format, advice: whyOpaque(file, format) }
+    })
+    if (found.advice !== null) return { update, format: found.format, advice: found.advice }
   }
   return null
 }
@@ -31,20 +36,20 @@ export const firstOpaque = (updates: readonly Update[]): Opaque | null => {
 export const passUnchanged = (
   job: AggregationJob,
   updates: readonly Update[],
-  { update, format }: Opaque,
+  { update, format, advice }: Opaque,
   strategy: Pick<Strategy, 'needs'>,
 ): AggregationResult => {
   const what = `The ${nameOfUpdate(update.id)} is ${titleOf(format)}`
   if (job.privacy !== null || Object.keys(strategy.needs ?? {}).length > 0)
     throw conflict(
       `${what}, and strategy '${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} works on tensors. ` +
-        adviceFor(format),
+        advice,
     )
   const other = updates.find(({ path }) => path !== updates[0]!.path && !sameBytes(path, updates[0]!.path))
   if (other !== undefined)
     throw conflict(
       `${what}, which cannot be aggregated: the ${updates.length} updates differ, and only equal ones become the result ` +
-        `as they are. ${adviceFor(format)}${format === null ? ' For float32 vectors start the round with raw_vector: true.' : ''}`,
+        `as they are. ${advice}${format === null ? ' For float32 vectors start the round with raw_vector: true.' : ''}`,
     )
   copyFileSync(update.path, job.outputPath, constants.COPYFILE_FICLONE)
   const total = updates.reduce((sum, { numSamples }) => sum + numSamples, 0)

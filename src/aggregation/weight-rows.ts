@@ -1,6 +1,6 @@
 import { conflict, ServiceError } from '../domain/errors.ts'
 import type { WeightFile } from '../tensors/formats.ts'
-import { layoutOf, requireSameLayout } from '../tensors/layout.ts'
+import { fullLayoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { isDirect } from '../tensors/weight-file.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
@@ -85,7 +85,7 @@ const locate = async ({ path, rawVector }: RowSource, template: WeightFile, scra
   const file = openFile(path, 'r')
   try {
     const weights = readWeights(file, { rawVector })
-    requireSameLayout(layoutOf(template), weights, 'The update')
+    requireSameLayout(fullLayoutOf(template), weights, 'The update')
     const byName = new Map(weights.tensors.map((tensor) => [tensor.name, tensor]))
     const offsets = new Float64Array(template.tensors.length)
     const expanded = new Uint8Array(template.tensors.length)

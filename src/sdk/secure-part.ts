@@ -8,7 +8,7 @@ import { secureSettings } from '../secure-aggregation/settings.ts'
 import { detectFormat } from '../tensors/detect.ts'
 import { readTensorFloats } from '../tensors/elements.ts'
 import { mayBeDeclaredVector } from '../tensors/formats.ts'
-import { layoutOf, requireSameLayout } from '../tensors/layout.ts'
+import { fullLayoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
 import { elementCount } from '../tensors/weight-file.ts'
@@ -144,7 +144,7 @@ const contributionOf = ({ global, weights, report }: SecureUpdate) => {
   const model = readWeights(before, { rawVector: true })
   const isVector = model.format === 'raw' && mayBeDeclaredVector(detectFormat(after), after.size)
   const update = readWeights(after, { rawVector: isVector })
-  requireSameLayout(layoutOf(model), update, 'The update')
+  requireSameLayout(fullLayoutOf(model), update, 'The update')
   const tensors = summedTensors(model.tensors)
   const delta = new Float64Array(tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0))
   let at = 0

@@ -4,6 +4,7 @@ import type { Layout } from './layout.ts'
 import type { ReadLimits } from './limits.ts'
 import { readNpy, startsLikeNpy } from './npy.ts'
 import { readNpz } from './npz.ts'
+import { readOnnx } from './onnx.ts'
 import { startsLikeOnnx } from './onnx-sign.ts'
 import { startsLikePickle } from './pickle-sign.ts'
 import { walkPickle } from './pickle-walk.ts'
@@ -35,13 +36,18 @@ export interface FormatDescriptor {
   readonly title: string
   /** Without the dot; the first one is given to files that need a name. */
   readonly extensions: readonly string[]
-  /** Where its tensors are. Formats with it can be aggregated; they have `plan` or `writtenAs` as well. */
+  /**
+   * Where its tensors are. Formats with it can be aggregated. Without `plan` or `writtenAs`, results are copies with
+   * other values in their places.
+   */
   read?(source: ByteSource, limits: ReadLimits): TensorPlaces
   /** A new file of this format. */
   plan?(layout: Layout): ContainerPlan
   /** The format that its results have where a copy cannot be patched. */
   readonly writtenAs?: 'torch-zip'
-  /** Of formats without `read`: follows the file's own lengths, so that a damaged one is not kept. Throws bad_request. */
+  /** Files of this format that hold nothing to aggregate are kept as they are, as those of formats without `read`. */
+  readonly mayBeOpaque?: true
+  /** Of files that are not read: follows the file's own lengths, so that a damaged one is not kept. Throws bad_request. */
   check?(source: ByteSource): void
   /** Text, which a few float32 values may look like by chance. */
   readonly isText?: true
@@ -208,7 +214,8 @@ export const FORMATS = {
   onnx: {
     title: 'an ONNX model',
     extensions: ['onnx'],
-    instead: CONVERTED,
+    read: readOnnx,
+    mayBeOpaque: true,
     versions: ['onnx'],
     decides: true,
     sniff: ({ head }) => startsLikeOnnx(head),

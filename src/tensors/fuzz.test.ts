@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { frameworkFiles, frameworkPath } from '../../test/fixtures/frameworks/open.ts'
 import { fixtureBytes, fixtureNames } from '../../test/fixtures/weights/open.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { detectFormat } from './detect.ts'
@@ -76,7 +78,10 @@ const handle = (bytes: Uint8Array): 'read' | 'refused' => {
 
 it(`reads or refuses ${MUTATIONS} damaged files, and never fails in any other way`, () => {
   const random = randomFrom(20_260_101)
-  const files = fixtureNames().map((name) => ({ name, bytes: fixtureBytes(name) }))
+  const files = [
+    ...fixtureNames().map((name) => ({ name, bytes: fixtureBytes(name) })),
+    ...frameworkFiles().map((name) => ({ name, bytes: new Uint8Array(readFileSync(frameworkPath(name))) })),
+  ]
   const outcomes = { read: 0, refused: 0 }
   for (let n = 0; n < MUTATIONS; n++) {
     const { name, bytes } = files[n % files.length]!

@@ -9,11 +9,19 @@ export interface LayoutEntry {
   readonly name: string
   readonly dtype: DType
   readonly shape: readonly number[]
+  /** A constant's checksum: no tensor, but the same in all files that have constants. */
+  readonly constant?: string
 }
 
-/** The layout of a file, in its order. */
+/** The tensors of a file, in its order. */
 export const layoutOf = (file: Pick<TensorPlaces, 'tensors'>): Layout =>
   file.tensors.map(({ name, dtype, shape }) => ({ name, dtype, shape }))
+
+/** The layout of a file with its constants, which other files are compared with. */
+export const fullLayoutOf = (file: Pick<TensorPlaces, 'tensors' | 'constants'>): Layout => [
+  ...layoutOf(file),
+  ...(file.constants ?? []).map(({ name, digest }) => ({ name, dtype: 'u8' as const, shape: [0], constant: digest })),
+]
 
 /** The tensor of a file that can hold only one. Throws bad_request for none and for several. */
 export const onlyTensor = (layout: Layout, title: string): LayoutEntry => {
@@ -25,8 +33,14 @@ export const onlyTensor = (layout: Layout, title: string): LayoutEntry => {
 /** The first difference between what is expected and what a file holds, as a sentence; null when there is none. */
 export const firstDifference = (expected: Layout, actual: Layout): string | null => {
   const actualByName = new Map(actual.map((entry) => [entry.name, entry]))
-  for (const { name, dtype, shape } of expected) {
+  // Weights alone, such as an .npz for an .onnx, come without constants.
+  const hasConstants = actual.some(({ constant }) => constant !== undefined)
+  for (const { name, dtype, shape, constant } of expected) {
     const entry = actualByName.get(name)
+    if (constant !== undefined) {
+      if (!hasConstants || entry?.constant === constant) continue
+      return `constant ${showName(name)} is ${entry?.constant === undefined ? 'missing' : 'another one'}`
+    }
     const requested = `${dtype} ${showShape(shape)}`
     if (entry === undefined) return `tensor ${showName(name)} (${requested}) is missing`
     if (entry.shape.length !== shape.length || entry.shape.some((size, axis) => size !== shape[axis]))
@@ -34,15 +48,22 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
     if (entry.dtype !== dtype) return `tensor ${showName(name)} has type ${entry.dtype}, expected ${dtype}`
   }
   const names = new Set(expected.map(({ name }) => name))
-  const extra = actual.find(({ name }) => !names.has(name))
+  const withConstants = expected.some(({ constant }) => constant !== undefined)
+  const extra = actual.find(({ name, constant }) => !names.has(name) && (constant === undefined || withConstants))
   return extra === undefined
     ? null
-    : `tensor ${showName(extra.name)} (${extra.dtype} ${showShape(extra.shape)}) is not part of it`
+    : extra.constant !== undefined
+      ? `constant ${showName(extra.name)} is not part of it`
+      : `tensor ${showName(extra.name)} (${extra.dtype} ${showShape(extra.shape)}) is not part of it`
 }
 
 /** `label` starts the message: "The update". Throws bad_request naming the first difference and both sides' values. */
-export const requireSameLayout = (expected: Layout, file: Pick<TensorPlaces, 'tensors'>, label: string): void => {
-  const difference = firstDifference(expected, layoutOf(file))
+export const requireSameLayout = (
+  expected: Layout,
+  file: Pick<TensorPlaces, 'tensors' | 'constants'>,
+  label: string,
+): void => {
+  const difference = firstDifference(expected, fullLayoutOf(file))
   if (difference !== null)
     throw badRequest(`${label} does not match the model of the round: ${difference}. Send weights of the same model.`)
 }

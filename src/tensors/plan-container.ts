@@ -1,3 +1,4 @@
+import { badRequest } from '../domain/errors.ts'
 import type { ContainerPlan } from './container-plan.ts'
 import { formatOf, type WeightFile, type WeightFormat } from './formats.ts'
 import type { Layout } from './layout.ts'
@@ -8,6 +9,11 @@ import type { Layout } from './layout.ts'
  */
 export const planContainer = (from: WeightFormat, layout: Layout): ContainerPlan & { readonly file: WeightFile } => {
   const format = formatOf(from).writtenAs ?? from
-  const plan = formatOf(format).plan!(layout)
-  return { ...plan, file: { format, ...plan.file } }
+  const { plan, title } = formatOf(format)
+  if (plan === undefined)
+    throw badRequest(
+      `The model is ${title} whose tensors share bytes, so that no result can be written into a copy of it.`,
+    )
+  const made = plan(layout)
+  return { ...made, file: { format, ...made.file } }
 }

@@ -49,9 +49,25 @@ export const readWeights = (source: ByteSource, options: ReadOptions = {}): Weig
   const format = detectFormat(source)
   return blaming(format, () => {
     const file = parse(source, format, options)
-    requireSoundTensors(file.tensors, source.size)
+    requireSoundTensors(file.tensors, source.size, file.constants)
     return file
   })
+}
+
+/**
+ * Why content cannot be aggregated though it may be kept as it is; null: its tensors can be read, or else it is damaged,
+ * which reading says.
+ */
+export const whyOpaque = (source: ByteSource, format: DetectedFormat | null): string | null => {
+  if (!isWeightFormat(format)) return adviceFor(format)
+  if (!formatOf(format).mayBeOpaque) return null
+  try {
+    readWeights(source)
+    return null
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'bad_request') return error.message
+    throw error
+  }
 }
 
 /**

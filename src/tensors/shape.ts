@@ -1,6 +1,6 @@
 import { badRequest } from '../domain/errors.ts'
 import { MAX_DIMENSIONS, MAX_NAME_CHARACTERS, MAX_TENSORS, MAX_VIEW_FACTOR, MAX_VIEW_SLACK } from './limits.ts'
-import { BYTES_OF, byteLength, type DType, type Tensor } from './weight-file.ts'
+import { BYTES_OF, byteLength, type Constant, type DType, type Tensor } from './weight-file.ts'
 
 /** `[4, 1, 3, 3]`, as error messages show it. */
 export const showShape = (shape: readonly number[]): string => `[${shape.join(', ')}]`
@@ -76,7 +76,11 @@ export const requireInside = (view: View, storageBytes: number, name: string): v
 }
 
 /** Limits on a file as a whole, and names that occur once. Throws bad_request. */
-export const requireSoundTensors = (tensors: readonly Tensor[], fileSize: number): void => {
+export const requireSoundTensors = (
+  tensors: readonly Tensor[],
+  fileSize: number,
+  constants: readonly Constant[] = [],
+): void => {
   if (tensors.length === 0) throw badRequest('The file holds no tensors. Save the weights themselves (a state dict).')
   if (tensors.length > MAX_TENSORS)
     throw badRequest(`The file holds ${tensors.length} tensors; at most ${MAX_TENSORS} are read.`)
@@ -88,6 +92,11 @@ export const requireSoundTensors = (tensors: readonly Tensor[], fileSize: number
     names.add(tensor.name)
     characters += tensor.name.length
     if (tensor.deflated === null) claimed += byteLength(tensor)
+  }
+  for (const { name } of constants) {
+    if (names.has(name)) throw badRequest(`The file holds two values named ${showName(name)}.`)
+    names.add(name)
+    characters += name.length
   }
   if (characters > MAX_NAME_CHARACTERS) throw badRequest('The names of the tensors are longer than any model needs.')
   if (claimed > MAX_VIEW_FACTOR * fileSize + MAX_VIEW_SLACK)

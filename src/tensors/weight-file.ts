@@ -70,6 +70,14 @@ export interface TensorPlaces {
   readonly tensors: readonly Tensor[]
   /** Zip members whose CRC-32 covers tensor bytes; recomputed by `seal` after a patch. Empty for other containers. */
   readonly members: readonly ZipMember[]
+  /** What must be the same in every file of a round, and is never averaged; absent: nothing. */
+  readonly constants?: readonly Constant[]
+}
+
+/** A value beside the weights, such as the order of classes, by a checksum of its bytes. */
+export interface Constant {
+  readonly name: string
+  readonly digest: string
 }
 
 /** Where a stored zip member keeps its data and the places that repeat its CRC-32. */

@@ -1,15 +1,16 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { RecognizedContent } from '../../../domain/model.ts'
 import { detectFormat } from '../../../tensors/detect.ts'
-import { adviceFor, formatOf, isWeightFormat } from '../../../tensors/formats.ts'
+import { formatOf } from '../../../tensors/formats.ts'
+import { whyOpaque } from '../../../tensors/read-weights.ts'
 
 /** What the file at `path` is, by its content; null when it is nothing we know. Reads a few small pieces of it. */
 export const recognizeFile = async (path: string): Promise<RecognizedContent | null> => {
   const descriptor = openSync(path, 'r')
   try {
-    const format = detectFormat({
+    const source = {
       size: fstatSync(descriptor).size,
-      read(offset, length) {
+      read(offset: number, length: number) {
         const bytes = new Uint8Array(length)
         for (let done = 0; done < length; ) {
           const count = readSync(descriptor, bytes, done, length - done, offset + done)
@@ -18,10 +19,12 @@ export const recognizeFile = async (path: string): Promise<RecognizedContent | n
         }
         return bytes
       },
-    })
+    }
+    const format = detectFormat(source)
     if (format === null) return null
     const { title, versions, decides } = formatOf(format)
-    return { title, versions, decides, readable: isWeightFormat(format), advice: adviceFor(format) }
+    const advice = whyOpaque(source, format)
+    return { title, versions, decides, readable: advice === null, advice: advice ?? '' }
   } finally {
     closeSync(descriptor)
   }

@@ -30,7 +30,6 @@ it.each([
   ['an XGBoost model in UBJSON', bytes('{L\0\0\0\0\0\0\0\x07learner{'), 'Trees cannot be averaged'],
   ['a TensorFlow Lite model', bytes('\x1c\0\0\0TFL3\0\0\0\0'), 'the weights that it was converted from'],
   ['a GGUF file', bytes('GGUF\x03\0\0\0'), 'the weights that it was converted from'],
-  ['an HDF5 file', bytes('\x89HDF\r\n\x1a\n\0\0\0\0'), 'numpy.savez(path, *model.get_weights())'],
   ['a plain Python pickle', fixtureBytes('cases/refused_pickle.pkl'), 'coef=model.coef_'],
   ['CSV text', bytes('5.0,5.0,'), 'Weights can be aggregated from .pt, .pth'],
 ])('no job starts on %s, which the upload has warned of', async (title, file, instead) => {

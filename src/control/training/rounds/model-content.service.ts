@@ -2,7 +2,7 @@ import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { notAggregable } from '../../../domain/model.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
-import { adviceFor, titleOf } from '../../../tensors/formats.ts'
+import { titleOf } from '../../../tensors/formats.ts'
 import type { Layout } from '../../../tensors/layout.ts'
 import { namesRawVector } from '../../../tensors/raw.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
@@ -54,11 +54,14 @@ export const createModelContents = (parts: {
       const rawVectors = isVector ? 'declared' : guessed ? 'plausible' : 'none'
       try {
         const path = await blobs.localPath(version.sha256)
-        const { format, rawVector, layout, warning } = await workers.inspect(path, { expected: null, rawVectors })
+        const { format, rawVector, layout, warning, advice } = await workers.inspect(path, {
+          expected: null,
+          rawVectors,
+        })
         if (declared && !rawVector) {
           throw badRequest(`raw_vector: the model's file is ${titleOf(format)}. Leave raw_vector out.`)
         }
-        const unreadable = layout === null ? notAggregable({ title: titleOf(format), advice: adviceFor(format) }) : null
+        const unreadable = layout === null ? notAggregable({ title: titleOf(format), advice: advice ?? '' }) : null
         return { rawVector, unreadable, warning: rawVector ? warning : null }
       } catch (error) {
         if (declared || !(error instanceof ServiceError) || error.code !== 'bad_request') throw error

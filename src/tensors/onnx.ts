@@ -1,0 +1,161 @@
+import { badRequest } from '../domain/errors.ts'
+import { ByteCursor } from './byte-cursor.ts'
+import { constantIn, constantOf } from './constants.ts'
+import { MAX_DIMENSIONS, MAX_TENSORS } from './limits.ts'
+import { fieldsOf, type ProtoField, readVarint } from './protobuf.ts'
+import { requireShape, showName, showShape } from './shape.ts'
+import { decodeText, viewOf } from './sources.ts'
+import {
+  type ByteSource,
+  byteLength,
+  type Constant,
+  type DType,
+  rowMajorStrides,
+  type Tensor,
+  type TensorPlaces,
+} from './weight-file.ts'
+
+// Field numbers and types: onnx.proto, ModelProto, GraphProto, TensorProto.
+const GRAPH = 7
+const INITIALIZER = 5
+const SPARSE_INITIALIZER = 15
+const RAW = 9
+const FLOAT_TYPES: ReadonlyMap<number, DType> = new Map([
+  [1, 'f32'],
+  [10, 'f16'],
+  [11, 'f64'],
+  [16, 'bf16'],
+])
+/** Bytes of one element of the types that are constants and may be written as numbers. */
+const INTEGER_BYTES: ReadonlyMap<number, number> = new Map([
+  [2, 1],
+  [3, 1],
+  [4, 2],
+  [5, 2],
+  [6, 4],
+  [7, 8],
+  [9, 1],
+  [12, 4],
+  [13, 8],
+])
+/** Where TensorProto keeps elements: float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data. */
+const DATA_FIELDS = new Set([4, 5, 6, 7, RAW, 10, 11])
+const TYPED: ReadonlyMap<number, DType> = new Map([
+  [4, 'f32'],
+  [10, 'f64'],
+])
+const MAX_NUMBERS = 4 * 1024 * 1024
+const MAX_NAME = 10_000
+
+interface Initializer {
+  readonly name: string
+  readonly type: number
+  readonly shape: readonly number[]
+  readonly data: ProtoField | null
+}
+
+const readDims = (cursor: ByteCursor, field: ProtoField, dims: number[]): void => {
+  const end = field.start + field.length
+  if (field.wire === 'varint') dims.push(Number(BigInt.asIntN(64, field.value)))
+  else while (cursor.position < end && dims.length <= MAX_DIMENSIONS) dims.push(Number(readVarint(cursor)))
+}
+
+const readInitializer = (cursor: ByteCursor, end: number): Initializer => {
+  const dims: number[] = []
+  let name = ''
+  let type = 0
+  let data: ProtoField | null = null
+  let external = false
+  for (const field of fieldsOf(cursor, end)) {
+    if (field.number === 1) readDims(cursor, field, dims)
+    else if (field.number === 2) type = Number(field.value)
+    else if (field.number === 8 && field.length <= MAX_NAME)
+      name = decodeText(cursor.take(field.length), 'the name of an initializer')
+    else if (field.number === 13 || (field.number === 14 && field.value !== 0n)) external = true
+    else if (DATA_FIELDS.has(field.number) && (field.wire !== 'bytes' || field.length > 0)) {
+      if (data !== null || field.wire !== 'bytes')
+        throw badRequest(`Initializer ${showName(name)} has its elements in several pieces. ${RESAVE}`)
+      data = field
+    }
+  }
+  if (name === '') throw badRequest('The ONNX model has an initializer without a name, which cannot be matched.')
+  if (external)
+    throw badRequest(
+      `Initializer ${showName(name)} has its elements in another file (external_data), which is not opened. ` +
+        'Save one file: onnx.save(onnx.load(path), other, save_as_external_data=False).',
+    )
+  return { name, type, shape: requireShape(dims, name), data }
+}
+
+const RESAVE = 'Write it with raw_data: onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name).'
+
+const tensorOf = ({ name, shape, data }: Initializer, dtype: DType): Tensor => {
+  const size = byteLength({ dtype, shape })
+  if (data !== null && data.number !== RAW && TYPED.get(data.number) !== dtype)
+    throw badRequest(`Initializer ${showName(name)} of type ${dtype} is written as numbers of another type. ${RESAVE}`)
+  if ((data?.length ?? 0) !== size)
+    throw badRequest(
+      `Initializer ${showName(name)} of shape ${showShape(shape)} and type ${dtype} needs ${size} bytes, but has ` +
+        `${data?.length ?? 0}. Send the whole file again.`,
+    )
+  const byteOffset = data?.start ?? 0
+  return { name, dtype, shape, strides: rowMajorStrides(shape), byteOffset, bigEndian: false, deflated: null }
+}
+
+/** Numbers that are written as varints, as the bytes that raw_data would hold: a model may be saved either way. */
+const integersOf = (source: ByteSource, { name, data }: Initializer, itemBytes: number): Uint8Array => {
+  const end = data!.start + data!.length
+  if (data!.length > MAX_NUMBERS)
+    throw badRequest(`Initializer ${showName(name)} has ${data!.length} bytes of numbers. ${RESAVE}`)
+  const cursor = new ByteCursor(source, data!.start, end, `Initializer ${showName(name)}`)
+  const bytes = new Uint8Array(data!.length * itemBytes)
+  const word = viewOf(new Uint8Array(8))
+  let at = 0
+  for (; cursor.position < end; at += itemBytes) {
+    word.setBigUint64(0, readVarint(cursor), true)
+    bytes.set(new Uint8Array(word.buffer, 0, itemBytes), at)
+  }
+  return bytes.subarray(0, at)
+}
+
+const constantFrom = (source: ByteSource, initializer: Initializer): Constant => {
+  const { name, type, data } = initializer
+  const itemBytes = INTEGER_BYTES.get(type)
+  if (data === null) return constantOf(name, new Uint8Array(0))
+  return data.number === RAW || data.number === 6 || itemBytes === undefined
+    ? constantIn(source, name, data.start, data.length)
+    : constantOf(name, integersOf(source, initializer, itemBytes))
+}
+
+/**
+ * The initializers of an ONNX model's graph. Those of floats are its weights; others (shapes, indices, quantized values)
+ * are constants. Only names, types and shapes are read; nothing outside the file is. Throws bad_request naming the
+ * initializer.
+ */
+export const readOnnx = (source: ByteSource): TensorPlaces => {
+  const cursor = new ByteCursor(source, 0, source.size, 'The ONNX model')
+  const tensors: Tensor[] = []
+  const constants: Constant[] = []
+  let graphs = 0
+  for (const field of fieldsOf(cursor, source.size)) {
+    if (field.number !== GRAPH || field.wire !== 'bytes') continue
+    if (++graphs > 1) throw badRequest('The ONNX model has several graphs. Send one model a file.')
+    for (const part of fieldsOf(cursor, field.start + field.length)) {
+      if (part.number === SPARSE_INITIALIZER)
+        throw badRequest('The ONNX model has sparse initializers, which cannot be aggregated. Save them dense.')
+      if (part.number !== INITIALIZER || part.wire !== 'bytes') continue
+      const initializer = readInitializer(cursor, part.start + part.length)
+      const dtype = FLOAT_TYPES.get(initializer.type)
+      if (dtype === undefined) constants.push(constantFrom(source, initializer))
+      else tensors.push(tensorOf(initializer, dtype))
+      if (tensors.length + constants.length > MAX_TENSORS)
+        throw badRequest(`The ONNX model has more than ${MAX_TENSORS} initializers.`)
+    }
+  }
+  if (tensors.length === 0)
+    throw badRequest(
+      'The ONNX model has no initializers of floats, so it has no weights to aggregate. Quantized models: train the ' +
+        'float model and quantize the result.',
+    )
+  return { tensors, members: [], constants }
+}

@@ -3880,6 +3880,7 @@ export interface components {
             min_reports: number;
             max_accuracy_drop: number;
             max_loss_increase: number;
+            metric_margins: { [key: string]: number; };
             confidence_level: number;
             increment_step: number;
             step_interval_minutes: number;
@@ -4857,6 +4858,9 @@ export interface components {
          *       "min_reports": 20,
          *       "max_accuracy_drop": 0.02,
          *       "max_loss_increase": 0.05,
+         *       "metric_margins": {
+         *         "f1": 0.02
+         *       },
          *       "confidence_level": 0.95,
          *       "increment_step": 10,
          *       "step_interval_minutes": 60
@@ -4877,6 +4881,8 @@ export interface components {
             max_accuracy_drop?: number;
             /** @description How much higher the mean loss may be, as a share of the current version's; 0.05 when absent */
             max_loss_increase?: number;
+            /** @description Further metrics that devices report with a version, by name, and how much worse the mean may be: in its own units where more is better, as a share of the current version where less is better (losses, errors, times) */
+            metric_margins?: { [key: string]: number; };
             /** @description 0.95 when absent */
             confidence_level?: number;
             /** @description The promotion's, as in rollouts; 10 when absent */
@@ -5329,6 +5335,9 @@ export interface components {
          *       "min_reports": 20,
          *       "max_accuracy_drop": 0.02,
          *       "max_loss_increase": 0.05,
+         *       "metric_margins": {
+         *         "f1": 0.02
+         *       },
          *       "confidence_level": 0.95,
          *       "increment_step": 10,
          *       "step_interval_minutes": 60,
@@ -5348,6 +5357,7 @@ export interface components {
             min_reports: number;
             max_accuracy_drop: number;
             max_loss_increase: number;
+            metric_margins: { [key: string]: number; };
             confidence_level: number;
             increment_step: number;
             step_interval_minutes: number;
@@ -5364,8 +5374,8 @@ export interface components {
         };
         /** @description The canary compared with the current version */
         PolicyComparison: {
-            /** @enum {string} */
-            metric: "accuracy" | "loss";
+            /** @description accuracy, loss, or one of metric_margins */
+            metric: string;
             canary: components["schemas"]["PolicySample"];
             current: components["schemas"]["PolicySample"];
             interval: {
@@ -5389,6 +5399,9 @@ export interface components {
          *           "min_reports": 20,
          *           "max_accuracy_drop": 0.02,
          *           "max_loss_increase": 0.05,
+         *           "metric_margins": {
+         *             "f1": 0.02
+         *           },
          *           "confidence_level": 0.95,
          *           "increment_step": 10,
          *           "step_interval_minutes": 60,

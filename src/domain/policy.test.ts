@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { explain, isJudgeable, judge, type PolicySettings } from './policy.ts'
+import { explain, isJudgeable, judge, type Measured, type PolicySettings } from './policy.ts'
 import { momentsOf, NO_MOMENTS } from './statistics/moments.ts'
 
 const settings: PolicySettings = {
@@ -101,6 +101,21 @@ describe('a verdict', () => {
         comparisons: [{ interval: null, finding: 'unclear' }],
       })
     }
+  })
+
+  it('goes by further metrics: more is better, but for losses, errors and times, whose margin is a share', () => {
+    const further = { ...settings, metricMargins: { f1: 0.05, latency_ms: 0.2 } }
+    const of = (f1: number, latency: number) => ({ f1: around(f1), latency_ms: around(latency, 1) })
+    const outcome = (canary: Measured, current: Measured) => judge(canary, current, further)
+    expect(outcome(of(0.8, 110), of(0.8, 100)).verdict).toBe('promote')
+    expect(outcome(of(0.7, 100), of(0.8, 100)).verdict).toBe('roll_back')
+    expect(outcome(of(0.8, 130), of(0.8, 100))).toMatchObject({
+      verdict: 'roll_back',
+      comparisons: [
+        { metric: 'f1', margin: 0.05, finding: 'no_worse' },
+        { metric: 'latency_ms', margin: 20, finding: 'worse' },
+      ],
+    })
   })
 
   it('can be read', () => {

@@ -1,5 +1,5 @@
-import type { Moments } from './statistics/moments.ts'
-import { varianceOf } from './statistics/moments.ts'
+import { goalOf } from './metrics.ts'
+import { type Moments, NO_MOMENTS, varianceOf } from './statistics/moments.ts'
 import { welchTest } from './statistics/t-test.ts'
 
 /** What to do with the aggregate of a finished round: the closed loop's knobs. */
@@ -15,6 +15,8 @@ export interface PolicySettings {
   readonly maxAccuracyDrop: number
   /** How much higher the mean loss may be, as a share of the current version's. */
   readonly maxLossIncrease: number
+  /** Further metrics by name: how much worse the mean may be, in its own units where more is better, else as a share. */
+  readonly metricMargins?: Readonly<Record<string, number>>
   readonly confidenceLevel: number
   readonly incrementStep: number
   readonly stepIntervalSeconds: number
@@ -22,13 +24,18 @@ export interface PolicySettings {
 
 export type Verdict = 'promote' | 'roll_back' | 'inconclusive'
 
-export interface Measured {
-  readonly accuracy: Moments
-  readonly loss: Moments
-}
+/** By the metric's name; absent where nobody measured it. */
+export type Measured = Readonly<Record<string, Moments>>
+
+/** The margins of every metric that decides, by name. */
+export const marginsOf = (settings: PolicySettings): Readonly<Record<string, number>> => ({
+  accuracy: settings.maxAccuracyDrop,
+  loss: settings.maxLossIncrease,
+  ...settings.metricMargins,
+})
 
 export interface Comparison {
-  readonly metric: 'accuracy' | 'loss'
+  readonly metric: string
   readonly canary: { readonly devices: number; readonly mean: number | null }
   readonly current: { readonly devices: number; readonly mean: number | null }
   /** Of canary mean - current mean; null where there is too little to say. */
@@ -48,20 +55,15 @@ const intervalOf = (canary: Moments, current: Moments, level: number): Compariso
   return { lower: canary.mean - current.mean, upper: canary.mean - current.mean }
 }
 
-const compare = (
-  metric: Comparison['metric'],
-  canary: Moments,
-  current: Moments,
-  settings: PolicySettings,
-): Comparison => {
-  const interval = intervalOf(canary, current, settings.confidenceLevel)
-  const isAccuracy = metric === 'accuracy'
-  const margin = isAccuracy ? settings.maxAccuracyDrop : settings.maxLossIncrease * Math.abs(current.mean)
-  // As how much worse the canary may be: of accuracy, less is worse.
+const compare = (metric: string, allowed: number, canary: Moments, current: Moments, level: number): Comparison => {
+  const interval = intervalOf(canary, current, level)
+  const isMaximized = goalOf(metric) === 'maximize'
+  const margin = isMaximized ? allowed : allowed * Math.abs(current.mean)
+  // As how much worse the canary may be: of accuracy, say, less is worse.
   const worse =
     interval === null
       ? null
-      : isAccuracy
+      : isMaximized
         ? { least: -interval.upper, most: -interval.lower }
         : { least: interval.lower, most: interval.upper }
   const finding =
@@ -79,9 +81,12 @@ export const judge = (
   current: Measured,
   settings: PolicySettings,
 ): { readonly verdict: Verdict; readonly comparisons: readonly Comparison[] } => {
-  const comparisons = (['accuracy', 'loss'] as const)
-    .filter((metric) => canary[metric].count + current[metric].count > 0)
-    .map((metric) => compare(metric, canary[metric], current[metric], settings))
+  const comparisons = Object.entries(marginsOf(settings))
+    .map(([metric, margin]) => [metric, margin, canary[metric] ?? NO_MOMENTS, current[metric] ?? NO_MOMENTS] as const)
+    .filter(([, , ofCanary, ofCurrent]) => ofCanary.count + ofCurrent.count > 0)
+    .map(([metric, margin, ofCanary, ofCurrent]) =>
+      compare(metric, margin, ofCanary, ofCurrent, settings.confidenceLevel),
+    )
   const findings = comparisons.map(({ finding }) => finding)
   if (findings.includes('worse')) return { verdict: 'roll_back', comparisons }
   const holds = findings.length > 0 && findings.every((finding) => finding === 'no_worse')
@@ -90,7 +95,7 @@ export const judge = (
 
 /** Whether it may be judged before the observation is over: enough devices have measured on both sides. */
 export const isJudgeable = (canary: Measured, current: Measured, settings: PolicySettings): boolean => {
-  const devices = (measured: Measured) => Math.max(measured.accuracy.count, measured.loss.count)
+  const devices = (measured: Measured) => Math.max(0, ...Object.values(measured).map(({ count }) => count))
   return devices(canary) >= settings.minReports && devices(current) >= settings.minReports
 }
 

@@ -55,6 +55,12 @@ export const policies: Resource = {
             parse: 'number',
           },
         ),
+        option(
+          '--metric-margin <key=value>',
+          'another metric and how much worse its mean may be, such as f1=0.02; repeatable',
+          'metric_margins',
+          { parse: 'pairs' },
+        ),
         option('--confidence <level>', 'confidence level of the comparison (default: 0.95)', 'confidence_level', {
           parse: 'number',
         }),

@@ -97,6 +97,7 @@ const policy = {
   min_reports: 20,
   max_accuracy_drop: 0.02,
   max_loss_increase: 0.05,
+  metric_margins: { f1: 0.02 },
   confidence_level: 0.95,
   increment_step: 10,
   step_interval_minutes: 60,

@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Comparison, Measured } from '../../../domain/policy.ts'
 import { LARGEST_REPORTED } from '../../../domain/reported-number.ts'
-import type { Moments } from '../../../domain/statistics/moments.ts'
 import type { DeliveryDecisionRow } from '../../../platform/db/delivery-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { policyFrom, type StoredPolicy } from './policies.store.ts'
@@ -103,46 +102,38 @@ export const createDecisionsStore = () => ({
   },
 
   /**
-   * What devices measured since `since`: with the canary's version, and with other versions of the model that a plan gave
-   * them. A device counts once, with what it said last.
+   * What devices measured since `since`, of these metrics: with the canary's version, and with other versions of the model that
+   * a plan gave them. A device counts once, with its last report.
    */
   async measured(
     db: Executor,
     canary: { readonly rolloutId: string; readonly modelId: string; readonly since: Date },
+    metrics: readonly string[],
   ): Promise<{ canary: Measured; current: Measured }> {
-    const { rows } = await sql<
-      Record<'n_a' | 'n_l', number> & { own: boolean } & Record<'a' | 'va' | 'l' | 'vl', number | null>
-    >`
-      with said as (
-        select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own,
-          ${reported('accuracy')} as accuracy, ${reported('loss')} as loss
+    // Numbers out of the range that is kept now count as absent: reports of before it was kept are still there.
+    const { rows } = await sql<{ own: boolean; metric: string; count: number; mean: number; variance: number }>`
+      with reported as (
+        select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own, p.metrics
         from plan_reports p
         where p.state = 'active' and p.metrics is not null and p.reported_at >= ${canary.since} and p.plan_id in (
           select id from rollouts where model_id = ${canary.modelId}
           union all select id from deployments where model_id = ${canary.modelId})
         order by p.device_id, p.reported_at desc, p.plan_id = ${canary.rolloutId} desc
+      ), measured as (
+        select own, name as metric, (metrics ->> name)::float8 as value
+        from reported cross join unnest(${[...metrics]}::text[]) as name
       )
-      select own, count(accuracy) as n_a, avg(accuracy) as a, var_pop(accuracy) as va,
-        count(loss) as n_l, avg(loss) as l, var_pop(loss) as vl
-      from said group by own`.execute(db)
-    const of = (own: boolean): Measured => {
-      const row = rows.find((one) => one.own === own)
-      const moments = (count = 0, mean: number | null = null, variance: number | null = null): Moments => ({
-        count,
-        mean: mean ?? 0,
-        m2: (variance ?? 0) * count,
-      })
-      return { accuracy: moments(row?.n_a, row?.a, row?.va), loss: moments(row?.n_l, row?.l, row?.vl) }
-    }
+      select own, metric, count(*) as count, avg(value) as mean, var_pop(value) as variance
+      from measured where abs(value) <= ${LARGEST_REPORTED} group by own, metric`.execute(db)
+    const of = (own: boolean): Measured =>
+      Object.fromEntries(
+        rows
+          .filter((row) => row.own === own)
+          .map(({ metric, count, mean, variance }) => [metric, { count, mean, m2: variance * count }]),
+      )
     return { canary: of(true), current: of(false) }
   },
 })
-
-/** Null out of the range that numbers have now: reports of before it was kept are still there. */
-const reported = (metric: 'accuracy' | 'loss') => {
-  const value = sql`(p.metrics ->> ${sql.lit(metric)})::float8`
-  return sql`case when abs(${value}) <= ${LARGEST_REPORTED} then ${value} end`
-}
 
 const decisionFrom = (row: Selectable<DeliveryDecisionRow>): StoredDecision => ({
   id: row.id,

@@ -40,6 +40,13 @@ export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolic
   ),
   max_accuracy_drop: Share('How much lower the mean accuracy may be', 0.02),
   max_loss_increase: Share("How much higher the mean loss may be, as a share of the current version's", 0.05),
+  metric_margins: Type.Optional(
+    Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1e15 }), {
+      maxProperties: 16,
+      description:
+        'Further metrics that devices report with a version, by name, and how much worse the mean may be: in its own units where more is better, as a share of the current version where less is better (losses, errors, times)',
+    }),
+  ),
   confidence_level: Type.Optional(
     Type.Number({ exclusiveMinimum: 0.5, exclusiveMaximum: 1, description: '0.95 when absent' }),
   ),
@@ -61,6 +68,7 @@ const policyFields = {
   min_reports: Type.Integer(),
   max_accuracy_drop: Type.Number(),
   max_loss_increase: Type.Number(),
+  metric_margins: Type.Record(Type.String(), Type.Number()),
   confidence_level: Type.Number(),
   increment_step: Type.Integer(),
   step_interval_minutes: Type.Number(),
@@ -96,7 +104,7 @@ export const DecisionList = Body('DecisionList', "A page of a policy's decisions
       promotion_rollout_id: Nullable(Uuid),
       comparisons: Type.Array(
         Part('PolicyComparison', 'The canary compared with the current version', {
-          metric: OneOf(['accuracy', 'loss']),
+          metric: Type.String({ description: 'accuracy, loss, or one of metric_margins' }),
           canary: Side,
           current: Side,
           interval: Nullable(Type.Object({ lower: Type.Number(), upper: Type.Number() })),

@@ -1,5 +1,6 @@
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, notFound } from '../../../domain/errors.ts'
+import { METRIC_NAME } from '../../../domain/metrics.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { PolicyParts } from './canaries.service.ts'
@@ -14,6 +15,16 @@ export interface WantedPolicy extends Omit<PolicySettings, 'canaryGroupId'> {
   readonly enabled: boolean
   /** Id or name. */
   readonly canaryGroup: string | undefined
+}
+
+const requireFurtherMetric = (name: string): void => {
+  const field = { accuracy: 'max_accuracy_drop', loss: 'max_loss_increase' }[name]
+  if (field !== undefined) throw badRequest(`metric_margins: the margin of ${name} is ${field}.`)
+  if (!METRIC_NAME.test(name)) {
+    throw badRequest(
+      `metric_margins: '${name.slice(0, 80)}' is not a metric's name: at most 64 letters, digits and _ . : @ / + -, a letter first.`,
+    )
+  }
 }
 
 /**
@@ -45,6 +56,7 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
     async set(caller: Caller, modelIdOrName: string, wanted: WantedPolicy): Promise<StoredPolicy> {
       const { model } = await models.find(caller, modelIdOrName)
       const { enabled, canaryGroup, ...settings } = wanted
+      for (const name of Object.keys(settings.metricMargins ?? {})) requireFurtherMetric(name)
       const group = canaryGroup === undefined ? null : await groups.locate(caller, canaryGroup)
       if (canaryGroup !== undefined && group === null) {
         throw badRequest(`canary_group: there is no device group '${canaryGroup}'. Create it first, or leave it out.`)

@@ -56,14 +56,15 @@ const given = async (world: World, device: TestDevice): Promise<Given> => {
 const measure = async (
   world: World,
   fleet: readonly TestDevice[],
-  accuracyOf: (version: string, n: number) => number,
+  measuredBy: (version: string, n: number) => number,
+  metric = 'accuracy',
 ) => {
   const reported = new Map<string, number>()
   for (const device of fleet) {
     const { plan_id, version } = await given(world, device)
     const n = reported.get(version) ?? 0
     reported.set(version, n + 1)
-    const metrics = { accuracy: accuracyOf(version, n) }
+    const metrics = { [metric]: measuredBy(version, n) }
     const body = { state: 'active', version, metrics }
     const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
     expect((await world.request('POST', path, { key: device.key, body })).status).toBe(200)
@@ -94,6 +95,7 @@ describe('a policy', () => {
       min_reports: 20,
       max_accuracy_drop: 0.02,
       max_loss_increase: 0.05,
+      metric_margins: {},
       confidence_level: 0.95,
       increment_step: 10,
       step_interval_minutes: 60,
@@ -168,6 +170,15 @@ describe('a policy', () => {
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
+  it.each(databases)('goes by any metric that devices report with a version (%s)', async (kind) => {
+    const { world, fleet, key } = await start({ ...POLICY, metric_margins: { latency_ms: 0.1 } }, kind)
+    await trainOnce(world, fleet[0]!, 'm')
+    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 140 : 100) + 0.1 * (n % 3), 'latency_ms')
+    const [decision] = await decisions(world, key)
+    expect(decision).toMatchObject({ status: 'rolled_back', comparisons: [{ metric: 'latency_ms', finding: 'worse' }] })
+    expect(decision!.reason).toMatch(/^Worse than the current version\. latency_ms 140\.\d* on \d+ canary devices /)
+  })
+
   it.each(databases)('promotes nothing for want of evidence (%s)', async (kind) => {
     const { world, fleet, key } = await start(POLICY, kind)
     await trainOnce(world, fleet[0]!, 'm')
@@ -223,6 +234,9 @@ describe('a policy', () => {
       [{ observe_minutes: 0 }, 'observe_minutes'],
       [{ min_reports: 1 }, 'min_reports'],
       [{ max_accuracy_drop: 2 }, 'max_accuracy_drop'],
+      [{ metric_margins: { f1: -1 } }, 'metric_margins'],
+      [{ metric_margins: { loss: 1 } }, 'max_loss_increase'],
+      [{ metric_margins: { 'no name': 1 } }, 'metric_margins'],
       [{ confidence_level: 1 }, 'confidence_level'],
       [{ enabled: 'yes' }, 'enabled'],
     ] as const) {

@@ -1,4 +1,4 @@
-import { explain, isJudgeable, judge } from '../../../domain/policy.ts'
+import { explain, isJudgeable, judge, marginsOf } from '../../../domain/policy.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { createCanaries, type PolicyParts } from './canaries.service.ts'
@@ -28,17 +28,18 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     }
     // Somebody has paused it, and will say how it goes on.
     if (canary.status === 'paused') return
-    const measured = await decisionsStore.measured(database.sql, {
-      rolloutId: canary.id,
-      modelId: policy.modelId,
-      since: decision.createdAt,
-    })
+    const metrics = Object.keys(marginsOf(settings))
+    const measured = await decisionsStore.measured(
+      database.sql,
+      { rolloutId: canary.id, modelId: policy.modelId, since: decision.createdAt },
+      metrics,
+    )
     const isOver = now().getTime() >= decision.createdAt.getTime() + settings.observeMinutes * 60_000
     const hasLooked = decision.record.comparisons.length > 0
     if (!isOver && (hasLooked || !isJudgeable(measured.canary, measured.current, settings))) return
     const { verdict, comparisons } = judge(measured.canary, measured.current, settings)
     const seen: StoredDecision = { ...decision, record: { ...decision.record, comparisons } }
-    const findings = comparisons.map(explain).join(' ') || 'No device measured accuracy or loss.'
+    const findings = comparisons.map(explain).join(' ') || `No device measured ${metrics.join(' or ')}.`
     if (verdict === 'promote') return end(seen, policy, 'promoted', `No worse than the current version. ${findings}`)
     if (verdict === 'roll_back') return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`)
     if (isOver) {

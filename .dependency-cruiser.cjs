@@ -10,7 +10,7 @@ const rooms = {
   'platform/db': ['domain', 'platform/threads'],
   'platform/events': ['domain', 'platform/db'],
   aggregation: ['domain', 'tensors', 'secure-aggregation', 'platform/threads'],
-  convert: ['domain', 'tensors', 'platform/threads'],
+  convert: ['domain', 'tensors', 'platform/threads', 'inference/models/gguf'],
   control: ['domain', 'tensors', 'convert', 'aggregation', 'secure-aggregation', 'platform'],
   client: ['domain'],
   sdk: ['domain', 'tensors', 'client', 'secure-aggregation', 'platform/transfer'],

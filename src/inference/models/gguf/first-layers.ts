@@ -1,9 +1,10 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { InferenceError } from '../../errors.ts'
-import { type GgufTensor, padded } from './container.ts'
+import { padded } from './container.ts'
 import { type GgufHeader, readGgufHeader } from './header.ts'
 import type { MetadataEntry } from './metadata.ts'
 import { blockOf } from './tensors.ts'
+import { startBytes, tensorBytes } from './write-header.ts'
 
 const CHUNK = 1 << 20
 
@@ -44,7 +45,7 @@ export const writeFirstLayers = async (source: string, target: string, blocks: n
 
 const write = async (header: GgufHeader, from: File, to: File, blocks: number): Promise<void> => {
   const kept = header.tensors.filter(({ name }) => (blockOf(name) ?? 0) < blocks)
-  const pieces: Buffer[] = [start(header, kept.length)]
+  const pieces: Buffer[] = [startBytes(kept.length, header.metadata.size)]
   for (const entry of header.metadata.values()) pieces.push(await metadataBytes(header, from, entry, blocks))
   let offset = 0
   for (const tensor of kept) {
@@ -58,15 +59,6 @@ const write = async (header: GgufHeader, from: File, to: File, blocks: number): 
     await copy(from, header.dataStart + tensor.offset, to, position, tensor.bytes)
     position = await pad(to, position + tensor.bytes, header.alignment)
   }
-}
-
-const start = ({ version, metadata }: GgufHeader, tensors: number): Buffer => {
-  const bytes = Buffer.alloc(24)
-  bytes.write('GGUF', 'latin1')
-  bytes.writeUInt32LE(version, 4)
-  bytes.writeBigUInt64LE(BigInt(tensors), 8)
-  bytes.writeBigUInt64LE(BigInt(metadata.size), 16)
-  return bytes
 }
 
 /** As it stands in the source, but for what counts blocks: their number, and arrays with one element for each. */
@@ -85,18 +77,6 @@ const metadataBytes = async (
   if (!perBlock || entry.itemType === 'string') return bytes
   bytes.writeBigUInt64LE(BigInt(blocks), value - 8)
   return bytes.subarray(0, value + ((entry.end - entry.valueStart) / all) * blocks)
-}
-
-const tensorBytes = ({ name, shape, typeNumber }: GgufTensor, offset: number): Buffer => {
-  const text = Buffer.from(name, 'utf8')
-  const bytes = Buffer.alloc(8 + text.length + 4 + 8 * shape.length + 4 + 8)
-  let at = bytes.writeBigUInt64LE(BigInt(text.length))
-  at += text.copy(bytes, at)
-  at = bytes.writeUInt32LE(shape.length, at)
-  for (const size of shape) at = bytes.writeBigUInt64LE(BigInt(size), at)
-  at = bytes.writeUInt32LE(typeNumber, at)
-  bytes.writeBigUInt64LE(BigInt(offset), at)
-  return bytes
 }
 
 const pad = async (to: File, position: number, alignment: number): Promise<number> => {

@@ -33,6 +33,7 @@ const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   internal_error: "See the service's log for details.",
   upstream_failed: undefined,
   upstream_busy: undefined,
+  unavailable: undefined,
   upstream_timeout: undefined,
   insufficient_storage: "Free disk space on the service's machine.",
 }

@@ -10,6 +10,7 @@ export const STATUS_OF = {
   internal_error: 500,
   upstream_failed: 502,
   upstream_busy: 503,
+  unavailable: 503,
   upstream_timeout: 504,
   insufficient_storage: 507,
 } as const

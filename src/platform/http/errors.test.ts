@@ -183,25 +183,35 @@ test('a service error travels under its own code, with Retry-After where it has 
   ])
 })
 
-test.each(['/crash', '/database', '/nothing'])(
-  'an unexpected error (%s) is 500, tells nothing and is logged',
-  async (url) => {
-    const { app, lines } = await start()
-    const answer = await app.inject({ url, headers: { 'x-request-id': 'case-17' } })
-    expect([answer.statusCode, answer.json()]).toEqual([
-      500,
-      {
-        error: 'internal_error',
-        message: 'Unexpected error in the service. See its log for request id case-17.',
-        status_code: 500,
-      },
-    ])
-    const logged = lines().map((line) => JSON.parse(line) as Record<string, unknown>)
-    expect(logged.filter(({ level }) => level === 'error')).toMatchObject([
-      { reqId: 'case-17', msg: 'unexpected error' },
-    ])
-  },
-)
+test('a database that does not respond is 503 with a time to wait, and a log line', async () => {
+  const { app, lines } = await start()
+  const answer = await app.inject({ url: '/database' })
+  expect([answer.statusCode, answer.headers['retry-after'], answer.json()]).toEqual([
+    503,
+    '2',
+    {
+      error: 'unavailable',
+      message: 'The database of the service does not respond. Try again in a moment.',
+      status_code: 503,
+    },
+  ])
+  expect(lines().join('\n')).toContain('the database does not respond')
+})
+
+test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, tells nothing and is logged', async (url) => {
+  const { app, lines } = await start()
+  const answer = await app.inject({ url, headers: { 'x-request-id': 'case-17' } })
+  expect([answer.statusCode, answer.json()]).toEqual([
+    500,
+    {
+      error: 'internal_error',
+      message: 'Unexpected error in the service. See its log for request id case-17.',
+      status_code: 500,
+    },
+  ])
+  const logged = lines().map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(logged.filter(({ level }) => level === 'error')).toMatchObject([{ reqId: 'case-17', msg: 'unexpected error' }])
+})
 
 test.each([
   ['no HTTP at all', 'hello there\r\n\r\n', 'The request is not valid HTTP/1.1.'],

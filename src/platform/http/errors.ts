@@ -1,7 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { badRequest, type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
+import { asDatabaseAway } from './database-away.ts'
 import { asDiskFull } from './disk-full.ts'
 import { routeConfigOf } from './route-config.ts'
 import { InvalidRequest } from './validation.ts'
@@ -40,12 +41,14 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
 }
 
 const asServiceError = (error: unknown, request: FastifyRequest): ServiceError => {
-  if (error instanceof ServiceError) return (error.code === 'internal_error' ? asDiskFull(error) : undefined) ?? error
+  if (error instanceof ServiceError)
+    return (error.code === 'internal_error' ? (asDiskFull(error) ?? asDatabaseAway(error)) : undefined) ?? error
   if (error instanceof InvalidRequest) return badRequest(error.message)
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
     known ??
     asDiskFull(error) ??
+    asDatabaseAway(error) ??
     new ServiceError('internal_error', `Unexpected error in the service. See its log for request id ${request.id}.`, {
       cause: error,
     })
@@ -57,12 +60,16 @@ const isBeforeHandler = (error: unknown): boolean =>
   error instanceof InvalidRequest ||
   (error instanceof Error && String((error as FastifyError).code).startsWith('FST_ERR_CTP_'))
 
+/** Faults of the service, with what its log says of them. */
+const LOGGED: Partial<Record<ErrorCode, string>> = {
+  internal_error: 'unexpected error',
+  insufficient_storage: 'the disk is full',
+  unavailable: 'the database does not respond',
+}
+
 export const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  if (fault.code === 'internal_error' || fault.code === 'insufficient_storage')
-    request.log.error(
-      { err: fault.cause ?? fault },
-      fault.code === 'internal_error' ? 'unexpected error' : 'the disk is full',
-    )
+  const logged = LOGGED[fault.code]
+  if (logged !== undefined) request.log.error({ err: fault.cause ?? fault }, logged)
   if (fault.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="api"')
   if (fault.retryAfterSeconds !== undefined) reply.header('retry-after', String(fault.retryAfterSeconds))
   // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.

@@ -18,6 +18,7 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   upstream_failed: 'The inference server does not respond, or its response is invalid',
   upstream_busy:
     'The queue of the inference server is full; retry after the number of seconds in the Retry-After header',
+  unavailable: 'The database does not respond; retry after the number of seconds in the Retry-After header',
   upstream_timeout: 'The inference server sent nothing for too long',
   insufficient_storage: "The service's disk is full; nothing was stored",
 }
@@ -40,6 +41,7 @@ const takesInput = (schema: FastifySchema, { form }: RouteConfig): boolean =>
 const errorsOf = (schema: FastifySchema, config: RouteConfig): ErrorCode[] => {
   const { access, errors = [], rateLimit } = config
   const codes = new Set<ErrorCode>([...errors, 'internal_error'])
+  if (!errors.includes('upstream_busy')) codes.add('unavailable')
   if (takesInput(schema, config)) codes.add('bad_request')
   if (config.form !== undefined || schema.body !== undefined) codes.add('insufficient_storage')
   if (access !== 'public') codes.add('unauthorized')
@@ -58,7 +60,7 @@ const pascal = (code: string): string => code.replace(/(?:^|_)(\w)/g, (_, letter
 const errorResponse = (code: ErrorCode, components: Components): unknown =>
   components.response(pascal(code), {
     description: MEANING[code],
-    ...(code === 'rate_limited' && { headers: RETRY_AFTER }),
+    ...((code === 'rate_limited' || code === 'unavailable') && { headers: RETRY_AFTER }),
     content: { 'application/json': { schema: components.schema(ErrorBody) } },
   })
 

@@ -87,11 +87,14 @@ test('security and error answers follow from what a route says about itself', ()
     return { security, statuses: Object.keys(responses) }
   }
   expect(document.security).toEqual([{ bearer: [] }])
-  expect(summary('/open', 'get')).toEqual({ security: [], statuses: ['200', '429', '500'] })
-  expect(summary('/beat', 'put')).toEqual({ security: undefined, statuses: ['200', '400', '401', '429', '500', '507'] })
+  expect(summary('/open', 'get')).toEqual({ security: [], statuses: ['200', '429', '500', '503'] })
+  expect(summary('/beat', 'put')).toEqual({
+    security: undefined,
+    statuses: ['200', '400', '401', '429', '500', '503', '507'],
+  })
   expect(summary('/things/{id}', 'post')).toEqual({
     security: undefined,
-    statuses: ['201', '400', '401', '403', '404', '409', '429', '500', '507'],
+    statuses: ['201', '400', '401', '403', '404', '409', '429', '500', '503', '507'],
   })
   expect(document.paths['/open']!.get!.responses['500']).toEqual({ $ref: '#/components/responses/InternalError' })
   expect(document.components.responses!.InternalError).toEqual({

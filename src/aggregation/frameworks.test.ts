@@ -63,7 +63,12 @@ it('combines ONNX models whose integers are written in either way, and refuses a
   ).rejects.toThrow('constant "shape" is another one')
 })
 
-it('refuses elements outside the file', () => {
-  const source = bytesSource(readFileSync(frameworkPath('refused_external.onnx')))
-  expect(() => readWeights(source)).toThrow('external_data')
+it.each([
+  ['refused_external.onnx', 'external_data'],
+  ['refused_chunked.h5', 'Dataset "w" is chunked, compressed'],
+  ['refused_gzip.h5', 'Dataset "w" is chunked, compressed'],
+  ['refused_link.h5', 'Link "w" of the HDF5 file points elsewhere'],
+  ['refused_dense.h5', 'dense links'],
+])('refuses %s: %s', (name, message) => {
+  expect(() => readWeights(bytesSource(readFileSync(frameworkPath(name))))).toThrow(message)
 })

@@ -1,5 +1,6 @@
 import type { VersionFormat } from '../domain/model.ts'
 import type { ContainerPlan } from './container-plan.ts'
+import { readHdf5, readKeras } from './hdf5.ts'
 import type { Layout } from './layout.ts'
 import type { ReadLimits } from './limits.ts'
 import { readNpy, startsLikeNpy } from './npy.ts'
@@ -70,7 +71,6 @@ const startsWith =
 
 const hasMember = ({ members }: Sample, matches: (name: string) => boolean): boolean => members?.some(matches) ?? false
 
-const KERAS = 'Save its weights as arrays: numpy.savez(path, *model.get_weights()).'
 const CONVERTED = 'Train with the weights that it was converted from, and convert the result.'
 const TREES =
   'Trees cannot be averaged; send a result of one device, or train a model of tensors (safetensors, .pt, .npz).'
@@ -99,7 +99,8 @@ export const FORMATS = {
   keras: {
     title: 'a Keras model',
     extensions: ['keras'],
-    instead: KERAS,
+    read: (source) => readKeras(source, readZip(source)),
+    mayBeOpaque: true,
     check: readZip,
     versions: ['tensorflow'],
     decides: true,
@@ -134,7 +135,8 @@ export const FORMATS = {
   hdf5: {
     title: 'an HDF5 file',
     extensions: ['h5', 'hdf5'],
-    instead: KERAS,
+    read: readHdf5,
+    mayBeOpaque: true,
     versions: ['tensorflow'],
     decides: true,
     sniff: startsWith('\x89HDF\r\n\x1a\n'),

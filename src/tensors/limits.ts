@@ -27,4 +27,7 @@ export const MAX_DEFLATE_RATIO = 1100
 /** Views of shared storage may spell out more bytes than the file has, but not without end: factor * size + slack. */
 export const MAX_VIEW_FACTOR = 4
 export const MAX_VIEW_SLACK = 64 * 1024 * 1024
+/** Headers, nodes and heaps of an HDF5 file, and the bytes of one. */
+export const MAX_HDF5_BLOCKS = 500_000
+export const MAX_HDF5_BLOCK = 16 * 1024 * 1024
 export const MAX_DIMENSIONS = 64

@@ -14,6 +14,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('login', 'sign in to a service', () => import('./login/login.command.ts')),
   entry('push', 'upload a model to the catalog', () => import('./delivery/push.command.ts')),
   entry('pull', 'download a model from the catalog', () => import('./delivery/pull.command.ts')),
+  entry('convert', 'convert a model to other formats', () => import('./convert/convert.command.ts')),
   {
     name: 'list',
     summary: 'list local models',

@@ -1,0 +1,66 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+export interface ConvertOptions extends DataOptions {
+  readonly formats: readonly string[]
+  readonly output: string
+  readonly inputShape?: readonly number[]
+  readonly weights?: string
+  readonly validate: boolean
+  readonly push?: true
+}
+
+const FORMATS = ['onnx', 'coreml', 'tflite', 'gguf']
+
+const MAX_AXES = 8
+const MAX_SIZE = 2 ** 31
+
+export const parseFormats = (text: string): readonly string[] => {
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !FORMATS.includes(name))
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(`'${unknown}' is none of ${FORMATS.join(', ')}. Several: onnx,tflite.`)
+  }
+  return [...new Set(names)]
+}
+
+const parseShape = (text: string): readonly number[] => {
+  const sizes = text.split(',').map((size) => (size.trim() === '' ? Number.NaN : Number(size)))
+  if (sizes.length <= MAX_AXES && sizes.every((size) => Number.isInteger(size) && size >= 1 && size < MAX_SIZE))
+    return sizes
+  throw new InvalidArgumentError(`It must be up to ${MAX_AXES} whole numbers from 1, such as 1,3,224,224.`)
+}
+
+const NOTES = `
+Nothing in the model's file is executed, and Python is not needed. Where onnxruntime is installed (svc engines install
+onnxruntime), source and result are run on the same inputs, and a difference above the tolerance exits with 1.
+The output folder also gets report.json and report.txt.
+
+Examples:
+  svc convert model.onnx --formats tflite,coreml
+  svc convert model.pt2 --weights round-12.pt --formats onnx
+  svc convert ./Qwen3-0.6B --formats gguf`
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model_path>', 'a model file; for gguf, a Hugging Face folder or a LoRA adapter')
+    .option('-f, --formats <names>', 'formats to convert to: onnx, coreml, tflite, gguf', parseFormats, ['onnx'])
+    .option('-o, --output <folder>', 'folder of the results', './converted')
+    .option(
+      '--input-shape <sizes>',
+      "shape of the first input (default: the model's own; 1,3,224,224 for an image of open size)",
+      parseShape,
+    )
+    .option('--weights <file>', 'use the weights of this file, matched by name (.pt, .safetensors, .npz)')
+    .option('--push', 'upload the model to the catalog, with these formats')
+    .option('--validate', 'compare the outputs of source and result', true)
+    .option('--no-validate', 'do not compare outputs')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .addHelpText('after', NOTES)
+    .action(async (path: string, options: ConvertOptions) => {
+      const { convert } = await import('./convert.ts')
+      await convert(path, options, session)
+    })
+}

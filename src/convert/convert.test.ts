@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { bytesSource } from '../tensors/sources.ts'
+import { convertModel } from './convert.ts'
+import { graphBuilder } from './onnx/graph-builder.ts'
+import { readOnnx } from './onnx/read-onnx.ts'
+import { tensorOf } from './onnx/tensors.ts'
+import { writeOnnx } from './onnx/write-onnx.ts'
+import { runConversion } from './run-conversion.ts'
+
+const linear = (shape: (number | string)[] = ['batch', 2]) => {
+  const graph = graphBuilder('linear')
+  const x = graph.input('x', 'f32', shape)
+  const weight = graph.constant('weight', tensorOf('f32', [2, 3], [1, 2, 3, 4, 5, 6]))
+  graph.output('y', graph.node('MatMul', [x, weight]), 'f32', ['batch', 3])
+  return graph.build()
+}
+
+const fileOf = async (bytes: Uint8Array): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'convert-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'model')
+  await writeFile(path, bytes)
+  return path
+}
+
+it('a model is converted in a thread, and described', async () => {
+  const steps: string[] = []
+  const path = await fileOf(writeOnnx(linear()))
+  const job = { path, fileName: 'linear.onnx', formats: ['onnx', 'onnx'] }
+  const { files, ...conversion } = await runConversion(job, { onStep: (step) => steps.push(step) })
+  expect(conversion).toEqual({
+    source: 'onnx',
+    parameters: 6,
+    operators: { MatMul: 1, Identity: 1 },
+    inputs: [{ name: 'x', type: 'f32', shape: ['batch', 2] }],
+    outputs: [{ name: 'y', type: 'f32', shape: ['batch', 3] }],
+    inputShape: null,
+    notes: [],
+    refused: [],
+  })
+  expect(files).toEqual([{ format: 'onnx', fileName: 'linear.onnx', bytes: expect.any(Uint8Array), notes: [] }])
+  expect(readOnnx(files[0]!.bytes)).toEqual(linear())
+  expect(steps).toEqual(['reading linear.onnx', 'converting to ONNX'])
+})
+
+it('images of open size are taken as 224 by 224', () => {
+  const shapeOf = (shape: (number | string)[]) =>
+    convertModel(bytesSource(writeOnnx(linear(shape))), { fileName: 'm', formats: ['onnx'] }).inputShape
+  expect(shapeOf(['batch', 3, 'height', 'width'])).toEqual([1, 3, 224, 224])
+  expect(shapeOf(['batch', 3, 32, 32])).toBeNull()
+  expect(shapeOf(['batch', 1, 28, 28])).toBeNull()
+})
+
+it.each([
+  ['text', 'notes.txt', 'notes.txt is text, which is not a model that can be converted: it needs the graph'],
+  ['{"a": 1}', 'notes.json', 'notes.json is JSON text'],
+])('%s is refused with what can be converted', (content, fileName, message) => {
+  const source = bytesSource(new TextEncoder().encode(content))
+  expect(() => convertModel(source, { fileName, formats: ['onnx'] })).toThrow(message)
+})
+
+it('an unknown target is refused', () => {
+  const source = bytesSource(writeOnnx(linear()))
+  expect(() => convertModel(source, { fileName: 'm', formats: ['jax'] })).toThrow("not to 'jax'")
+})
+
+it('weights of another file need a format that can take them, or are refused', () => {
+  const weights = { source: bytesSource(new Uint8Array(8)), fileName: 'weights.pt' }
+  const source = bytesSource(writeOnnx(linear()))
+  expect(() => convertModel(source, { fileName: 'm.onnx', formats: ['onnx'], weights })).toThrow(/m\.onnx/)
+})
+
+it('damaged models are refused, never thrown out of', () => {
+  const whole = writeOnnx(linear())
+  let random = 1
+  for (let round = 0; round < 300; round++) {
+    const bytes = whole.slice()
+    for (let hit = 0; hit < 3; hit++) {
+      random = (Math.imul(random, 1103515245) + 12345) >>> 0
+      bytes[random % bytes.length] = random >>> 24
+    }
+    try {
+      convertModel(bytesSource(bytes), { fileName: 'm', formats: ['onnx'] })
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'bad_request' })
+    }
+  }
+})
+
+it('a conversion is ended by its time and by its caller', async () => {
+  const path = await fileOf(writeOnnx(linear()))
+  const job = { path, fileName: 'linear.onnx', formats: ['onnx'] }
+  await expect(runConversion(job, { timeoutMs: 0 })).rejects.toThrow('takes longer than 0 s')
+  const stop = new AbortController()
+  const running = runConversion(job, { signal: stop.signal })
+  stop.abort(new Error('not needed any more'))
+  await expect(running).rejects.toThrow('not needed any more')
+  await expect(runConversion(job, { signal: stop.signal })).rejects.toThrow('not needed any more')
+})

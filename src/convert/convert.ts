@@ -1,0 +1,129 @@
+import { badRequest, ServiceError } from '../domain/errors.ts'
+import type { ByteSource } from '../tensors/weight-file.ts'
+import { type SourceFormat, sourceFormatOf, type TargetFormat, targetFormatOf } from './formats.ts'
+import { elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
+
+export interface ConversionRequest {
+  /** Tells files with the same content apart in messages, and names the results. */
+  readonly fileName: string
+  /** Names of targets. */
+  readonly formats: readonly string[]
+  /** Of the model's first input; its own where absent. */
+  readonly inputShape?: readonly number[]
+  /** Taken instead of the model's own, matched by name. */
+  readonly weights?: { readonly source: ByteSource; readonly fileName: string }
+  /** Called before each step. */
+  readonly onStep?: (step: string) => void
+}
+
+export interface ConvertedFile {
+  readonly format: string
+  readonly fileName: string
+  readonly bytes: Uint8Array
+  readonly notes: readonly string[]
+}
+
+/** A model in other formats. What one target cannot express does not keep it from others. */
+export interface Conversion {
+  /** The name of the source's format. */
+  readonly source: string
+  readonly parameters: number
+  /** How many nodes of each operator the graph has. */
+  readonly operators: Readonly<Record<string, number>>
+  readonly inputs: readonly OnnxValue[]
+  readonly outputs: readonly OnnxValue[]
+  /** What the first input's open sizes were taken for; null where nothing was to be taken for anything. */
+  readonly inputShape: readonly number[] | null
+  /** What was learnt when the source was read. */
+  readonly notes: readonly string[]
+  readonly files: readonly ConvertedFile[]
+  readonly refused: readonly { readonly format: string; readonly reason: string }[]
+}
+
+/** The interface's default, for images: taken only where the model leaves its input open and it fits. */
+const IMAGE_SHAPE = [1, 3, 224, 224]
+
+const fits = (shape: NonNullable<OnnxValue['shape']>): boolean =>
+  shape.length === IMAGE_SHAPE.length &&
+  shape.slice(1).some((size) => typeof size !== 'number') &&
+  shape.every((size, axis) => typeof size !== 'number' || size === IMAGE_SHAPE[axis])
+
+const shapeFor = (model: OnnxModel, inputShape: readonly number[] | undefined): readonly number[] | undefined => {
+  if (inputShape !== undefined) return inputShape
+  const shape = model.graph.inputs[0]?.shape
+  return shape === null || (shape !== undefined && fits(shape)) ? IMAGE_SHAPE : undefined
+}
+
+const countOperators = (model: OnnxModel): Record<string, number> => {
+  const counts = new Map<string, number>()
+  for (const { type } of model.graph.nodes) counts.set(type, (counts.get(type) ?? 0) + 1)
+  return Object.fromEntries([...counts].sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1)))
+}
+
+/** The one boundary: what a damaged file makes of a converter is the file's fault, and said as one. */
+const guarded = <Result>(what: string, work: () => Result): Result => {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw badRequest(`${what} cannot be converted: it is damaged, or has something that is not supported (${reason}).`)
+  }
+}
+
+const readModel = (from: SourceFormat, source: ByteSource, { fileName, weights, inputShape }: ConversionRequest) => {
+  const options = inputShape === undefined ? {} : { inputShape }
+  if (weights === undefined) return guarded(fileName, () => from.toOnnx(source, options))
+  const { withWeights } = from
+  if (withWeights === undefined) {
+    throw badRequest(`${fileName} is ${from.title}: the weights of another file cannot be put into it.`)
+  }
+  return guarded(`${fileName} with the weights of ${weights.fileName}`, () =>
+    withWeights(source, weights.source, options),
+  )
+}
+
+const attempt = (
+  to: TargetFormat,
+  model: OnnxModel,
+  { fileName, shape }: { readonly fileName: string; readonly shape: readonly number[] | undefined },
+): ConvertedFile | { readonly format: string; readonly reason: string } => {
+  try {
+    const { bytes, notes } = guarded(fileName, () =>
+      to.fromOnnx(model, shape === undefined ? {} : { inputShape: shape }),
+    )
+    const name = `${fileName.replace(/\.[A-Za-z0-9]+$/, '')}.${to.endings[0]!}`
+    return { format: to.name, fileName: name, bytes, notes }
+  } catch (error) {
+    return { format: to.name, reason: (error as Error).message }
+  }
+}
+
+/**
+ * Converts the model in a file to each of the formats, through ONNX. Nothing in the file is executed. Throws bad_request
+ * where the source cannot be read, or a format is none; what a target cannot express is in `refused`.
+ */
+export const convertModel = (source: ByteSource, request: ConversionRequest): Conversion => {
+  const { fileName, formats, onStep = () => undefined } = request
+  const targets = [...new Set(formats)].map(targetFormatOf)
+  const from = guarded(fileName, () => sourceFormatOf(source, fileName))
+  onStep(`reading ${fileName}`)
+  const { model, notes } = readModel(from, source, request)
+  const shape = shapeFor(model, request.inputShape)
+  const results = targets.map((to) => {
+    onStep(`converting to ${to.title}`)
+    return attempt(to, model, { fileName, shape })
+  })
+  const { inputs, outputs, initializers } = model.graph
+  return {
+    source: from.name,
+    parameters: [...initializers.values()].reduce((total, { shape }) => total + elementCount(shape), 0),
+    operators: countOperators(model),
+    inputs,
+    outputs,
+    inputShape: shape ?? null,
+    notes,
+    files: results.filter((result) => 'bytes' in result),
+    refused: results.filter((result) => 'reason' in result),
+  }
+}

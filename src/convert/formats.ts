@@ -1,0 +1,94 @@
+// What models are converted from and to: the one table of both. A converter is a folder here and a row.
+import { badRequest } from '../domain/errors.ts'
+import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
+import { titleOf } from '../tensors/formats.ts'
+import type { ByteSource } from '../tensors/weight-file.ts'
+import type { OnnxModel } from './onnx/model.ts'
+import { readOnnx } from './onnx/read-onnx.ts'
+import { writeOnnx } from './onnx/write-onnx.ts'
+
+export interface ConverterOptions {
+  /** Of the first input, the batch included. */
+  readonly inputShape?: readonly number[]
+}
+
+/** What a source is recognized by. */
+export interface Sample {
+  readonly source: ByteSource
+  readonly detected: DetectedFormat | null
+  readonly fileName: string
+}
+
+export interface SourceFormat {
+  readonly name: string
+  /** With its article, for messages: 'an ONNX model'. */
+  readonly title: string
+  /** Of its files, without the dot. */
+  readonly endings: readonly string[]
+  recognize(sample: Sample): boolean
+  /** The model as ONNX, with what a user should know of the conversion. Throws bad_request with what would work. */
+  toOnnx(
+    source: ByteSource,
+    options: ConverterOptions,
+  ): { readonly model: OnnxModel; readonly notes: readonly string[] }
+  /** As `toOnnx`, with the weights of another file of the same architecture, matched by name. */
+  withWeights?(
+    source: ByteSource,
+    weights: ByteSource,
+    options: ConverterOptions,
+  ): { readonly model: OnnxModel; readonly notes: readonly string[] }
+}
+
+export interface TargetFormat {
+  readonly name: string
+  readonly title: string
+  /** The first one is that of files that are written. */
+  readonly endings: readonly string[]
+  fromOnnx(
+    model: OnnxModel,
+    options: ConverterOptions,
+  ): { readonly bytes: Uint8Array; readonly notes: readonly string[] }
+}
+
+/** In the order of the checks. */
+export const SOURCES: readonly SourceFormat[] = [
+  {
+    name: 'onnx',
+    title: 'an ONNX model',
+    endings: ['onnx'],
+    recognize: ({ detected }) => detected === 'onnx',
+    toOnnx: (source) => ({ model: readOnnx(source.read(0, source.size)), notes: [] }),
+  },
+]
+
+export const TARGETS = [
+  {
+    name: 'onnx',
+    title: 'ONNX',
+    endings: ['onnx'],
+    fromOnnx: (model) => ({ bytes: writeOnnx(model), notes: [] }),
+  },
+] as const satisfies readonly TargetFormat[]
+
+const targets: readonly TargetFormat[] = TARGETS
+
+const endingsOf = (formats: readonly { readonly endings: readonly string[] }[]): string =>
+  [...new Set(formats.flatMap(({ endings }) => endings))].map((ending) => `.${ending}`).join(', ')
+
+/** What the file is, by its content. Throws bad_request, naming what can be converted. */
+export const sourceFormatOf = (source: ByteSource, fileName: string): SourceFormat => {
+  const detected = detectFormat(source)
+  const found = SOURCES.find(({ recognize }) => recognize({ source, detected, fileName }))
+  if (found !== undefined) return found
+  throw badRequest(
+    `${fileName} is ${titleOf(detected)}, which is not a model that can be converted: it needs the graph, not the weights ` +
+      `alone. Models are converted from ${endingsOf(SOURCES)}.`,
+  )
+}
+
+/** Throws bad_request, naming what there is. */
+export const targetFormatOf = (name: string): TargetFormat => {
+  const found = targets.find((target) => target.name === name)
+  if (found !== undefined) return found
+  throw badRequest(`Models are converted to ${targets.map((target) => target.name).join(', ')}, not to '${name}'.`)
+}

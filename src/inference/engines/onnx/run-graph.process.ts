@@ -1,0 +1,53 @@
+import { createRequire } from 'node:module'
+import type { GraphAnswer, GraphCommand, GraphTensor, GraphTensors } from './run-graph.ts'
+
+/** What this program uses of onnxruntime-node 1.30, which is imported from where the user installed it. */
+interface Runtime {
+  readonly InferenceSession: {
+    create(model: string | Uint8Array, options: object): Promise<Session>
+  }
+  readonly Tensor: new (type: string, data: GraphTensor['data'], dims: readonly number[]) => GraphTensor
+}
+
+interface Session {
+  run(inputs: Readonly<Record<string, GraphTensor>>): Promise<GraphTensors>
+}
+
+const SILENT = 4
+
+const plain = ({ type, dims, data }: GraphTensor): GraphTensor => ({ type, dims: [...dims], data })
+
+const run = async ({ runtime, model, samples, threads }: GraphCommand): Promise<GraphAnswer> => {
+  const { InferenceSession, Tensor } = createRequire(import.meta.url)(runtime) as Runtime
+  const session = await InferenceSession.create(model, {
+    executionProviders: ['cpu'],
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    logSeverityLevel: SILENT,
+  })
+  const outputs: GraphTensors[] = []
+  const milliseconds: number[] = []
+  for (const sample of samples) {
+    const inputs = Object.entries(sample).map(([name, { type, data, dims }]) => [name, new Tensor(type, data, dims)])
+    const started = performance.now()
+    const results = await session.run(Object.fromEntries(inputs))
+    milliseconds.push(performance.now() - started)
+    outputs.push(Object.fromEntries(Object.entries(results).map(([name, tensor]) => [name, plain(tensor)])))
+  }
+  return { ok: true, outputs, milliseconds }
+}
+
+// An orderly exit would wait for the threads that compute.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+// Ctrl-C reaches the whole process group: the one that asked decides when this process ends.
+process.on('SIGINT', () => undefined)
+process.on('message', (command: GraphCommand) => {
+  void run(command)
+    .catch(
+      (error: unknown): GraphAnswer => ({
+        ok: false,
+        message: `onnxruntime cannot run the model: ${error instanceof Error ? error.message : String(error)}`,
+      }),
+    )
+    .then((answer) => process.send?.(answer))
+})

@@ -1,15 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { apiBaseOption, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-
-export interface ConvertOptions extends DataOptions {
-  readonly formats: readonly string[]
-  readonly output: string
-  readonly inputShape?: readonly number[]
-  readonly weights?: string
-  readonly validate: boolean
-  readonly push?: true
-}
+import type { ConvertOptions } from './convert.ts'
 
 const FORMATS = ['onnx', 'coreml', 'tflite', 'gguf']
 

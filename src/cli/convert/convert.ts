@@ -5,10 +5,19 @@ import type { Conversion } from '../../convert/convert.ts'
 import { runConversion } from '../../convert/run-conversion.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import { Failure, wrongUsage } from '../failure.ts'
+import type { DataOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
-import type { ConvertOptions } from './convert.command.ts'
 import { TOLERANCE, validate } from './validate.ts'
+
+export interface ConvertOptions extends DataOptions {
+  readonly formats: readonly string[]
+  readonly output: string
+  readonly inputShape?: readonly number[]
+  readonly weights?: string
+  readonly validate: boolean
+  readonly push?: true
+}
 
 const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileName: string }> => {
   const path = resolve(cwd, text)

@@ -90,18 +90,19 @@ const jobsOf = (tensor: PlannedTensor, target: string, targetOffset: number): Te
   const { name, source, sourceOffset, sourceType, type, headRows } = tensor
   const elements = elementsOf(tensor)
   const isCopy = sourceType === type && headRows === undefined
-  const columns = isCopy ? ggmlBytes(type, elements) / (elements / tensor.shape[0]!) : tensor.shape[0]!
-  const allRows = elements / tensor.shape[0]!
-  const rowsAtOnce = Math.max(1, Math.floor(JOB_ELEMENTS / tensor.shape[0]!))
+  // A bias whose rows are reordered has rows of one element.
+  const row = headRows !== undefined && tensor.shape.length === 1 ? 1 : tensor.shape[0]!
+  const columns = isCopy ? ggmlBytes(type, row) : row
+  const allRows = elements / row
+  const rowsAtOnce = Math.max(1, Math.floor(JOB_ELEMENTS / row))
   return Array.from({ length: Math.ceil(allRows / rowsAtOnce) }, (_, index) => {
     const firstRow = index * rowsAtOnce
     return {
       tensor: name,
       source,
-      sourceOffset:
-        headRows === undefined ? sourceOffset + ggmlBytes(sourceType, firstRow * tensor.shape[0]!) : sourceOffset,
+      sourceOffset: headRows === undefined ? sourceOffset + ggmlBytes(sourceType, firstRow * row) : sourceOffset,
       target,
-      targetOffset: targetOffset + ggmlBytes(type, firstRow * tensor.shape[0]!),
+      targetOffset: targetOffset + ggmlBytes(type, firstRow * row),
       columns,
       rows: Math.min(rowsAtOnce, allRows - firstRow),
       types: isCopy ? null : { from: sourceType as SourceType, to: type as TargetType },

@@ -1,0 +1,92 @@
+import { badRequest } from '../../domain/errors.ts'
+import type { GraphBuilder } from '../onnx/graph-builder.ts'
+import { int } from '../onnx/model.ts'
+import { scalarOf, tensorOf } from '../onnx/tensors.ts'
+
+/** What an objective makes of the sum of the leaves. Source: dmlc/xgboost src/objective, PredTransform and ProbToMargin. */
+interface Objective {
+  readonly gives: 'value' | 'two classes' | 'classes'
+  readonly transform: 'identity' | 'exp' | 'sigmoid' | 'step' | 'softmax'
+  /** Of base_score, into the space in which leaves are added up. */
+  readonly baseMargin: 'identity' | 'log' | 'logit'
+}
+
+const VALUE: Objective = { gives: 'value', transform: 'identity', baseMargin: 'identity' }
+const POSITIVE: Objective = { gives: 'value', transform: 'exp', baseMargin: 'log' }
+const CLASSES: Objective = { gives: 'classes', transform: 'softmax', baseMargin: 'identity' }
+
+const OBJECTIVES: Readonly<Record<string, Objective>> = {
+  'reg:squarederror': VALUE,
+  'reg:linear': VALUE,
+  'reg:squaredlogerror': VALUE,
+  'reg:pseudohubererror': VALUE,
+  'reg:absoluteerror': VALUE,
+  'reg:quantileerror': VALUE,
+  'reg:expectileerror': VALUE,
+  'reg:logistic': { gives: 'value', transform: 'sigmoid', baseMargin: 'logit' },
+  'reg:gamma': POSITIVE,
+  'reg:tweedie': POSITIVE,
+  'count:poisson': POSITIVE,
+  'survival:cox': POSITIVE,
+  'survival:aft': POSITIVE,
+  'binary:logistic': { gives: 'two classes', transform: 'sigmoid', baseMargin: 'logit' },
+  'binary:logitraw': VALUE,
+  'binary:hinge': { gives: 'two classes', transform: 'step', baseMargin: 'identity' },
+  'multi:softprob': CLASSES,
+  'multi:softmax': CLASSES,
+  'rank:pairwise': VALUE,
+  'rank:ndcg': VALUE,
+  'rank:map': VALUE,
+}
+
+/** The objective by its name. Throws bad_request for one that has no transformation here, such as a custom one. */
+export const objectiveOf = (name: string): Objective => {
+  const objective = Object.hasOwn(OBJECTIVES, name) ? OBJECTIVES[name] : undefined
+  if (objective !== undefined) return objective
+  throw badRequest(
+    `The XGBoost objective '${name}' cannot be converted; convertible are ${Object.keys(OBJECTIVES).join(', ')}.`,
+  )
+}
+
+/** base_score as what is added to the sum of the leaves. */
+export const baseMargin = (objective: Objective, baseScore: number): number => {
+  const margins = {
+    identity: baseScore,
+    log: Math.log(baseScore),
+    logit: Math.log(baseScore / (1 - baseScore)),
+  }
+  const margin = margins[objective.baseMargin]
+  if (!Number.isFinite(margin)) throw badRequest(`The XGBoost model's base_score of ${baseScore} is out of range.`)
+  return margin
+}
+
+const transformed = (graph: GraphBuilder, { transform }: Objective, margin: string): string => {
+  if (transform === 'identity') return margin
+  if (transform === 'exp') return graph.node('Exp', [margin])
+  if (transform === 'sigmoid') return graph.node('Sigmoid', [margin])
+  if (transform === 'softmax') return graph.node('Softmax', [margin], { axis: int(1) })
+  const zero = graph.constant('zero', scalarOf('f32', 0))
+  return graph.node('Cast', [graph.node('Greater', [margin, zero])], { to: int(1) })
+}
+
+/** The graph's outputs from the sums of the leaves, [batch, groups]: `variable`, or `label` and `probabilities`. */
+export const addOutputs = (graph: GraphBuilder, objective: Objective, margin: string, groups: number): void => {
+  const values = transformed(graph, objective, margin)
+  if (objective.gives === 'value' || (objective.gives === 'two classes' && groups > 1)) {
+    graph.output('variable', values, 'f32', ['batch', groups])
+    return
+  }
+  if (objective.gives === 'classes') {
+    const label = graph.node('ArgMax', [values], { axis: int(1), keepdims: int(0) })
+    graph.output('label', label, 'i64', ['batch'])
+    graph.output('probabilities', values, 'f32', ['batch', groups])
+    return
+  }
+  const flat = graph.constant('flat', tensorOf('i64', [1], [-1]))
+  const half = graph.constant('half', scalarOf('f32', 0.5))
+  const above = graph.node('Reshape', [graph.node('Greater', [values, half]), flat])
+  graph.output('label', graph.node('Cast', [above], { to: int(7) }), 'i64', ['batch'])
+  const one = graph.constant('one', scalarOf('f32', 1))
+  const both = graph.node('Concat', [graph.node('Sub', [one, values]), values], { axis: int(1) })
+  graph.output('probabilities', both, 'f32', ['batch', 2])
+}

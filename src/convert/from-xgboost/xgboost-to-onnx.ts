@@ -1,0 +1,160 @@
+import { badRequest } from '../../domain/errors.ts'
+import type { ByteSource } from '../../tensors/weight-file.ts'
+import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
+import type { OnnxModel } from '../onnx/model.ts'
+import { scalarOf, tensorOf } from '../onnx/tensors.ts'
+import { TreeEnsemble, type TreeNode } from '../onnx/tree-ensemble.ts'
+import { addOutputs, baseMargin, objectiveOf } from './objectives.ts'
+import { readLearner, type XgboostPart } from './xgboost-model.ts'
+
+interface Shape {
+  readonly features: number
+  /** Sums that a row has: one, or one a class or target. */
+  readonly groups: number
+}
+
+/** Rows of a tree's nodes as columns, checked for their length. */
+const columnsOf = (tree: XgboostPart) => {
+  const left = tree.numbers('left_children')
+  const column = (name: string): ArrayLike<number> => {
+    const values = tree.numbers(name)
+    if (values.length === left.length) return values
+    throw badRequest(`The XGBoost model is damaged: ${tree.path}.${name} has ${values.length} of ${left.length} nodes.`)
+  }
+  return {
+    left,
+    right: column('right_children'),
+    condition: column('split_conditions'),
+    feature: column('split_indices'),
+    defaultLeft: column('default_left'),
+  }
+}
+
+/** The categories of each node that splits by them; a row whose category is among them goes right. */
+const categoriesOf = (tree: XgboostPart): Map<number, readonly number[]> => {
+  const categories = Array.from(tree.numbers('categories', 'empty'))
+  const starts = tree.numbers('categories_segments', 'empty')
+  const sizes = tree.numbers('categories_sizes', 'empty')
+  return new Map(
+    Array.from(tree.numbers('categories_nodes', 'empty'), (node, at) => {
+      const own = categories.slice(starts[at], starts[at]! + sizes[at]!)
+      if (own.length !== sizes[at] || own.length === 0)
+        throw badRequest(`The XGBoost model is damaged: ${tree.path}.categories are too few.`)
+      return [node, own]
+    }),
+  )
+}
+
+/** A categorical split is a chain of comparisons with one category each, all of which lead to the right. */
+const addTree = (ensemble: TreeEnsemble, tree: XgboostPart, group: number, weight: number): void => {
+  const { left, right, condition, feature, defaultLeft } = columnsOf(tree)
+  const categories = categoriesOf(tree)
+  const splitTypes = tree.numbers('split_type', 'empty')
+  const nodes = left.length
+  const nodeOf = (id: number): TreeNode => {
+    const node = id % nodes
+    const own = categories.get(node) ?? [Number.NaN]
+    const link = Math.floor(id / nodes)
+    if (!(id >= 0 && link < own.length) || left[node] === undefined)
+      throw badRequest(`The XGBoost model is damaged: ${tree.path} has no node ${id}.`)
+    if (left[node] === -1) return { values: [Math.fround(condition[node]! * weight)], target: group }
+    const split = { feature: feature[node]!, whenTrue: left[node], whenFalse: right[node]! }
+    if (splitTypes[node] !== 1)
+      return { ...split, mode: 'BRANCH_LT', threshold: condition[node]!, missingTrue: defaultLeft[node] === 1 }
+    return {
+      feature: feature[node]!,
+      mode: 'BRANCH_EQ',
+      threshold: own[link]!,
+      whenTrue: right[node]!,
+      whenFalse: link + 1 < own.length ? id + nodes : left[node],
+      missingTrue: defaultLeft[node] !== 1,
+    }
+  }
+  ensemble.add(0, nodeOf, categories.size === 0 ? nodes : Number.POSITIVE_INFINITY)
+}
+
+/** Trees after the best iteration of early stopping are left out by XGBClassifier and XGBRegressor, but not by Booster. */
+const usedTrees = (
+  learner: XgboostPart,
+  model: XgboostPart,
+  groups: number,
+  trees: number,
+  notes: string[],
+): number => {
+  const attributes = learner.part('attributes')
+  if (!attributes.has('scikit_learn') || !attributes.has('best_iteration')) return trees
+  const perIteration = groups * Math.max(1, model.part('gbtree_model_param').count('num_parallel_tree'))
+  const used = Math.min(trees, (attributes.count('best_iteration') + 1) * perIteration)
+  if (used < trees) notes.push(`Of ${trees} trees the first ${used} are used: the best iteration of early stopping.`)
+  return used
+}
+
+const addTrees = (
+  graph: GraphBuilder,
+  x: string,
+  learner: XgboostPart,
+  shape: Shape,
+  base: number[],
+  notes: string[],
+) => {
+  const booster = learner.part('gradient_booster')
+  const isDart = booster.text('name') === 'dart'
+  const model = (isDart ? booster.part('gbtree') : booster).part('model')
+  const trees = model.parts('trees')
+  const weights = isDart ? booster.numbers('weight_drop') : null
+  const groups = model.numbers('tree_info')
+  if (trees.length === 0) throw badRequest('The XGBoost model has no trees: it was not trained.')
+  if (groups.length !== trees.length || (weights !== null && weights.length !== trees.length))
+    throw badRequest('The XGBoost model is damaged: it has not as many trees as it says.')
+  const ensemble = new TreeEnsemble(shape.features, shape.groups)
+  const used = usedTrees(learner, model, shape.groups, trees.length, notes)
+  for (const [at, tree] of trees.slice(0, used).entries()) {
+    if (tree.part('tree_param').count('size_leaf_vector') > 1)
+      throw badRequest('Trees with vector leaves cannot be converted. Train with multi_strategy="one_output_per_tree".')
+    addTree(ensemble, tree, groups[at]!, weights?.[at] ?? 1)
+  }
+  return ensemble.build(graph, x, base)
+}
+
+/** A linear model; as in XGBoost, missing values count as 0. Weights are by feature and then group, the bias last. */
+const addLinear = (graph: GraphBuilder, x: string, learner: XgboostPart, shape: Shape, base: number[]): string => {
+  const { features, groups } = shape
+  const weights = Array.from(learner.part('gradient_booster').part('model').numbers('weights'))
+  if (weights.length !== (features + 1) * groups)
+    throw badRequest(`The XGBoost model is damaged: ${weights.length} weights for ${features} features.`)
+  const bias = weights.splice(features * groups).map((value, group) => value + base[group]!)
+  const present = graph.node('Where', [graph.node('IsNaN', [x]), graph.constant('zero', scalarOf('f32', 0)), x])
+  const weight = graph.constant('weight', tensorOf('f32', [features, groups], weights))
+  return graph.node('Gemm', [present, weight, graph.constant('bias', tensorOf('f32', [groups], bias))])
+}
+
+/**
+ * An XGBoost model (gbtree, dart or gblinear) that was saved as JSON or UBJSON, as ONNX: from `X`, float32 [batch,
+ * features] with NaN for what is missing, `label` (i64) and `probabilities` for classes, else `variable`. Rounding apart
+ * it computes what XGBoost does. Throws bad_request.
+ */
+export const xgboostToOnnx = (source: ByteSource): { model: OnnxModel; notes: string[] } => {
+  const learner = readLearner(source)
+  const notes: string[] = []
+  const objectiveName = learner.part('objective').text('name')
+  const objective = objectiveOf(objectiveName)
+  const parameters = learner.part('learner_model_param')
+  const features = parameters.count('num_feature')
+  const groups = Math.max(1, parameters.count('num_class'), parameters.count('num_target'))
+  if (features < 1 || features > 1_000_000 || groups > 10_000)
+    throw badRequest(`The XGBoost model has ${features} features and ${groups} outputs, which is not supported.`)
+  const scores = parameters.numbersInText('base_score')
+  const base = Array.from({ length: groups }, (_, group) => baseMargin(objective, scores[group] ?? scores[0]!))
+
+  const booster = learner.part('gradient_booster').text('name')
+  if (!['gbtree', 'dart', 'gblinear'].includes(booster))
+    throw badRequest(`The XGBoost booster '${booster}' cannot be converted; convertible are gbtree, dart and gblinear.`)
+  const graph = graphBuilder('xgboost', { objective: objectiveName })
+  const x = graph.input('X', 'f32', ['batch', features])
+  const shape = { features, groups }
+  const margin =
+    booster === 'gblinear' ? addLinear(graph, x, learner, shape, base) : addTrees(graph, x, learner, shape, base, notes)
+  addOutputs(graph, objective, margin, groups)
+  if (objectiveName === 'multi:softmax') notes.push('Beside the label, the probabilities of multi:softprob are given.')
+  return { model: graph.build(), notes }
+}

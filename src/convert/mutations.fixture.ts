@@ -1,0 +1,34 @@
+/** mulberry32: small, seeded, good enough to pick places. */
+const randomFrom = (seed: number) => {
+  let state = seed
+  return (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+/** Copies of a file, each damaged in one to three places; the same ones at every run. */
+export function* mutationsOf(bytes: Uint8Array, count: number, seed = 1): Generator<Uint8Array> {
+  const random = randomFrom(seed)
+  const damage = (file: Uint8Array): Uint8Array => {
+    const at = random(file.length)
+    const other = random(file.length)
+    const length = random(40)
+    const ways = [
+      () => file.with(at, random(256)),
+      () => file.with(at, file[at]! ^ (1 << random(8))),
+      () => new Uint8Array([...file.subarray(0, at), ...file.subarray(at + length)]),
+      () => new Uint8Array([...file.subarray(0, at), ...file.subarray(other, other + length), ...file.subarray(at)]),
+      () => file.map((byte, i) => (i >= at && i < at + 8 ? 0xff : byte)),
+      () => file.subarray(0, at),
+    ]
+    return ways[random(ways.length)]!()
+  }
+  for (let n = 0; n < count; n++) {
+    let damaged = new Uint8Array(bytes) as Uint8Array
+    for (let times = 1 + random(3); times > 0 && damaged.length > 0; times--) damaged = damage(damaged)
+    yield damaged
+  }
+}

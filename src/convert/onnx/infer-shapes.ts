@@ -1,0 +1,153 @@
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { type Constant, constantOf, tensorOfConstant } from './constants.ts'
+import { evaluateConstant } from './evaluate-constants.ts'
+import { type ElementType, elementCount, nodeLabel, type OnnxModel, type OnnxTensor, type OnnxValue } from './model.ts'
+import { DataDependent, type NodeContext, nodeContext, type StaticValue } from './node-context.ts'
+import { SHAPE_RULES } from './shape-rules.ts'
+
+/** Shapes for the graph's inputs: by name, or the shape of the first input. */
+export type InputShapes = Readonly<Record<string, readonly number[]>> | readonly number[]
+
+const MAX_ELEMENTS = 2 ** 40
+/** Constants up to this many elements are computed where shapes may depend on them. */
+const MAX_SHAPE_ELEMENTS = 65_536
+
+const shapeIsPossible = (shape: readonly number[]): boolean =>
+  shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MAX_ELEMENTS
+
+/** Runs what may fail on a faulty model; every fault is a bad_request that names the place. */
+export const guarded = <Result>(where: string, run: () => Result): Result => {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof DataDependent) throw error
+    const reason = error instanceof ServiceError ? error.message : 'the model is damaged.'
+    throw badRequest(reason.startsWith(where) ? reason : `${where}: ${reason}`)
+  }
+}
+
+const isList = (shapes: InputShapes): shapes is readonly number[] => Array.isArray(shapes)
+
+/** Sizes of the named dimensions, taken from the given shapes. Throws bad_request where a shape does not fit its input. */
+const namedSizes = (inputs: readonly OnnxValue[], given: ReadonlyMap<string, readonly number[]>) => {
+  const sizes = new Map<string, number>()
+  for (const [name, shape] of given) {
+    const input = inputs.find((candidate) => candidate.name === name)
+    if (input === undefined) {
+      throw badRequest(`There is no input '${name}'; the model has ${inputs.map((one) => `'${one.name}'`).join(', ')}.`)
+    }
+    if (!shapeIsPossible(shape)) throw badRequest(`[${shape.join(', ')}] is no shape.`)
+    const declared = input.shape
+    if (declared === null) continue
+    const fits =
+      declared.length === shape.length && declared.every((size, at) => typeof size === 'string' || size === shape[at])
+    if (!fits) {
+      throw badRequest(
+        `The input shape [${shape.join(', ')}] does not fit the input '${name}' of [${declared.join(', ')}].`,
+      )
+    }
+    for (const [at, size] of declared.entries()) if (typeof size === 'string') sizes.set(size, shape[at]!)
+  }
+  return sizes
+}
+
+/** What is known before a model runs: the shapes of its values, and the constants among them. */
+export interface Analysis {
+  readonly values: Map<string, StaticValue>
+  readonly constants: Map<string, OnnxTensor>
+  readonly contextOf: (node: OnnxModel['graph']['nodes'][number]) => NodeContext
+}
+
+/**
+ * Shapes of all values and the constants that follow from them, up to `maxElements` each.
+ * Throws bad_request with the node where inputs do not fit its operator.
+ */
+export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements = MAX_SHAPE_ELEMENTS): Analysis => {
+  const { graph, opsets } = model
+  const first = graph.inputs[0]?.name ?? ''
+  const given = new Map(
+    inputShapes === undefined ? [] : isList(inputShapes) ? [[first, inputShapes]] : Object.entries(inputShapes),
+  )
+  const sizes = namedSizes(graph.inputs, given)
+  const fix = (shape: readonly (number | string)[]) =>
+    shape.map((size) => (typeof size === 'number' ? size : (sizes.get(size) ?? 1)))
+
+  const values = new Map<string, StaticValue>()
+  const constants = new Map<string, OnnxTensor>()
+  const decoded = new WeakMap<OnnxTensor, Constant>()
+  const constantNamed = (name: string): Constant | undefined => {
+    const tensor = constants.get(name)
+    if (tensor === undefined || tensor.type === 'string') return undefined
+    const found = decoded.get(tensor) ?? constantOf(tensor)
+    if (elementCount(tensor.shape) <= MAX_SHAPE_ELEMENTS) decoded.set(tensor, found)
+    return found
+  }
+  const addConstant = (name: string, tensor: OnnxTensor) => {
+    constants.set(name, tensor)
+    values.set(name, { type: tensor.type, shape: tensor.shape })
+  }
+  for (const input of graph.inputs) {
+    if (input.container !== undefined) continue
+    const shape = given.get(input.name) ?? input.shape
+    if (shape !== null && shape !== undefined) values.set(input.name, { type: input.type, shape: fix(shape) })
+  }
+  for (const [name, tensor] of graph.initializers) addConstant(name, tensor)
+  const declared = new Map([...graph.values, ...graph.outputs].map((value) => [value.name, value]))
+  const contextOf = (node: OnnxModel['graph']['nodes'][number]) =>
+    nodeContext(node, opsets[node.domain] ?? 1, values, constantNamed)
+
+  for (const node of graph.nodes) {
+    const context = contextOf(node)
+    const results = guarded(nodeLabel(node), () => inferNode(context))
+    for (const [at, name] of node.outputs.entries()) {
+      const value = results[at] ?? declaredValue(declared.get(name), graph.inputs, fix)
+      if (name !== '' && value !== undefined) values.set(name, value)
+    }
+    const outputs = guarded(nodeLabel(node), () => evaluateConstant(context, results, constants, maxElements))
+    for (const [at, output] of outputs.entries()) {
+      const tensor = 'data' in output ? output : tensorOfConstant(output)
+      if ((node.outputs[at] ?? '') !== '') addConstant(node.outputs[at]!, tensor)
+    }
+  }
+  return { values, constants, contextOf }
+}
+
+/** What the file says of a value, unless a dimension has a name that no input has: it depends on data then. */
+const declaredValue = (
+  value: OnnxValue | undefined,
+  inputs: readonly OnnxValue[],
+  fix: (shape: readonly (number | string)[]) => number[],
+): StaticValue | undefined => {
+  if (value === undefined || value.shape === null || value.container !== undefined) return undefined
+  const named = value.shape.filter((size) => typeof size === 'string')
+  const known = named.every((size) => inputs.some(({ shape }) => shape?.includes(size)))
+  return known ? { type: value.type, shape: fix(value.shape) } : undefined
+}
+
+/** Empty where the operator is not known, or its shape depends on data. */
+const inferNode = (context: NodeContext): readonly StaticValue[] => {
+  const { domain, type } = context.node
+  const rule = domain === '' || domain === 'ai.onnx.ml' ? SHAPE_RULES[type] : undefined
+  if (rule === undefined || !Object.hasOwn(SHAPE_RULES, type)) return []
+  try {
+    const results = rule(context)
+    for (const { shape } of results) {
+      if (!shapeIsPossible(shape)) throw badRequest(`its output would have the shape [${shape.join(', ')}].`)
+    }
+    return results
+  } catch (error) {
+    if (error instanceof DataDependent) return []
+    throw error
+  }
+}
+
+/**
+ * The static type and shape of every value. A dimension that has a name takes its size from the given input shapes, else 1.
+ * Values whose shape depends on data, and outputs of unknown operators that the file does not describe, are left out.
+ * Throws bad_request that names the input or the node where shapes do not fit.
+ */
+export const inferShapes = (
+  model: OnnxModel,
+  inputShapes?: InputShapes,
+): Map<string, { type: ElementType; shape: number[] }> =>
+  new Map([...analyze(model, inputShapes).values].map(([name, { type, shape }]) => [name, { type, shape: [...shape] }]))

@@ -1,0 +1,356 @@
+// The shapes of operators' outputs, from those of their inputs. Source: onnx/docs/Operators.md, opsets 1 to 23.
+import { badRequest } from '../../domain/errors.ts'
+import { axisOf, broadcastShapes } from './constants.ts'
+import { ELEMENT_TYPES, type ElementType, elementCount } from './model.ts'
+import type { NodeContext, StaticValue } from './node-context.ts'
+import { CLASSICAL_SHAPES } from './shape-rules-classical.ts'
+import { SEQUENCE_SHAPES } from './shape-rules-sequences.ts'
+import { convTransposeWindow, convWindow, poolWindow } from './window-shapes.ts'
+
+/** One value for each output that the node may have. */
+export type ShapeRule = (context: NodeContext) => readonly StaticValue[]
+
+const value = (type: ElementType, shape: readonly number[]): StaticValue[] => [{ type, shape }]
+const like = (context: NodeContext, shape: readonly number[]): StaticValue[] => value(context.input(0).type, shape)
+const castType = (context: NodeContext): ElementType => {
+  const type = ELEMENT_TYPES[context.int('to')]
+  if (type === undefined) throw badRequest(`Its element type ${context.int('to')} is not supported.`)
+  return type
+}
+
+const same: ShapeRule = (context) => [context.input(0)]
+const everyInput = (context: NodeContext): StaticValue[] => context.node.inputs.map((_, at) => context.input(at))
+const broadcast: ShapeRule = (context) => like(context, broadcastShapes(everyInput(context).map(({ shape }) => shape)))
+const compare: ShapeRule = (context) => value('bool', broadcastShapes(everyInput(context).map(({ shape }) => shape)))
+
+export const axesOf = (context: NodeContext, at: number, rank: number): number[] | undefined =>
+  context.list(at, 'axes')?.map((axis) => axisOf(axis, rank))
+
+const reduce: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  const given = axesOf(context, 1, shape.length)
+  if ((given === undefined || given.length === 0) && context.int('noop_with_empty_axes') !== 0) return [{ type, shape }]
+  const axes = new Set(given === undefined || given.length === 0 ? shape.map((_, at) => at) : given)
+  const keep = context.int('keepdims', 1) !== 0
+  return value(type, keep ? shape.map((size, at) => (axes.has(at) ? 1 : size)) : shape.filter((_, at) => !axes.has(at)))
+}
+
+const argument: ShapeRule = (context) => {
+  const { shape } = context.input(0)
+  const axis = context.axis('axis', 0)
+  const keep = context.int('keepdims', 1) !== 0
+  return value(
+    'i64',
+    shape.flatMap((size, at) => (at === axis ? (keep ? [1] : []) : [size])),
+  )
+}
+
+const matMulShape = (context: NodeContext): number[] => {
+  const [a, b] = [context.input(0).shape, context.input(1).shape]
+  if (a.length === 0 || b.length === 0) throw badRequest('It multiplies a number.')
+  const [left, right] = [a.length === 1 ? [1, ...a] : a, b.length === 1 ? [...b, 1] : b]
+  if (left.at(-1) !== right.at(-2)) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] do not multiply.`)
+  const batch = broadcastShapes([left.slice(0, -2), right.slice(0, -2)])
+  return [...batch, ...(a.length === 1 ? [] : [left.at(-2)!]), ...(b.length === 1 ? [] : [right.at(-1)!])]
+}
+
+const gemm: ShapeRule = (context) => {
+  const [a, b] = [context.input(0).shape, context.input(1).shape]
+  if (a.length !== 2 || b.length !== 2) throw badRequest('It takes matrices.')
+  const [rows, inner] = context.int('transA') !== 0 ? [a[1]!, a[0]!] : [a[0]!, a[1]!]
+  const [depth, columns] = context.int('transB') !== 0 ? [b[1]!, b[0]!] : [b[0]!, b[1]!]
+  if (inner !== depth) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] do not multiply.`)
+  return like(context, [rows, columns])
+}
+
+const reshape: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  const asked = context.list(1, 'shape') ?? []
+  const zeros = context.int('allowzero') !== 0
+  const sizes = asked.map((size, at) => (size === 0 && !zeros ? (shape[at] ?? 0) : size))
+  const known = elementCount(sizes.filter((size) => size !== -1))
+  const rest = known === 0 ? 0 : elementCount(shape) / known
+  const result = sizes.map((size) => (size === -1 ? rest : size))
+  if (elementCount(result) !== elementCount(shape)) {
+    throw badRequest(`[${shape.join(', ')}] cannot be made [${asked.join(', ')}]; check the input shape.`)
+  }
+  return value(type, result)
+}
+
+const unsqueeze: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  const given = context.list(1, 'axes') ?? []
+  const axes = new Set(given.map((axis) => axisOf(axis, shape.length + given.length)))
+  const rest = [...shape]
+  return value(
+    type,
+    Array.from({ length: shape.length + axes.size }, (_, at) => (axes.has(at) ? 1 : rest.shift()!)),
+  )
+}
+
+const squeeze: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  const axes = axesOf(context, 1, shape.length)
+  return value(
+    type,
+    shape.filter((size, at) => (axes === undefined ? size !== 1 : !axes.includes(at))),
+  )
+}
+
+/** First, step and count of each axis of a Slice. Ends beyond the dimension are clamped as in ONNX. */
+export const sliceRanges = (context: NodeContext): { start: number; step: number; count: number }[] => {
+  const { shape } = context.input(0)
+  const starts = context.list(1, 'starts') ?? []
+  const ends = context.list(2, 'ends') ?? []
+  const axes = (context.list(3, 'axes') ?? starts.map((_, at) => at)).map((axis) => axisOf(axis, shape.length))
+  const steps = context.has(4) ? context.numbers(4) : starts.map(() => 1)
+  const ranges = shape.map((count) => ({ start: 0, step: 1, count }))
+  for (const [at, axis] of axes.entries()) {
+    const size = shape[axis]!
+    const step = steps[at]!
+    if (!step) throw badRequest('A step is 0.')
+    const clamp = (edge: number, low: number, high: number) =>
+      Math.min(Math.max(edge < 0 ? edge + size : edge, low), high)
+    const start = clamp(starts[at]!, 0, step < 0 ? size - 1 : size)
+    const end = clamp(ends[at]!, step < 0 ? -1 : 0, size)
+    ranges[axis] = { start, step, count: Math.max(0, Math.ceil((end - start) / step)) }
+  }
+  return ranges
+}
+
+/** Sizes of the parts of a Split. */
+export const splitSizes = (context: NodeContext): number[] => {
+  const size = context.input(0).shape[context.axis('axis', 0)]!
+  const given = context.list(1, 'split')
+  if (given !== undefined) return [...given]
+  const parts = context.node.outputs.length
+  const each = Math.ceil(size / parts)
+  return Array.from({ length: parts }, (_, at) => Math.max(0, Math.min(each, size - at * each)))
+}
+
+const pad: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  return value(
+    type,
+    padsOf(context).map(([before, after], at) => shape[at]! + before + after),
+  )
+}
+
+/** [before, after] for each dimension of a Pad; negative ones crop. */
+export const padsOf = (context: NodeContext): [number, number][] => {
+  const rank = context.input(0).shape.length
+  const pads = context.list(1, 'pads') ?? context.ints('paddings') ?? []
+  const axes = context.has(3) ? context.numbers(3).map((axis) => axisOf(axis, rank)) : [...Array(rank).keys()]
+  if (pads.length !== 2 * axes.length) throw badRequest(`${pads.length} pads for ${axes.length} dimensions.`)
+  return Array.from({ length: rank }, (_, axis) => {
+    const at = axes.indexOf(axis)
+    return at < 0 ? [0, 0] : [pads[at]!, pads[at + axes.length]!]
+  })
+}
+
+const resize: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  const at = context.opset < 11 ? [1, -1] : [2, 3]
+  const axes = context.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? shape.map((_, axis) => axis)
+  const sizes = at[1]! > 0 && context.has(at[1]!) ? context.numbers(at[1]!) : undefined
+  if (sizes !== undefined && context.text('keep_aspect_ratio_policy', 'stretch') !== 'stretch') {
+    throw badRequest('keep_aspect_ratio_policy is not supported; export with stretch.')
+  }
+  const scales = sizes === undefined ? (context.list(at[0]!, 'scales') ?? attributeFloats(context)) : undefined
+  return value(
+    type,
+    shape.map((size, axis) => {
+      const place = axes.indexOf(axis)
+      if (place < 0) return size
+      return sizes?.[place] ?? Math.floor(size * (scales?.[place] ?? 1) + 1e-6)
+    }),
+  )
+}
+
+const attributeFloats = (context: NodeContext): readonly number[] | undefined => {
+  const scales = context.node.attributes.scales
+  return scales?.kind === 'floats' ? scales.value : undefined
+}
+
+const gather: ShapeRule = (context) => {
+  const { type, shape } = context.input(0)
+  const axis = context.axis('axis', 0)
+  return value(type, [...shape.slice(0, axis), ...context.input(1).shape, ...shape.slice(axis + 1)])
+}
+
+const concat: ShapeRule = (context) => {
+  const inputs = everyInput(context)
+  const axis = context.axis('axis', 1)
+  const first = inputs[0]!.shape
+  for (const { shape } of inputs) {
+    if (shape.length !== first.length || shape.some((size, at) => at !== axis && size !== first[at])) {
+      throw badRequest(`[${first.join(', ')}] and [${shape.join(', ')}] do not concatenate along axis ${axis}.`)
+    }
+  }
+  const along = inputs.reduce((sum, { shape }) => sum + shape[axis]!, 0)
+  return like(
+    context,
+    first.map((size, at) => (at === axis ? along : size)),
+  )
+}
+
+const transpose: ShapeRule = (context) =>
+  like(
+    context,
+    permutationOf(context).map((at) => context.input(0).shape[at]!),
+  )
+
+export const permutationOf = (context: NodeContext): readonly number[] => {
+  const rank = context.input(0).shape.length
+  const permutation = context.ints('perm') ?? [...Array(rank).keys()].reverse()
+  if (
+    permutation.length !== rank ||
+    new Set(permutation).size !== rank ||
+    permutation.some((at) => at < 0 || at >= rank)
+  ) {
+    throw badRequest(`perm [${permutation.join(', ')}] is no permutation of ${rank} dimensions.`)
+  }
+  return permutation
+}
+
+const pool: ShapeRule = (context) => {
+  const shape = [...context.input(0).shape.slice(0, 2), ...poolWindow(context).output]
+  return [
+    { type: context.input(0).type, shape },
+    { type: 'i64', shape },
+  ]
+}
+const globalPool: ShapeRule = (context) =>
+  like(
+    context,
+    context.input(0).shape.map((size, at) => (at < 2 ? size : 1)),
+  )
+
+const rearrange = (context: NodeContext, channels: (block: number) => number): StaticValue[] => {
+  const { shape } = context.input(0)
+  const block = context.int('blocksize', 1)
+  const factor = channels(block)
+  const edge = factor < 1 ? block : 1 / block
+  return like(context, [shape[0]!, shape[1]! * factor, shape[2]! * edge, shape[3]! * edge])
+}
+
+const UNARY = `Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitwiseNot Ceil Celu Clip Cos Cosh CumSum CumProd
+  Dropout Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity
+  InstanceNormalization LRN LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg
+  Not PRelu RMSNormalization Reciprocal Relu Round ScatterElements ScatterND Scatter Selu Shrink Sigmoid Sign Sin Sinh
+  SimplifiedLayerNormalization Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu`.split(/\s+/)
+const BROADCAST = 'Add BitShift BitwiseAnd BitwiseOr BitwiseXor Div Max Mean Min Mod Mul Pow Sub Sum'.split(' ')
+const COMPARE = 'And Equal Greater GreaterOrEqual Less LessOrEqual Or Xor'.split(' ')
+const REDUCE = 'L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare'.split(' ').map((name) => `Reduce${name}`)
+const rows = (names: readonly string[], rule: ShapeRule) => names.map((name) => [name, rule] as const)
+
+export const SHAPE_RULES: Readonly<Record<string, ShapeRule>> = {
+  ...Object.fromEntries([...rows(UNARY, same), ...rows(BROADCAST, broadcast), ...rows(COMPARE, compare)]),
+  ...Object.fromEntries([...rows(REDUCE, reduce), ...rows(['ArgMax', 'ArgMin'], argument)]),
+  ...SEQUENCE_SHAPES,
+  ...CLASSICAL_SHAPES,
+  AveragePool: pool,
+  Cast: (context) => value(castType(context), context.input(0).shape),
+  CastLike: (context) => value(context.input(1).type, context.input(0).shape),
+  Concat: concat,
+  Constant: () => [],
+  ConstantOfShape: (context) => {
+    const fill = context.node.attributes.value
+    return value(fill?.kind === 'tensor' ? fill.value.type : 'f32', context.numbers(0))
+  },
+  Conv: (context) =>
+    like(context, [context.input(0).shape[0]!, context.input(1).shape[0]!, ...convWindow(context).output]),
+  ConvInteger: (context) =>
+    value('i32', [context.input(0).shape[0]!, context.input(1).shape[0]!, ...convWindow(context).output]),
+  ConvTranspose: (context) => {
+    const channels = context.input(1).shape[1]! * context.int('group', 1)
+    return like(context, [context.input(0).shape[0]!, channels, ...convTransposeWindow(context).output])
+  },
+  DepthToSpace: (context) => rearrange(context, (block) => 1 / block ** 2),
+  DequantizeLinear: (context) => value(context.input(1).type, context.input(0).shape),
+  DynamicQuantizeLinear: (context) => [
+    { type: 'u8', shape: context.input(0).shape },
+    { type: 'f32', shape: [] },
+    { type: 'u8', shape: [] },
+  ],
+  Expand: (context) => like(context, broadcastShapes([context.input(0).shape, context.numbers(1)])),
+  EyeLike: (context) =>
+    value(
+      context.int('dtype') === 0 ? context.input(0).type : (ELEMENT_TYPES[context.int('dtype')] ?? 'f32'),
+      context.input(0).shape,
+    ),
+  Flatten: (context) => {
+    const { shape } = context.input(0)
+    const given = context.int('axis', 1)
+    const axis = given < 0 ? given + shape.length : given
+    return like(context, [elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))])
+  },
+  Gather: gather,
+  GatherElements: (context) => like(context, context.input(1).shape),
+  GatherND: (context) => {
+    const [data, indices] = [context.input(0).shape, context.input(1).shape]
+    return like(context, [...indices.slice(0, -1), ...data.slice(context.int('batch_dims') + indices.at(-1)!)])
+  },
+  Gemm: gemm,
+  GlobalAveragePool: globalPool,
+  GlobalLpPool: globalPool,
+  GlobalMaxPool: globalPool,
+  IsInf: (context) => value('bool', context.input(0).shape),
+  IsNaN: (context) => value('bool', context.input(0).shape),
+  LpPool: pool,
+  MatMul: (context) => like(context, matMulShape(context)),
+  MatMulInteger: (context) => value('i32', matMulShape(context)),
+  MaxPool: pool,
+  OneHot: (context) => {
+    const { shape } = context.input(0)
+    const axis = axisOf(context.int('axis', -1), shape.length + 1)
+    return value(context.input(2).type, [...shape.slice(0, axis), context.numbers(1)[0] ?? 0, ...shape.slice(axis)])
+  },
+  Pad: pad,
+  QuantizeLinear: (context) => value(context.has(2) ? context.input(2).type : 'u8', context.input(0).shape),
+  Range: (context) => {
+    const [start, limit, delta] = [0, 1, 2].map((at) => context.numbers(at)[0] ?? 0)
+    return like(context, [Math.max(0, Math.ceil((limit! - start!) / delta!))])
+  },
+  Reshape: reshape,
+  Resize: resize,
+  Shape: (context) => {
+    const rank = context.input(0).shape.length
+    const edge = (at: number) => Math.min(Math.max(at < 0 ? at + rank : at, 0), rank)
+    return value('i64', [Math.max(0, edge(context.int('end', rank)) - edge(context.int('start')))])
+  },
+  Size: () => value('i64', []),
+  Slice: (context) =>
+    like(
+      context,
+      sliceRanges(context).map(({ count }) => count),
+    ),
+  SpaceToDepth: (context) => rearrange(context, (block) => block ** 2),
+  Split: (context) => {
+    const { type, shape } = context.input(0)
+    const axis = context.axis('axis', 0)
+    return splitSizes(context).map((size) => ({ type, shape: shape.map((old, at) => (at === axis ? size : old)) }))
+  },
+  Squeeze: squeeze,
+  Tile: (context) => {
+    const repeats = context.numbers(1)
+    return like(
+      context,
+      context.input(0).shape.map((size, at) => size * (repeats[at] ?? 1)),
+    )
+  },
+  TopK: (context) => {
+    const { type, shape } = context.input(0)
+    const axis = context.axis('axis', -1)
+    const count = context.has(1) ? context.numbers(1)[0]! : context.int('k')
+    const result = shape.map((size, at) => (at === axis ? count : size))
+    return [
+      { type, shape: result },
+      { type: 'i64', shape: result },
+    ]
+  },
+  Transpose: transpose,
+  Unsqueeze: unsqueeze,
+  Upsample: resize,
+  Where: (context) => value(context.input(1).type, broadcastShapes(everyInput(context).map(({ shape }) => shape))),
+}

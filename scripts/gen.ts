@@ -1,5 +1,5 @@
 // Writes what is generated: openapi.json and the types of the client from the route schemas, docs/commands.md from the
-// commands, and the dataclasses of the Python client. With --check it writes nothing and fails when the files in the tree are not what their sources say.
+// commands, docs/metrics.md, and the dataclasses of the Python client. With --check it writes nothing and fails when the files in the tree are not what their sources say.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
@@ -10,6 +10,7 @@ import { createMetrics } from '../src/platform/http/metrics.ts'
 import { buildServer } from '../src/platform/http/server.ts'
 import { VERSION } from '../src/version.ts'
 import { commandsPage } from './commands-page.ts'
+import { metricsPage } from './metrics-page.ts'
 import { pythonRecords, pythonVersion } from './python-records.ts'
 
 /** JSON with what fits into a line on one line. */
@@ -56,6 +57,7 @@ const files = {
   'openapi.json': `${formatJson(document)}\n`,
   'src/client/api.gen.ts': `// Generated from openapi.json by \`npm run gen\`. Do not edit.\n${types}`,
   'docs/commands.md': await commandsPage(),
+  'docs/metrics.md': metricsPage(),
   'clients/python/tributary/records.py': pythonRecords(document),
   'clients/python/tributary/version.py': pythonVersion(VERSION),
 }
@@ -65,7 +67,7 @@ for (const [name, content] of Object.entries(files)) {
   if (!process.argv.includes('--check')) writeFileSync(path, content)
   else if (!existsSync(path) || readFileSync(path, 'utf8') !== content) {
     console.error(
-      `${name} is not what the ${name.startsWith('docs') ? 'commands' : 'route schemas'} say. Run: npm run gen`,
+      `${name} is not what the ${name.startsWith('docs') ? 'commands and metrics' : 'route schemas'} say. Run: npm run gen`,
     )
     process.exitCode = 1
   }

@@ -74,11 +74,13 @@ const prepare = async ({ config, database, blobs, partials }: Context, parts: Pa
 const buildApp = async (context: Context, parts: Parts): Promise<App> => {
   const { config, database, now } = context
   const { keys, rateLimits, sessions } = parts.access
+  const metrics = createMetrics()
+  metrics.texts.push(parts.operations.metrics.text)
   const app = await buildServer({
     log: { level: config.logLevel },
     authenticate: keys.authenticate,
     sessions: { authenticate: sessions.authenticate, publicUrl: config.publicUrl },
-    metrics: createMetrics(),
+    metrics,
     rateLimit: {
       perMinute: config.rateLimitPerMinute,
       sync: database.kind === 'postgres' ? { exchange: (deltas) => rateLimits.add(database.sql, deltas, now()) } : null,

@@ -10,6 +10,7 @@ import { eventsRoutes } from './events/events.routes.ts'
 import { createEvents } from './events/events.service.ts'
 import { createOutbox } from './events/outbox.service.ts'
 import { createOutboxStore } from './events/outbox.store.ts'
+import { createStateMetrics } from './metrics/state-metrics.service.ts'
 import { systemRoutes } from './system/system.routes.ts'
 import { createSystemService } from './system/system.service.ts'
 
@@ -27,6 +28,7 @@ const create = ({ database, events: bus, log, now }: Context, { access, catalog,
   const tail = createEventTail({ database, store, log })
   return {
     system: createSystemService({ devices: fleet.devices, models: catalog.models, rounds: training.rounds }),
+    metrics: createStateMetrics({ database, now }),
     outbox: createOutbox({ database, store, events: bus, now }),
     tail,
     events: createEvents({ database, store, tail, isStillIn: access.sessions.isStillIn, now }),

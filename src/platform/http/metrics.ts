@@ -6,6 +6,8 @@ import type { RouteConfig } from './route-config.ts'
 export interface Metrics {
   /** Others register their own gauges and counters here. */
   readonly registry: Registry
+  /** Further metrics, in the Prometheus text format: read for every answer. */
+  readonly texts: (() => Promise<string>)[]
   countRequest(method: string, route: string, status: number, seconds: number): void
 }
 
@@ -24,14 +26,14 @@ export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean
     // The registry only ever asks a metric for `name` and `get()`; its type demands prom-client's own classes.
     registry.registerMetric(metric as unknown as Metric)
   }
-  return { registry, countRequest: requests.count }
+  return { registry, texts: [], countRequest: requests.count }
 }
 
 /** GET /metrics in the Prometheus text form. */
-export const serveMetrics = (app: App, { registry }: Metrics, access: 'public' | 'metrics:read'): void => {
+export const serveMetrics = (app: App, { registry, texts }: Metrics, access: 'public' | 'metrics:read'): void => {
   const config: RouteConfig = { access, rateLimit: false }
   app.get('/metrics', { config, schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType)
-    return registry.metrics()
+    return [await registry.metrics(), ...(await Promise.all(texts.map((text) => text())))].join('')
   })
 }

@@ -1,0 +1,49 @@
+import { STATE_METRICS } from '../src/control/operations/metrics/metrics.report.ts'
+
+const row = (name: string, labels: readonly string[], help: string): string =>
+  `| \`${name}\` | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`
+
+/** The page docs/metrics.md. */
+export const metricsPage = (): string => `<!-- Generated from the code by \`npm run gen\`. Do not edit. -->
+
+# Metrics
+
+\`GET /metrics\` has the service's figures in the Prometheus text format. With token enrollment it needs a key with \`metrics:read\`.
+
+\`\`\`
+scrape_configs:
+  - job_name: tributary
+    authorization: { credentials: sk_live_... }
+    static_configs: [{ targets: ["localhost:8000"] }]
+\`\`\`
+
+[deploy/prometheus/alerts.yml](../deploy/prometheus/alerts.yml) has alert rules on them, [deploy/grafana/tributary.json](../deploy/grafana/tributary.json) a
+dashboard to import into Grafana.
+
+## State
+
+Gauges read from the database, at most every 15 seconds. Processes on one database show the same figures: take \`max\`, not \`sum\`, over them.
+The figures are those of all organizations together.
+
+| metric | labels | |
+|---|---|---|
+${STATE_METRICS.map(({ name, labels, help }) => row(name, labels, help)).join('\n')}
+${row('tributary_state_read_seconds', [], 'How long reading these figures from the database took')}
+${row('tributary_database_up', [], 'Whether the database answered when these figures were read')}
+
+## Requests and process
+
+Of each process: take \`sum\` over them. \`route\` is the pattern of the path, so heartbeats are
+\`route="/api/v1/devices/:device_id/heartbeat"\` and submitted updates \`route="/api/v1/training/rounds/:round_id/updates"\`.
+
+| metric | labels | |
+|---|---|---|
+${row('http_requests_total', ['method', 'route', 'status'], 'Requests')}
+${row('http_request_duration_seconds', ['method', 'route', 'status', 'le'], 'Their duration, a histogram')}
+${row('nodejs_eventloop_lag_p99_seconds', [], 'Delay of the event loop')}
+${row('process_resident_memory_bytes', [], 'Resident memory')}
+${row('process_cpu_seconds_total', [], 'Processor time')}
+${row('process_open_fds', [], 'Open file descriptors')}
+
+The others that begin with \`nodejs_\` and \`process_\` are the standard ones of prom-client.
+`

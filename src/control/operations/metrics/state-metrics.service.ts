@@ -1,0 +1,56 @@
+import type { Database } from '../../../platform/db/open.ts'
+import { readStateMetric, STATE_METRICS } from './metrics.report.ts'
+
+/** Scrapes within so long of each other read the database once. */
+const FRESH_MS = 15_000
+
+/** Metrics in the Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
+const escaped = (value: unknown): string =>
+  String(value).replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')
+
+const UP = `# HELP tributary_database_up Whether the database answered when these figures were read
+# TYPE tributary_database_up gauge
+`
+
+/** The figures of rounds, devices, rollouts, ... that the database knows, for `GET /metrics`. */
+export const createStateMetrics = (parts: { readonly database: Database; readonly now: () => Date }) => {
+  const { database, now } = parts
+  let readAt = Number.NEGATIVE_INFINITY
+  let latest: Promise<string> = Promise.resolve('')
+
+  const read = async (): Promise<string> => {
+    const at = now()
+    const started = performance.now()
+    const lines: string[] = []
+    for (const metric of STATE_METRICS) {
+      lines.push(`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} gauge`)
+      for (const row of await readStateMetric(database.sql, metric, at)) {
+        const labels = metric.labels.map((label) => `${label}="${escaped(row[label])}"`).join(',')
+        lines.push(`${metric.name}${labels === '' ? '' : `{${labels}}`} ${row.value}`)
+      }
+    }
+    lines.push(
+      '# HELP tributary_state_read_seconds How long reading these figures from the database took',
+      '# TYPE tributary_state_read_seconds gauge',
+      `tributary_state_read_seconds ${((performance.now() - started) / 1000).toFixed(4)}`,
+    )
+    return `${lines.join('\n')}\n`
+  }
+
+  return {
+    /** As of at most 15 seconds ago; of a database that does not respond, that alone. */
+    async text(): Promise<string> {
+      if (performance.now() - readAt > FRESH_MS) {
+        readAt = performance.now()
+        latest = read()
+        latest.catch(() => {
+          readAt = Number.NEGATIVE_INFINITY
+        })
+      }
+      const text = await latest.catch(() => null)
+      return `${text ?? ''}${UP}tributary_database_up ${text === null ? 0 : 1}\n`
+    },
+  }
+}
+
+export type StateMetrics = ReturnType<typeof createStateMetrics>

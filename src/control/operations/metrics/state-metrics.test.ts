@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld } from '../../../../test/world.ts'
+import { STATE_METRICS } from './metrics.report.ts'
+
+const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
+const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
+
+it.each(databases)(
+  'GET /metrics shows what the database knows of devices, rounds and rollouts (%s)',
+  async (database) => {
+    const world = await startWorld({ database })
+    const [first] = await Promise.all([world.register('a'), world.register('b')])
+    const { key } = first!
+    const post = async (path: string, body: unknown) => {
+      const answer = await world.request('POST', `/api/v1${path}`, { key, body })
+      expect(answer.status).toBeLessThan(300)
+      return answer.body as { id: string }
+    }
+    await post('/models', { name: 'm' })
+    await post('/models/m/versions/upload', formOf(floats(1, 2)))
+    await post('/models/m/rollouts', { version: '1', rollout_percentage: 30 })
+    const round = await post('/training/rounds/start', { target_devices: 1, min_devices: 1, global_model_id: 'm' })
+    await post(`/training/rounds/${round.id}/updates`, formOf(floats(3, 4), { num_samples: 1 }))
+    await world.advance(0)
+
+    const text = String((await world.request('GET', '/metrics', { key })).body)
+    const lines = text.split('\n')
+    for (const { name } of STATE_METRICS) expect(text).toContain(`# TYPE ${name} gauge\n`)
+    for (const line of [
+      'tributary_rounds{status="completed",reason=""} 1',
+      'tributary_round_duration_seconds{phase="collecting",quantile="0.5"} 0',
+      'tributary_round_overdue_seconds 0',
+      'tributary_updates 1',
+      'tributary_update_bytes 8',
+      'tributary_rollouts{status="active"} 1',
+      'tributary_models{kind="model"} 1',
+      'tributary_models{kind="round_model"} 1',
+      'tributary_database_up 1',
+    ]) {
+      expect(lines).toContain(line)
+    }
+    expect(lines.filter((line) => /^tributary_devices\{platform="\w+",state="active"\} 2$/.test(line))).toHaveLength(1)
+    // Every line is a comment, or a name with labels and a number.
+    for (const line of lines.filter((each) => each !== '')) {
+      expect(line).toMatch(/^(# (HELP|TYPE) .+|[a-z_:0-9]+(\{[^{}]*\})? [-+]?[\d.eInfNa+-]+)$/)
+    }
+  },
+)

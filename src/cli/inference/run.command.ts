@@ -52,7 +52,7 @@ const answer = async (
     else if (event.type === 'text') {
       text += event.text
       onText(event.text)
-    } else {
+    } else if (event.type === 'finished') {
       return { text, promptTokens: event.result.prompt?.tokens ?? promptTokens, result: event.result }
     }
   }

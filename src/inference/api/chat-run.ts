@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto'
-import type { ChatMessage, ChatRequest, Engine, ResponseFormat } from '../engines/engine.ts'
+import type { ChatMessage, ChatRequest, Engine, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
+import type { ToolOrder } from '../structured-output/tool-grammar.ts'
+import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 import type { Admissions } from './admissions.ts'
 import type { ChatOrder } from './chat.schema.ts'
 import type { Compress, Lease, ModelSource, Route } from './model-source.ts'
@@ -40,7 +42,7 @@ export const seedOf = (base: number, choice: number): number => {
 
 const requestsOf = (
   order: ChatOrder,
-  responseFormat: ResponseFormat,
+  held: Pick<ChatRequest, 'responseFormat' | 'toolUse'>,
   messages: readonly ChatMessage[],
   engine: Engine,
 ): ChatRequest[] => {
@@ -54,21 +56,34 @@ const requestsOf = (
     topP,
     seed: seedOf(base, choice),
     stop,
-    responseFormat,
+    ...held,
   }))
 }
 
-const assertChats = (engine: Engine): void => {
-  if (engine.chat !== undefined) return
-  throw new InferenceError('unsupported', `The model '${engine.model.name}' does not chat.`, { param: 'model' })
+const assertAble = (engine: Engine, { toolUse, messages }: ChatOrder): void => {
+  const { name } = engine.model
+  if (engine.chat === undefined)
+    throw new InferenceError('unsupported', `The model '${name}' does not chat.`, { param: 'model' })
+  if (engine.tools !== undefined) return
+  const calls = messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined)
+  if (toolUse === null && !calls) return
+  throw new InferenceError(
+    'unsupported',
+    `The model '${name}' calls no functions: ${engine.name} cannot hold it to their parameters. The same model as GGUF can: llama.cpp runs it.`,
+    { param: toolUse === null ? 'messages' : 'tools' },
+  )
 }
 
 /** On average over a whole prompt no vocabulary comes near it. */
 const MAX_CHARACTERS_PER_TOKEN = 64
 
 /** Counting the tokens of megabytes would keep the engine from everybody else for seconds. */
-const assertMayFit = (messages: readonly ChatMessage[], { model: { contextTokens } }: Engine): void => {
-  const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
+const assertMayFit = ({ messages, toolUse }: ChatOrder, { model: { contextTokens } }: Engine): void => {
+  const characters = messages.reduce(
+    (sum, { content, toolCalls }) =>
+      sum + content.length + (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
+    toolUse === null ? 0 : JSON.stringify(toolUse.tools).length,
+  )
   if (contextTokens === 0 || characters <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return
   throw new InferenceError(
     'context_length_exceeded',
@@ -78,14 +93,29 @@ const assertMayFit = (messages: readonly ChatMessage[], { model: { contextTokens
 }
 
 /** Before the request waits for a place: a schema that cannot be kept is refused at once. */
-const formatOf = async (
+const heldTo = async (
   { schemas }: ChatDeps,
-  { responseFormat }: ChatOrder,
-  { followsGrammars = false }: Engine,
-): Promise<ResponseFormat> =>
-  responseFormat.type === 'json_schema'
-    ? { ...responseFormat, compiled: followsGrammars ? await schemas.compile(responseFormat.schema) : null }
-    : responseFormat
+  { responseFormat, toolUse }: ChatOrder,
+  { followsGrammars = false, tools: syntax }: Engine,
+): Promise<Pick<ChatRequest, 'responseFormat' | 'toolUse'>> => ({
+  responseFormat:
+    responseFormat.type === 'json_schema'
+      ? { ...responseFormat, compiled: followsGrammars ? await schemas.compile(responseFormat.schema) : null }
+      : responseFormat,
+  toolUse: toolUse && {
+    ...toolUse,
+    compiled: typeof syntax === 'object' ? await schemas.compileTools(orderOf(toolUse, syntax)) : null,
+  },
+})
+
+const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): ToolOrder => ({
+  syntax,
+  tools: tools
+    .filter(({ name }) => typeof choice === 'string' || name === choice.name)
+    .map(({ name, parameters, strict }) => ({ name, parameters, strict })),
+  required: choice !== 'auto',
+  parallel: parallel && typeof choice === 'string',
+})
 
 const openModel = async ({ source, route }: ChatDeps, order: ChatOrder, signal: AbortSignal) => {
   if (order.model !== AUTO || route === null) {
@@ -95,8 +125,10 @@ const openModel = async ({ source, route }: ChatDeps, order: ChatOrder, signal: 
   return { lease: await source.open(model, signal), routed: reason }
 }
 
-const compressed = async (compress: Compress | null, { messages }: ChatOrder, { engine }: Lease) => {
-  if (compress === null || engine.countTokens === undefined) return { messages, removedTokens: null }
+/** What was called and its results belong together: chats with functions are left as they are. */
+const compressed = async (compress: Compress | null, { messages, toolUse }: ChatOrder, { engine }: Lease) => {
+  const calls = toolUse !== null || messages.some(({ role }) => role === 'tool')
+  if (compress === null || engine.countTokens === undefined || calls) return { messages, removedTokens: null }
   return (await compress(messages, engine.countTokens)) ?? { messages, removedTokens: null }
 }
 
@@ -114,11 +146,11 @@ export const runChat = async <T>(
   const { lease, routed } = await openModel(deps, order, signal)
   try {
     const { engine } = lease
-    assertChats(engine)
-    assertMayFit(order.messages, engine)
-    const format = await formatOf(deps, order, engine)
+    assertAble(engine, order)
+    assertMayFit(order, engine)
+    const held = await heldTo(deps, order, engine)
     const { messages, removedTokens } = await compressed(deps.compress, order, lease)
-    const requests = requestsOf(order, format, messages, engine)
+    const requests = requestsOf(order, held, messages, engine)
     const places = deps.admissions.of(engine).enter(requests.length, signal)
     const events = runChoices(engine, requests, places, signal)
     return await use({ model: engine.model.name, routed, removedTokens, events })

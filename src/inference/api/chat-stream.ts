@@ -1,17 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ALIVE, type ChatIdentity, chatFrames, DONE, errorFrame } from './chat-frames.ts'
+import type { InferenceError } from '../errors.ts'
 import type { ChatMeter } from './chat-metrics.ts'
 import { logFailure, toldAs } from './error-answers.ts'
 import { openEventStream } from './event-stream.ts'
 import type { ChoiceEvent } from './run-choices.ts'
-import { accelerationHeaders, addEvent, NOTHING } from './usage.ts'
+import { accelerationHeaders, addEvent, NOTHING, type Tally } from './usage.ts'
 
 const ALIVE_EVERY_MS = 15_000
 
+/** What becomes of a chat's events in a stream of some API. '' is nothing. */
+export interface Frames {
+  /** `tally` is what is known with this event. */
+  event(choice: ChoiceEvent, tally: Tally): string
+  end(tally: Tally): string
+  /** Nothing follows it. */
+  error(error: InferenceError): string
+  /** Nothing to clients, and a sign of life to whatever is between them and us. */
+  readonly alive: string
+}
+
 export interface StreamedChat {
-  readonly identity: ChatIdentity
-  readonly includeUsage: boolean
-  readonly choices: number
+  readonly frames: Frames
   readonly headers: Readonly<Record<string, string>>
   readonly events: AsyncIterable<ChoiceEvent>
   readonly meter: ChatMeter
@@ -25,32 +34,23 @@ export interface StreamedChat {
 export const streamChat = async (
   request: FastifyRequest,
   reply: FastifyReply,
-  { identity, includeUsage, choices, headers, events, meter, signal }: StreamedChat,
+  { frames, headers, events, meter, signal }: StreamedChat,
 ): Promise<FastifyReply> => {
-  const frames = chatFrames(identity, includeUsage)
   const stream = openEventStream(reply, {
     signal,
     headers,
     trailers: ['X-Service-Speculative', 'X-Service-Early-Exit-Tokens'],
-    alive: { frame: ALIVE, everyMs: ALIVE_EVERY_MS },
+    alive: { frame: frames.alive, everyMs: ALIVE_EVERY_MS },
   })
   let tally = NOTHING
-  let running = choices
   try {
     for await (const choice of events) {
-      const { index, event } = choice
       tally = addEvent(tally, choice)
       meter.saw(choice)
-      if (event.type === 'started') await stream.send(frames.role(index))
-      else if (event.type === 'text') await stream.send(frames.text(index, event.text))
-      else {
-        running--
-        // Without a chunk for the usage, early exit is told in the last one that there is.
-        const reported = running === 0 && !includeUsage && tally.earlyExitTokens > 0 ? tally : null
-        await stream.send(frames.finish(index, event.result.reason, reported))
-      }
+      const frame = frames.event(choice, tally)
+      if (frame !== '') await stream.send(frame)
     }
-    await stream.send((includeUsage ? frames.usage(tally) : '') + DONE)
+    await stream.send(frames.end(tally))
     stream.end(accelerationHeaders(tally))
     meter.finished(tally)
   } catch (error) {
@@ -58,7 +58,7 @@ export const streamChat = async (
     const reported = toldAs(error, request)
     logFailure(reported, request)
     meter.failed(error)
-    await stream.send(errorFrame(reported))
+    await stream.send(frames.error(reported))
     stream.end({})
   } finally {
     stream.end({})

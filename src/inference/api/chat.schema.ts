@@ -1,19 +1,16 @@
 import { type Static, Type } from 'typebox'
-import type { ChatMessage, RequestedFormat } from '../engines/engine.ts'
+import type { ChatMessage, RequestedFormat, ToolUse } from '../engines/engine.ts'
+import { Message, readMessages, wellFormed } from './chat-messages.ts'
 import { refuseForeign } from './foreign-fields.ts'
-import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { bodyReader, invalid, unsupported } from './request-body.ts'
 import { readResponseFormat } from './response-format.ts'
+import { readToolUse, TOOL_FIELDS } from './tools.schema.ts'
 
 /** What OpenAI's API takes at most is 4; 16 is for clients of other local servers. */
 const MAX_STOPS = 16
 const MAX_CHOICES = 8
 
 const MAX_STOP_LENGTH = 1000
-
-const Message = Type.Object({
-  role: Type.String(),
-  content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()])),
-})
 
 const ChatBody = Type.Object({
   model: Type.String({ minLength: 1 }),
@@ -30,6 +27,7 @@ const ChatBody = Type.Object({
   response_format: Type.Optional(Type.Object({ type: Type.String() })),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOICES })),
   seed: Type.Optional(Type.Integer()),
+  ...TOOL_FIELDS,
 })
 
 /** What a client asks for, with every default filled in. */
@@ -45,6 +43,8 @@ export interface ChatOrder {
   readonly maxTokens: number | null
   readonly stop: readonly string[]
   readonly responseFormat: RequestedFormat
+  /** null: the model may call nothing. */
+  readonly toolUse: ToolUse | null
   readonly choices: number
   /** null: another one each time. */
   readonly seed: number | null
@@ -52,59 +52,6 @@ export interface ChatOrder {
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(ChatBody.properties))
 const readBody = bodyReader(ChatBody)
-
-const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
-  system: 'system',
-  // What OpenAI calls the system role of its newer models.
-  developer: 'system',
-  user: 'user',
-  assistant: 'assistant',
-}
-
-/** Halves of characters become something else on their way through UTF-8: the same here, whatever way that is. */
-const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
-
-const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
-
-const readContent = (content: Static<typeof Message>['content'], role: string, where: string): string => {
-  if (typeof content === 'string') return content
-  if (content === null || content === undefined) {
-    // An assistant's message without text is one that only called tools, which are refused by their own name.
-    if (role === 'assistant') return ''
-    throw invalid(`${where} is required: a string or an array of text parts.`, where)
-  }
-  return content
-    .map((part, index) => {
-      const at = `${where}[${index}]`
-      if (!isObject(part) || typeof part.type !== 'string') {
-        throw invalid(`${at} must be an object such as {"type": "text", "text": "..."}.`, at)
-      }
-      if (part.type !== 'text') {
-        throw unsupported(`${at}: parts of type '${part.type.slice(0, 100)}' are not supported, only 'text'.`, at)
-      }
-      if (typeof part.text !== 'string') throw invalid(`${at}.text must be a string.`, `${at}.text`)
-      return part.text
-    })
-    .join('')
-}
-
-const readMessage = (message: Static<typeof Message>, index: number): ChatMessage => {
-  const at = `messages[${index}]`
-  const role = Object.hasOwn(ROLES, message.role) ? ROLES[message.role]! : null
-  if (role === null) {
-    const given = message.role.slice(0, 100)
-    const known = 'system, user and assistant'
-    throw ['tool', 'function'].includes(given)
-      ? unsupported(`${at}.role '${given}' is not supported: tools are not. Use ${known}.`, `${at}.role`)
-      : invalid(`${at}.role must be one of ${known}, got '${given}'.`, `${at}.role`)
-  }
-  for (const [name, value] of Object.entries(message)) {
-    if (name === 'role' || name === 'content' || isNothing(value)) continue
-    const field = `${at}.${name.slice(0, 100)}`
-    throw unsupported(`${field} is not supported: messages have a role and a content. Leave it out.`, field)
-  }
-  return { role, content: wellFormed(readContent(message.content, role, `${at}.content`)) }
-}
 
 const readStops = ({ stop }: Static<typeof ChatBody>): readonly string[] =>
   [stop ?? []].flat().map((text, index) => {
@@ -133,6 +80,18 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
   return options.include_usage ?? false
 }
 
+/** A reply under a format calls nothing: both at once are refused, and a format that the server adds gives way. */
+export const formatBeside = (
+  toolUse: ToolUse | null,
+  format: RequestedFormat,
+  requested: unknown,
+  field = 'response_format',
+): RequestedFormat => {
+  if (toolUse === null || format.type === 'text') return format
+  if (requested === undefined) return { type: 'text' }
+  throw unsupported(`${field} beside tools is not supported. Send one of them, or tool_choice none.`, field)
+}
+
 /**
  * What the body asks for. Nothing that would change the answer is ignored: it is understood, or refused by its name.
  * @throws InferenceError invalid_request or unsupported, with the field as `param`
@@ -140,16 +99,22 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
 export const readChatOrder = (body: unknown, defaultFormat: RequestedFormat): ChatOrder => {
   const read = readBody(body)
   refuseForeign(read, KNOWN)
+  const toolUse = readToolUse(read)
   return {
     model: read.model,
-    messages: read.messages.map(readMessage),
+    messages: readMessages(read.messages),
     stream: read.stream ?? false,
     includeUsage: readIncludeUsage(read),
     temperature: read.temperature ?? 0.7,
     topP: read.top_p ?? 0.9,
     maxTokens: readMaxTokens(read),
     stop: readStops(read),
-    responseFormat: readResponseFormat(read.response_format, defaultFormat),
+    responseFormat: formatBeside(
+      toolUse,
+      readResponseFormat(read.response_format, defaultFormat),
+      read.response_format,
+    ),
+    toolUse,
     choices: read.n ?? 1,
     seed: read.seed ?? null,
   }

@@ -9,9 +9,11 @@ import {
   openRaw,
   type TestServer,
 } from '../../platform/http/test-server.fixture.ts'
-import { ALIVE, chatFrames, DONE } from './chat-frames.ts'
+import type { ChatEvent } from '../engines/engine.ts'
+import { chatFrames } from './chat-frames.ts'
 import { whilePresent } from './client-presence.ts'
 import { type EventStream, type EventStreamOptions, openEventStream } from './event-stream.ts'
+import { NOTHING } from './usage.ts'
 
 let server: TestServer
 
@@ -27,7 +29,7 @@ const serve = async (
   const routes = (app: App): void => {
     app.post('/v1/chat/completions', { config }, (request, reply) =>
       whilePresent(request, reply, async (signal) => {
-        const alive = { frame: ALIVE, everyMs: 60_000 }
+        const alive = { frame: ': waiting\n\n', everyMs: 60_000 }
         const stream = openEventStream(reply, { signal, headers: {}, trailers: [], alive, ...options })
         await speak(stream, signal)
         return reply
@@ -82,16 +84,18 @@ test('trailers follow in HTTP/1.1 only: a stream to HTTP/1.0 ends with its conne
 })
 
 test('the official client takes signs of life for what they are', async () => {
-  const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, false)
+  const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, { includeUsage: false, choices: 1 })
+  const told = (event: ChatEvent) => frames.event({ index: 0, event }, NOTHING)
   const port = await serve(
     async (stream) => {
       await new Promise((resolve) => setTimeout(resolve, 100))
-      await stream.send(frames.role(0))
+      await stream.send(told({ type: 'started', promptTokens: 1, cachedTokens: 0 }))
       await new Promise((resolve) => setTimeout(resolve, 100))
-      await stream.send(frames.text(0, 'ä\n"') + frames.finish(0, 'stop', null) + DONE)
+      const result = { reason: 'stop', completionTokens: 1, speculation: null } as const
+      await stream.send(told({ type: 'text', text: 'ä\n"' }) + told({ type: 'finished', result }) + frames.end(NOTHING))
       stream.end({})
     },
-    { alive: { frame: ALIVE, everyMs: 10 } },
+    { alive: { frame: frames.alive, everyMs: 10 } },
   )
   const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'none' })
   const messages = [{ role: 'user' as const, content: '' }]
@@ -107,7 +111,7 @@ test('what is known only at the end follows as trailers, and nothing is sent bef
   const port = await serve(
     async (stream) => {
       begunBefore = stream.begun()
-      await stream.send(DONE)
+      await stream.send('data: [DONE]\n\n')
       stream.end({ 'X-Service-Speculative': 'true' })
     },
     { trailers: ['X-Service-Speculative'], headers: { 'X-Service-Routed-Model': 'm' } },

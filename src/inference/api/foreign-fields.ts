@@ -23,7 +23,6 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   metadata: anything,
   prompt_cache_key: anything,
   prompt_cache_retention: anything,
-  parallel_tool_calls: anything,
   service_tier: is('auto', 'default'),
   store: is(false),
   // Sampling that is not done here.
@@ -38,8 +37,6 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   repeat_penalty: is(1),
   repetition_penalty: is(1),
   // Abilities that are not there.
-  tools: empty,
-  tool_choice: is('none', 'auto'),
   functions: empty,
   function_call: is('none', 'auto'),
   modalities: (value) => Array.isArray(value) && value.every((kind) => kind === 'text'),

@@ -51,9 +51,10 @@ test('speculation is told where something was proposed, early exit where first l
 })
 
 test('early exit is told in the last chunk of a stream, also where no usage was asked for', () => {
-  const tally = tallyOf([finished(0, 9, { kind: 'first-layers', drafted: 10, confirmed: 8 })])
-  const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, false)
-  const parsed = JSON.parse(frames.finish(0, 'stop', tally).replace(/^data: /, '')) as object
+  const last = finished(0, 9, { kind: 'first-layers', drafted: 10, confirmed: 8 })
+  const tally = tallyOf([last])
+  const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, { includeUsage: false, choices: 1 })
+  const parsed = JSON.parse(frames.event(last, tally).replace(/^data: /, '')) as object
   expect(parsed).toEqual({
     id: 'chatcmpl-1',
     object: 'chat.completion.chunk',

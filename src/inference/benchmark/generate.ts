@@ -40,7 +40,7 @@ export const generate = async (
     else if (event.type === 'text') {
       firstTokenMs ??= performance.now() - started
       text += event.text
-    } else {
+    } else if (event.type === 'finished') {
       const totalMs = performance.now() - started
       const { completionTokens, reason, prompt } = event.result
       return {

@@ -1,4 +1,5 @@
 import type { CompiledSchema } from '../structured-output/compile-schema.ts'
+import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 
 /** What can run a model here. The seam of this room: the server knows engines only as this. */
 export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn', 'vllm'] as const
@@ -7,8 +8,38 @@ export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'm
 export type EngineName = (typeof ENGINE_NAMES)[number] | 'openai'
 
 export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant'
+  readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly content: string
+  /** Of the assistant. */
+  readonly toolCalls?: readonly ToolCall[]
+  /** Of a tool: the call that this is the result of. */
+  readonly toolCallId?: string
+}
+
+/** A call of a function that a model asks its client for. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+}
+
+/** A function that a model may call. */
+export interface Tool {
+  readonly name: string
+  readonly description: string | null
+  /** Of its arguments, which are an object. */
+  readonly parameters: JsonSchema
+  /** Its arguments have to be valid, whatever that takes. */
+  readonly strict: boolean
+}
+
+/** The functions of a request, and how they may be called. */
+export interface ToolUse {
+  readonly tools: readonly Tool[]
+  /** `auto` leaves it to the model; else each reply calls: any of them, or the one that is named. */
+  readonly choice: 'auto' | 'required' | { readonly name: string }
+  /** Several in one reply. */
+  readonly parallel: boolean
 }
 
 export type ResponseFormat =
@@ -42,6 +73,8 @@ export interface ChatRequest {
   readonly seed: number
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat
+  /** Absent: the model may call nothing. `compiled` where the engine follows grammars. */
+  readonly toolUse?: (ToolUse & { readonly compiled: CompiledSchema | null }) | null
 }
 
 export type ChatEvent =
@@ -49,10 +82,15 @@ export type ChatEvent =
   | { readonly type: 'started'; readonly promptTokens: number; readonly cachedTokens: number }
   /** Whole characters, and nothing that could still turn out to be part of a stop sequence. */
   | { readonly type: 'text'; readonly text: string }
+  /** The model calls a function; its arguments follow, as pieces of JSON. */
+  | { readonly type: 'call'; readonly callId: string; readonly name: string }
+  | { readonly type: 'arguments'; readonly text: string }
   | { readonly type: 'finished'; readonly result: Finished }
 
 export interface Finished {
   readonly reason: 'stop' | 'length'
+  /** The one of `stop` that ended it, where the engine tells. */
+  readonly stopSequence?: string
   readonly completionTokens: number
   /** What speculation did for this choice; null where it was not used. */
   readonly speculation: Speculation | null
@@ -104,9 +142,11 @@ export interface Engine {
   readonly slots: number
   /** It holds answers to a JSON schema by a compiled grammar; others are given the schema as it is. */
   readonly followsGrammars?: boolean
+  /** Its model can call functions: in this syntax, or `passed` where another server sees to that. */
+  readonly tools?: ToolSyntax | 'passed'
   chat?(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatEvent>
-  /** Tokens of the prompt that these messages become. */
-  countTokens?(messages: readonly ChatMessage[]): Promise<number>
+  /** Tokens of the prompt that these messages, and the functions beside them, become. */
+  countTokens?(messages: readonly ChatMessage[], tools?: readonly Tool[]): Promise<number>
   embed?(inputs: readonly string[], signal: AbortSignal): Promise<Embeddings>
   /** `samples` are mono at 16 kHz in -1..1; `language` null asks the model. */
   transcribe?(samples: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcription>

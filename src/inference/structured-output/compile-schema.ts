@@ -1,8 +1,9 @@
 import { toGbnf } from './gbnf.ts'
 import { writeGrammar } from './grammar.ts'
 import { type Schema, schemaFault } from './schema-fault.ts'
-import { schemaGrammar } from './schema-grammar.ts'
+import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
 import { costOf, shortestCosts } from './shortest.ts'
+import { type ToolOrder, toolGrammar } from './tool-grammar.ts'
 import { Walk } from './walk.ts'
 
 /** What an engine needs to hold a model to a schema, as texts that travel between threads and processes. */
@@ -24,8 +25,12 @@ const MAX_GRAMMAR = 1024 * 1024
 const MAX_REPEATED = 10_000
 
 /** Throws InferenceError unsupported for a schema that cannot be kept, or whose grammar or smallest answer is too large. */
-export const compileSchema = (schema: Schema, key: string): CompiledSchema => {
-  const { root, rules, places } = schemaGrammar(schema)
+export const compileSchema = (schema: Schema, key: string): CompiledSchema => compileGrammar(schemaGrammar(schema), key)
+
+/** The same for replies that call functions. */
+export const compileTools = (order: ToolOrder, key: string): CompiledSchema => compileGrammar(toolGrammar(order), key)
+
+const compileGrammar = ({ root, rules, places }: SchemaGrammar, key: string): CompiledSchema => {
   const costs = shortestCosts(rules)
   checkSmallest(costOf(root, costs), '')
   for (const [name, place] of places) checkSmallest(costs.get(name) ?? Number.POSITIVE_INFINITY, place)

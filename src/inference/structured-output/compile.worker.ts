@@ -1,22 +1,26 @@
 import { parentPort } from 'node:worker_threads'
 import { InferenceError } from '../errors.ts'
-import { type CompiledSchema, compileSchema } from './compile-schema.ts'
+import { type CompiledSchema, compileSchema, compileTools } from './compile-schema.ts'
 
 // A schema may take long to compile: here it stops nobody else, and can be given up on.
 
 export interface CompileOrder {
   readonly key: string
-  /** As JSON. */
-  readonly schema: string
+  readonly kind: 'schema' | 'tools'
+  /** A schema or a ToolOrder, as JSON. */
+  readonly source: string
 }
 
-export type CompileAnswer = { readonly compiled: CompiledSchema } | { readonly fault: string }
+export type CompileAnswer =
+  | { readonly compiled: CompiledSchema }
+  | { readonly fault: string; readonly param: string | null }
 
-const answer = ({ key, schema }: CompileOrder): CompileAnswer => {
+const answer = ({ key, kind, source }: CompileOrder): CompileAnswer => {
   try {
-    return { compiled: compileSchema(JSON.parse(schema), key) }
+    const compile = kind === 'schema' ? compileSchema : compileTools
+    return { compiled: compile(JSON.parse(source), key) }
   } catch (error) {
-    if (error instanceof InferenceError) return { fault: error.message }
+    if (error instanceof InferenceError) return { fault: error.message, param: error.param }
     throw error
   }
 }

@@ -7,11 +7,14 @@ import type { CompileAnswer, CompileOrder } from './compile.worker.ts'
 import type { CompiledSchema } from './compile-schema.ts'
 import { checkBudget } from './schema-budget.ts'
 import type { Schema } from './schema-fault.ts'
+import type { ToolOrder } from './tool-grammar.ts'
 
 /** Compiles each schema once, in a thread of its own. */
 export interface SchemaCompiler {
   /** @throws InferenceError unsupported for what cannot be kept or takes too long, queue_full where too many wait */
   compile(schema: Schema): Promise<CompiledSchema>
+  /** The same for replies that call functions; the error names the function. */
+  compileTools(order: ToolOrder): Promise<CompiledSchema>
   /** Counters: how many schemas the thread was given, and how many were known already. */
   readonly counts: { readonly compiled: number; readonly cached: number }
   close(): Promise<void>
@@ -30,10 +33,10 @@ const CACHE_CHARACTERS = 32 * 1024 * 1024
 const MAX_WAITING = 64
 const MEMORY_MB = 256
 
-const refused = (message: string): InferenceError =>
-  new InferenceError('unsupported', message, { param: 'response_format' })
+const PARAMS = { schema: 'response_format', tools: 'tools' } as const
 
-const tooComplex = (why: string): InferenceError => refused(`The JSON schema is too complex: ${why}. Make it simpler.`)
+const tooComplex = (why: string, kind: CompileOrder['kind'] = 'schema'): InferenceError =>
+  new InferenceError('unsupported', `The JSON schema is too complex: ${why}. Make it simpler.`, { param: PARAMS[kind] })
 
 const sizeOf = (answer: CompileAnswer): number =>
   'compiled' in answer ? answer.compiled.gbnf.length + answer.compiled.grammar.length : 1
@@ -55,7 +58,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
 
   const run = async (order: CompileOrder): Promise<CompileAnswer> => {
     counts.compiled += 1
-    const tooLong = tooComplex(`compiling it took longer than ${deadlineMs} ms`)
+    const tooLong = tooComplex(`compiling it took longer than ${deadlineMs} ms`, order.kind)
     const answered = thread.run(order)
     const timer = setTimeout(() => void thread.stop(tooLong), deadlineMs)
     try {
@@ -64,7 +67,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
       return answer
     } catch (error) {
       // On a busy machine it may be fast enough the next time, so nothing is kept.
-      throw error === tooLong ? error : tooComplex('compiling it takes more memory than it may have')
+      throw error === tooLong ? error : tooComplex('compiling it takes more memory than it may have', order.kind)
     } finally {
       clearTimeout(timer)
       compiling.delete(order.key)
@@ -84,18 +87,25 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
     return answer
   }
 
+  const compiled = async (kind: CompileOrder['kind'], value: object): Promise<CompiledSchema> => {
+    const source = JSON.stringify(value)
+    const key = createHash('sha256').update(`${kind} ${source}`).digest('hex')
+    const found = known.get(key) ?? compiling.get(key)
+    if (found !== undefined) counts.cached += 1
+    const answer = await (found ?? enqueue({ key, kind, source }))
+    if ('compiled' in answer) return answer.compiled
+    throw new InferenceError('unsupported', answer.fault, {
+      param: kind === 'tools' && answer.param?.startsWith('tools') ? answer.param : PARAMS[kind],
+    })
+  }
+
   return {
     counts,
     compile: async (schema) => {
       checkBudget(schema)
-      const text = JSON.stringify(schema)
-      const key = createHash('sha256').update(text).digest('hex')
-      const found = known.get(key) ?? compiling.get(key)
-      if (found !== undefined) counts.cached += 1
-      const answer = await (found ?? enqueue({ key, schema: text }))
-      if ('fault' in answer) throw refused(answer.fault)
-      return answer.compiled
+      return compiled('schema', schema)
     },
+    compileTools: (order) => compiled('tools', order),
     close: () => thread.close(tooComplex('the server is shutting down')),
   }
 }

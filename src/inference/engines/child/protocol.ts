@@ -1,10 +1,10 @@
 import type { InferenceErrorCode } from '../../errors.ts'
-import type { ChatEvent, ChatMessage, ChatRequest, Embeddings } from '../engine.ts'
+import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Tool } from '../engine.ts'
 
 /** What a process in which a model runs can be asked for. It answers `failed` to what its model cannot do. */
 export type EngineRequest =
   | { readonly type: 'chat'; readonly request: ChatRequest }
-  | { readonly type: 'count'; readonly messages: readonly ChatMessage[] }
+  | { readonly type: 'count'; readonly messages: readonly ChatMessage[]; readonly tools?: readonly Tool[] }
   | { readonly type: 'embed'; readonly inputs: readonly string[] }
   | { readonly type: 'listen'; readonly window: Float32Array; readonly language: string | null }
 

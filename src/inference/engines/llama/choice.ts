@@ -44,13 +44,17 @@ export const tell = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
 
   let certain = ''
   let reason: Finished['reason'] | null = null
+  let stopSequence: string | null = null
   let used = choice.tokens.length - promptTokens - tokens.length
   for (const token of tokens) {
     used += 1
     const pushed = text.push(token)
     if (choice.closing.take(pushed.text)) certain += pushed.text
     else reason = 'length'
-    if (pushed.stopped) reason ??= 'stop'
+    if (pushed.stopped !== null && reason === null) {
+      reason = 'stop'
+      stopSequence = pushed.stopped
+    }
     if (reason !== null) break
   }
   if (reason === null && (ended || choice.tokens.length >= choice.limit)) {
@@ -62,7 +66,12 @@ export const tell = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
   if (certain !== '') events.push({ id, type: 'text', text: certain })
   if (reason !== null) {
     choice.over = true
-    const result = { reason, completionTokens: used, speculation: choice.speculation }
+    const result = {
+      reason,
+      completionTokens: used,
+      speculation: choice.speculation,
+      ...(stopSequence !== null && { stopSequence }),
+    }
     events.push({ id, type: 'finished', result })
   }
   return events

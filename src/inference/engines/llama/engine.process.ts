@@ -62,14 +62,18 @@ process.on('message', (command: Command) => {
       void open(command)
       break
     case 'chat':
-      if (command.request.responseFormat.type === 'json_schema') chatInTurn(command)
+      if (command.request.responseFormat.type === 'json_schema' || command.request.toolUse) chatInTurn(command)
       else chat(command)
       break
     case 'cancel':
       if (!waiting.delete(command.id)) runner?.cancel(command.id)
       break
     case 'count':
-      answer(command.id, (open) => ({ id: command.id, type: 'counted', tokens: open.countTokens(command.messages) }))
+      answer(command.id, (open) => ({
+        id: command.id,
+        type: 'counted',
+        tokens: open.countTokens(command.messages, command.tools),
+      }))
       break
     case 'embed':
     case 'listen':

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
+import { createToolReader, type ReplyPart } from '../../structured-output/tool-reader.ts'
+import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import { askOnce, converse } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
-import type { Engine, ResponseFormat } from '../engine.ts'
+import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 export type { DraftOptions, LlamaOptions } from './settings.ts'
@@ -31,14 +34,35 @@ export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> =>
     },
     slots: facts.slots,
     followsGrammars: true,
-    chat: (request, signal) =>
-      converse(supervisor, { ...request, responseFormat: bare(request.responseFormat) }, signal),
-    countTokens: async (messages) => (await askOnce(supervisor, { type: 'count', messages }, 'counted')).tokens,
+    tools: facts.toolSyntax,
+    chat: (request, signal) => {
+      const events = converse(supervisor, withoutSchema(request), signal)
+      return request.toolUse ? readCalls(events, facts.toolSyntax) : events
+    },
+    countTokens: async (messages, tools) =>
+      (await askOnce(supervisor, { type: 'count', messages, ...(tools && { tools }) }, 'counted')).tokens,
     figures: () => supervisor.figures,
     close: supervisor.close,
   }
 }
 
 /** The schema itself is not needed any more, and may be long. */
-const bare = (format: ResponseFormat): ResponseFormat =>
-  format.type === 'json_schema' ? { ...format, schema: {} } : format
+const withoutSchema = (request: ChatRequest): ChatRequest =>
+  request.responseFormat.type === 'json_schema'
+    ? { ...request, responseFormat: { ...request.responseFormat, schema: {} } }
+    : request
+
+/** Tells the calls in a reply from its text. */
+async function* readCalls(events: AsyncIterable<ChatEvent>, syntax: ToolSyntax): AsyncGenerator<ChatEvent> {
+  const reader = createToolReader(syntax)
+  const told = (part: ReplyPart): ChatEvent => (part.type === 'call' ? { ...part, callId: newCallId() } : part)
+  for await (const event of events) {
+    if (event.type === 'text') yield* reader.push(event.text).map(told)
+    else {
+      if (event.type === 'finished') yield* reader.end().map(told)
+      yield event
+    }
+  }
+}
+
+const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`

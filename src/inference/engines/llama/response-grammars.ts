@@ -7,7 +7,7 @@ import {
   type ResponseGrammar,
   schemaResponse,
 } from '../../structured-output/response-grammar.ts'
-import type { ResponseFormat } from '../engine.ts'
+import type { ChatRequest } from '../engine.ts'
 import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
 
 /** What the sampler and the writer of one answer need of its format. */
@@ -15,6 +15,17 @@ export interface HeldFormat {
   /** null: every text. */
   readonly grammar: SamplerGrammar | null
   readonly closing: Closing
+}
+
+/** What a reply has to be: in a format, or calls of functions. */
+export type Held = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
+
+/** The grammar that was compiled for it, where one was. */
+export const compiledOf = ({ responseFormat, toolUse }: Held): CompiledSchema | null => {
+  if (!toolUse && responseFormat.type !== 'json_schema') return null
+  const compiled = toolUse ? toolUse.compiled : responseFormat.type === 'json_schema' ? responseFormat.compiled : null
+  if (compiled === null) throw new Error('The JSON schema was not compiled.')
+  return compiled
 }
 
 const MAX_KEPT = 16
@@ -41,16 +52,8 @@ export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   }
 }
 
-/** This engine is given compiled schemas only. */
-export const compiledOf = ({ compiled }: Extract<ResponseFormat, { type: 'json_schema' }>): CompiledSchema => {
-  if (compiled === null) throw new Error('The JSON schema was not compiled.')
-  return compiled
-}
-
 /** The grammars that were used last, read once for all answers under them. */
-export const createResponseGrammars = (
-  context: Pick<BatchContext, 'readGrammar'>,
-): ((format: ResponseFormat) => HeldFormat) => {
+export const createResponseGrammars = (context: Pick<BatchContext, 'readGrammar'>): ((held: Held) => HeldFormat) => {
   const kept = new Map<string, { readonly rules: SamplerGrammar; readonly response: ResponseGrammar }>()
   const read = (key: string, open: () => ResponseGrammar) => {
     const known = kept.get(key)
@@ -61,10 +64,9 @@ export const createResponseGrammars = (
     if (kept.size > MAX_KEPT) for (const [oldest] of [...kept].slice(0, 1)) kept.delete(oldest)
     return { grammar: entry.rules, closing: entry.response.follow() }
   }
-  return (format) => {
-    if (format.type === 'text') return { grammar: null, closing: anyText }
-    if (format.type === 'json_object') return read('', () => jsonObject)
-    const compiled = compiledOf(format)
-    return read(compiled.key, () => schemaResponse(compiled))
+  return (held) => {
+    const compiled = compiledOf(held)
+    if (compiled !== null) return read(compiled.key, () => schemaResponse(compiled))
+    return held.responseFormat.type === 'text' ? { grammar: null, closing: anyText } : read('', () => jsonObject)
   }
 }

@@ -1,9 +1,11 @@
 import { InferenceError } from '../../errors.ts'
-import type { ChatMessage, ChatRequest } from '../engine.ts'
+import { templateTools } from '../../structured-output/tool-syntax.ts'
+import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { fasterApart, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
+import type { GrammarTrigger } from './binding/token-sampler.ts'
 import { createPromptWriter } from './chat-prompt.ts'
 import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
@@ -21,7 +23,7 @@ export interface Runner {
   readonly facts: ModelFacts
   chat(id: number, request: ChatRequest): void
   cancel(id: number): void
-  countTokens(messages: readonly ChatMessage[]): number
+  countTokens(messages: readonly ChatMessage[], tools?: readonly Tool[]): number
 }
 
 export interface Listener {
@@ -44,6 +46,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
   const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
   const costs = await measureCosts(context, clock)
   const writePrompt = createPromptWriter(model)
+  const { syntax } = templateTools(model.chatTemplate)
   const cache = createPrefixCache({
     context,
     slots: plan.slots,
@@ -73,6 +76,7 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
       contextTokens: plan.contextTokens,
       slots: plan.slots,
       memoryBytes: model.weightBytes + context.memoryBytes,
+      toolSyntax: syntax,
     },
     chat: (id, request) => {
       const refuse = (what: string): InferenceError =>
@@ -84,25 +88,31 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)
       // To read a book into tokens only to refuse it would stop all streams meanwhile.
       if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`have ${characters} characters`)
-      const prompt = writePrompt(request.messages)
+      const prompt = writePrompt(request.messages, request.toolUse?.tools)
       const room = plan.contextTokens - prompt.length
       // An answer has at least one token.
       if (room < 1) throw refuse(`become ${prompt.length} tokens`)
-      const { temperature, topP, seed, stop, responseFormat } = request
+      const { temperature, topP, seed, stop, toolUse } = request
       const limit = Math.min(request.maxTokens ?? room, room)
-      if (responseFormat.type === 'json_schema') checkSize(compiledOf(responseFormat), limit)
-      const { grammar, closing } = hold(responseFormat)
+      const compiled = compiledOf(request)
+      if (compiled !== null) checkSize(compiled, limit)
+      const { grammar, closing } = hold(request)
+      const { bytesOf } = model
+      const trigger: GrammarTrigger | null =
+        toolUse?.choice === 'auto' && bytesOf !== null
+          ? { syntax, textOf: (token) => Buffer.from(bytesOf(token)).toString('latin1') }
+          : null
       scheduler.add({
         id,
         promptTokens: prompt.length,
         tokens: [...prompt],
         limit: prompt.length + limit,
         request,
-        sampler: context.createSampler({ temperature, topP, seed, grammar }),
+        sampler: context.createSampler({ temperature, topP, seed, grammar, trigger }),
         text:
-          responseFormat.type === 'text' || model.bytesOf === null
+          grammar === null || bytesOf === null
             ? createTextStream(model.detokenize, stop)
-            : cutAtStops(createGrammarReader(model.bytesOf), stop),
+            : cutAtStops(createGrammarReader(bytesOf), stop),
         closing,
         filled: 0,
         cachedTokens: 0,
@@ -113,6 +123,6 @@ export const openRunner = async (settings: Settings, listener: Listener): Promis
       })
     },
     cancel: (id) => scheduler.cancel(id),
-    countTokens: (messages) => writePrompt(messages).length,
+    countTokens: (messages, tools) => writePrompt(messages, tools).length,
   }
 }

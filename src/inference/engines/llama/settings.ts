@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 
 /** A second way to say several tokens at once. */
 export interface DraftOptions {
@@ -43,6 +44,7 @@ export interface ModelFacts {
   readonly contextTokens: number
   readonly slots: number
   readonly memoryBytes: number
+  readonly toolSyntax: ToolSyntax
 }
 
 const SLOTS = 8

@@ -10,11 +10,11 @@ const run = (text: string, stops: readonly string[]) => {
   for (const byte of Buffer.from(text)) {
     const { text: certain, stopped } = stream.push(byte)
     if (certain !== '') pieces.push(certain)
-    if (stopped) return { pieces, stopped }
+    if (stopped !== null) return { pieces, stopped }
   }
   const rest = stream.end()
   if (rest !== '') pieces.push(rest)
-  return { pieces, stopped: false }
+  return { pieces, stopped: null }
 }
 
 describe('text of tokens', () => {
@@ -41,13 +41,13 @@ describe('text of tokens', () => {
   })
 
   test('ends before a stop sequence, which is never seen in part', () => {
-    expect(run('one END two', ['END'])).toEqual({ pieces: ['o', 'n', 'e', ' '], stopped: true })
+    expect(run('one END two', ['END'])).toEqual({ pieces: ['o', 'n', 'e', ' '], stopped: 'END' })
   })
 
   test('gives back what only looked like the beginning of a stop sequence', () => {
     const { pieces, stopped } = run('EN ENE', ['END'])
     expect(pieces).toEqual(['EN ', 'EN', 'E'])
-    expect(stopped).toBe(false)
+    expect(stopped).toBeNull()
   })
 
   test('ends at the first of several stop sequences', () => {

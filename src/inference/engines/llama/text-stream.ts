@@ -1,7 +1,7 @@
 /** The text that tokens become as they arrive: whole characters only, and never a part of a stop sequence. */
 export interface TextStream {
-  /** Text that is certain after this token; `stopped` once a stop sequence is complete, which is cut off. */
-  push(token: number): { readonly text: string; readonly stopped: boolean }
+  /** Text that is certain after this token, and the stop sequence that is complete and was cut off, if one is. */
+  push(token: number): { readonly text: string; readonly stopped: string | null }
   /** What was held back, once there will be no more tokens; half a character is dropped. */
   end(): string
 }
@@ -52,11 +52,11 @@ const suspicious = (text: string, stops: readonly string[]): number => {
   return longest
 }
 
-const firstStop = (text: string, stops: readonly string[]): number =>
-  stops.reduce((first, stop) => {
+const firstStop = (text: string, stops: readonly string[]): { readonly at: number; readonly stop: string } | null =>
+  stops.reduce<{ readonly at: number; readonly stop: string } | null>((first, stop) => {
     const at = stop === '' ? -1 : text.indexOf(stop)
-    return at >= 0 && (first < 0 || at < first) ? at : first
-  }, -1)
+    return at >= 0 && (first === null || at < first.at) ? { at, stop } : first
+  }, null)
 
 export const createTextStream = (
   detokenize: (tokens: readonly number[]) => string,
@@ -65,12 +65,12 @@ export const createTextStream = (
 
 export const cutAtStops = (detokenizer: Detokenizer, stops: readonly string[]): TextStream => {
   let held = ''
-  const take = (more: string): { text: string; stopped: boolean } => {
+  const take = (more: string): { text: string; stopped: string | null } => {
     held += more
-    const at = firstStop(held, stops)
-    const certain = at >= 0 ? held.slice(0, at) : held.slice(0, held.length - suspicious(held, stops))
-    held = at >= 0 ? '' : held.slice(certain.length)
-    return { text: certain, stopped: at >= 0 }
+    const found = firstStop(held, stops)
+    const certain = held.slice(0, found?.at ?? held.length - suspicious(held, stops))
+    held = found === null ? held.slice(certain.length) : ''
+    return { text: certain, stopped: found?.stop ?? null }
   }
   return {
     push: (token) => take(detokenizer.push(token)),

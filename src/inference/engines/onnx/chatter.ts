@@ -72,8 +72,8 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
     const random = createRandom(request.seed)
     const text = createTextStream(detokenize, request.stop)
     let made = 0
-    let stopped = false
-    let cut = false
+    let ended = false
+    let cut: string | null = null
     // The sampler of the library takes no seed: the token is chosen here, and it finds nothing else to choose.
     const choice = new transformers.LogitsProcessorList()
     choice.push((_sequences, logits) => {
@@ -87,13 +87,13 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
     end.push((sequences) => {
       const token = Number(sequences[0]!.at(-1))
       made += 1
-      if (ends.has(token)) stopped = true
+      if (ends.has(token)) ended = true
       else {
         const more = text.push(token)
         if (more.text !== '') tell({ type: 'text', text: more.text })
         cut = more.stopped
       }
-      return [stopped || cut || signal.aborted]
+      return [ended || cut !== null || signal.aborted]
     })
     const dims = [1, prompt.length]
     await network.generate({
@@ -106,10 +106,11 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
       stopping_criteria: end,
     })
     signal.throwIfAborted()
-    const rest = cut ? '' : text.end()
+    const rest = cut === null ? text.end() : ''
     if (rest !== '') tell({ type: 'text', text: rest })
-    const result = { reason: stopped || cut ? 'stop' : 'length', completionTokens: made, speculation: null } as const
-    tell({ type: 'finished', result })
+    const reason = ended || cut !== null ? 'stop' : 'length'
+    const stopSequence = cut === null ? {} : { stopSequence: cut }
+    tell({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...stopSequence } })
   }
 
   return { contextTokens, countTokens: (messages) => writePrompt(messages).length, chat }

@@ -9,7 +9,11 @@ export interface Addon {
   readonly AddonContextSequenceCheckpoint: new () => AddonCheckpoint
   readonly AddonGrammar: new (grammar: string, options: object) => object
   readonly AddonGrammarEvaluationState: new (model: AddonModel, grammar: object) => object
-  readonly AddonSampler: new (model: AddonModel) => AddonSampler
+  readonly AddonSampler: {
+    new (model: AddonModel): AddonSampler
+    acceptGrammarEvaluationStateToken(state: object, token: number): void
+    canBeNextTokenForGrammarEvaluationState(state: object, token: number): boolean
+  }
   getSupportsMmap(): boolean
   markLoaded(): boolean
   setLogger(log: (level: number, message: string) => void): void

@@ -1,6 +1,7 @@
 import { InferenceError } from '../../../errors.ts'
-import type { AddonCheckpoint, AddonSampler } from './addon.ts'
+import type { AddonCheckpoint } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
+import { openSampler, type Sampler, type SamplerGrammar, type SamplerSettings } from './token-sampler.ts'
 
 /** Tokens of one sequence in a batch, at `position` and after it. */
 export interface BatchPart {
@@ -16,23 +17,7 @@ export interface SavedState {
   forget(): void
 }
 
-/** Says which token comes next, with random numbers of its own. */
-export interface Sampler {
-  /** `answer` is one of those that `decode` returned last. */
-  next(answer: number): Promise<number>
-  dispose(): void
-}
-
-/** A grammar that llama.cpp has read; any number of samplers may have it. */
-export type SamplerGrammar = object
-
-export interface SamplerSettings {
-  readonly temperature: number
-  readonly topP: number
-  readonly seed: number
-  /** null: every text. */
-  readonly grammar: SamplerGrammar | null
-}
+export type { Sampler, SamplerGrammar } from './token-sampler.ts'
 
 /** What was computed of a part: its answers, and the token that follows the first of them. */
 export interface Sampled {
@@ -69,9 +54,6 @@ export interface ContextSettings {
 
 // llama.cpp rounds the tokens of each sequence up to these.
 const PAGE = 256
-// llama.cpp takes this seed for "use the clock".
-const CLOCK_SEED = 0xffffffff
-
 const NO_TOKEN = -1
 
 /**
@@ -132,23 +114,13 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
         return { answers: answers[part]!, token: result.value }
       })
     },
-    createSampler: ({ temperature, topP, seed, grammar }) => {
-      const make = (): AddonSampler => {
-        const sampler = new addon.AddonSampler(handle)
-        sampler.applyConfig({
-          temperature,
-          topP,
-          seed: seed === CLOCK_SEED ? CLOCK_SEED - 1 : seed,
-          ...(grammar !== null && { grammarEvaluationState: new addon.AddonGrammarEvaluationState(handle, grammar) }),
-        })
-        return sampler
-      }
+    createSampler: (sampling) => {
       // It takes memory for the whole vocabulary, which costs milliseconds: while the prompt is computed, not before.
-      let sampler: AddonSampler | null = null
+      let sampler: Sampler | null = null
       return {
         next: (answer) => {
-          sampler ??= make()
-          return context.sampleToken(answer, sampler)
+          sampler ??= openSampler(model, context, sampling)
+          return sampler.next(answer)
         },
         dispose: () => sampler?.dispose(),
       }

@@ -1,0 +1,122 @@
+import { type Static, Type } from 'typebox'
+import type { ChatMessage, ToolCall } from '../engines/engine.ts'
+import { invalid, isObject, unsupported } from './request-body.ts'
+
+export const Message = Type.Object({
+  role: Type.String(),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Null()])),
+})
+
+type Given = Static<typeof Message> & Readonly<Record<string, unknown>>
+
+const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
+  system: 'system',
+  // What OpenAI calls the system role of its newer models.
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+}
+
+/** Halves of characters become something else on their way through UTF-8: the same here, whatever way that is. */
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
+
+const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
+
+const TEXT_PARTS: readonly string[] = ['text', 'input_text', 'output_text']
+
+/** A text, or the texts of an array of parts. */
+export const readTexts = (content: unknown, where: string): string => {
+  if (typeof content === 'string') return wellFormed(content)
+  if (!Array.isArray(content)) throw invalid(`${where} is required: a string or an array of text parts.`, where)
+  const texts = content.map((part: unknown, index) => {
+    const at = `${where}[${index}]`
+    if (!isObject(part) || typeof part.type !== 'string') {
+      throw invalid(`${at} must be an object such as {"type": "text", "text": "..."}.`, at)
+    }
+    if (!TEXT_PARTS.includes(part.type)) {
+      throw unsupported(`${at}: parts of type '${part.type.slice(0, 100)}' are not supported, only 'text'.`, at)
+    }
+    if (typeof part.text !== 'string') throw invalid(`${at}.text must be a string.`, `${at}.text`)
+    return part.text
+  })
+  return wellFormed(texts.join(''))
+}
+
+/** Arguments as OpenAI writes them, a text of JSON; '' for none. */
+export const readArguments = (given: unknown, where: string): ToolCall['arguments'] => {
+  const fault = invalid(`${where} must be a JSON object as text, such as "{\\"city\\": \\"Rome\\"}".`, where)
+  if (typeof given !== 'string') throw fault
+  if (given.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(wellFormed(given))
+    if (isObject(value)) return value
+  } catch {
+    throw fault
+  }
+  throw fault
+}
+
+const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
+  if (isNothing(given) || given === undefined) return []
+  if (!Array.isArray(given)) throw invalid(`${where} must be an array of calls.`, where)
+  return given.map((call: unknown, index) => {
+    const at = `${where}[${index}]`
+    const { id, type = 'function', function: called } = isObject(call) ? call : {}
+    if (type !== 'function') throw unsupported(`${at}.type must be 'function'; others are not supported.`, `${at}.type`)
+    if (typeof id !== 'string' || id === '') throw invalid(`${at}.id is required: a non-empty string.`, `${at}.id`)
+    if (!isObject(called) || typeof called.name !== 'string')
+      throw invalid(`${at}.function.name is required: a string.`, `${at}.function.name`)
+    return { id, name: called.name, arguments: readArguments(called.arguments, `${at}.function.arguments`) }
+  })
+}
+
+const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
+  assistant: ['role', 'content', 'tool_calls'],
+  tool: ['role', 'content', 'tool_call_id'],
+}
+
+const readMessage = (message: Given, index: number): ChatMessage => {
+  const at = `messages[${index}]`
+  const role = Object.hasOwn(ROLES, message.role) ? ROLES[message.role]! : null
+  if (role === null) {
+    const known = 'system, user, assistant and tool'
+    throw invalid(`${at}.role must be one of ${known}, got '${message.role.slice(0, 100)}'.`, `${at}.role`)
+  }
+  const understood = UNDERSTOOD[role] ?? ['role', 'content']
+  for (const [name, value] of Object.entries(message)) {
+    if (understood.includes(name) || isNothing(value)) continue
+    const field = `${at}.${name.slice(0, 100)}`
+    throw unsupported(`${field} is not supported: such messages have ${understood.join(', ')}. Leave it out.`, field)
+  }
+  const toolCalls = role === 'assistant' ? readCalls(message.tool_calls, `${at}.tool_calls`) : []
+  const content = role === 'assistant' && (message.content ?? null) === null ? '' : message.content
+  if (role !== 'tool')
+    return { role, content: readTexts(content, `${at}.content`), ...(toolCalls.length > 0 && { toolCalls }) }
+  const { tool_call_id: toolCallId } = message
+  if (typeof toolCallId !== 'string')
+    throw invalid(
+      `${at}.tool_call_id is required: the id of the call that this is the result of.`,
+      `${at}.tool_call_id`,
+    )
+  return { role, content: readTexts(content, `${at}.content`), toolCallId }
+}
+
+/** @throws InferenceError invalid_request for the result of a call that no earlier message has */
+export const checkResults = (messages: readonly ChatMessage[], fieldOf: (index: number) => string): void => {
+  const called = new Set<string>()
+  for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
+    for (const { id } of toolCalls) called.add(id)
+    if (toolCallId === undefined || called.has(toolCallId)) continue
+    throw invalid(
+      `${fieldOf(index)} '${toolCallId.slice(0, 100)}' is of no call in an earlier message.`,
+      fieldOf(index),
+    )
+  }
+}
+
+export const readMessages = (given: readonly Static<typeof Message>[]): readonly ChatMessage[] => {
+  const messages = given.map((message, index) => readMessage(message as Given, index))
+  checkResults(messages, (index) => `messages[${index}].tool_call_id`)
+  return messages
+}

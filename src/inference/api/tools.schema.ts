@@ -1,0 +1,111 @@
+import { type Static, Type } from 'typebox'
+import type { Tool, ToolUse } from '../engines/engine.ts'
+import { invalid, isObject, unsupported } from './request-body.ts'
+
+/** What OpenAI's API takes at most. */
+const MAX_TOOLS = 128
+
+export const TOOL_FIELDS = {
+  tools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: MAX_TOOLS })),
+  tool_choice: Type.Optional(Type.Union([Type.String(), Type.Object({})])),
+  parallel_tool_calls: Type.Optional(Type.Boolean()),
+}
+
+const ToolBody = Type.Object(TOOL_FIELDS)
+
+/** OpenAI's names have 64 characters at most, Anthropic's 128. */
+const NAME = /^[A-Za-z0-9_-]{1,128}$/
+
+/** A function's fields, wherever an API has them. */
+export interface GivenTool {
+  readonly name: unknown
+  readonly description: unknown
+  readonly parameters: unknown
+  readonly strict: unknown
+}
+
+/** @param at where it is, and @param schemaField what its schema is called there, for errors */
+export const readTool = (
+  { name, description, parameters, strict }: GivenTool,
+  at: string,
+  schemaField = 'parameters',
+): Tool => {
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw invalid(`${at}.name is required: 1 to 128 letters, digits, _ and -.`, `${at}.name`)
+  if ((description ?? null) !== null && typeof description !== 'string')
+    throw invalid(`${at}.description must be a string.`, `${at}.description`)
+  if ((parameters ?? null) !== null && !isObject(parameters))
+    throw invalid(`${at}.${schemaField} must be a JSON schema.`, `${at}.${schemaField}`)
+  if ((strict ?? null) !== null && typeof strict !== 'boolean')
+    throw invalid(`${at}.strict must be true or false.`, `${at}.strict`)
+  const type = isObject(parameters) ? parameters.type : 'object'
+  if (type !== undefined && type !== 'object')
+    throw invalid(`${at}.${schemaField}.type must be 'object': arguments are one.`, `${at}.${schemaField}.type`)
+  return {
+    name,
+    description: (description as string | null | undefined) ?? null,
+    // A function without a schema has no parameters.
+    parameters: isObject(parameters) ? parameters : { type: 'object', properties: {} },
+    strict: strict === true,
+  }
+}
+
+/** @throws InferenceError invalid_request where two have one name */
+export const checkNames = (tools: readonly Tool[]): void => {
+  const twice = tools.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
+  if (twice !== undefined)
+    throw invalid(`tools has two functions '${twice.name}'. Give each a name of its own.`, 'tools')
+}
+
+const readFunction = (given: unknown, index: number): Tool => {
+  const at = `tools[${index}]`
+  const { type, function: told } = isObject(given) ? given : {}
+  if (type !== 'function') {
+    throw unsupported(`${at}.type must be 'function': tools of other types do not run here.`, `${at}.type`)
+  }
+  if (!isObject(told)) throw invalid(`${at}.function is required: an object with a name.`, `${at}.function`)
+  const { name, description, parameters, strict } = told
+  return readTool({ name, description, parameters, strict }, `${at}.function`)
+}
+
+/** The choice by its name, or the name of a function. @throws InferenceError where it cannot be kept */
+export const toolUseOf = (
+  tools: readonly Tool[],
+  choice: 'auto' | 'none' | 'required' | { readonly name: string },
+  parallel: boolean,
+): ToolUse | null => {
+  checkNames(tools)
+  if (choice === 'none') return null
+  if (tools.length === 0) {
+    if (choice === 'auto') return null
+    throw invalid('tool_choice demands a call, and tools has no functions. Send them, or leave it out.', 'tool_choice')
+  }
+  if (typeof choice === 'object' && !tools.some(({ name }) => name === choice.name))
+    throw invalid(`tool_choice names '${choice.name.slice(0, 128)}', which is not among tools.`, 'tool_choice')
+  return { tools, choice, parallel }
+}
+
+const CHOICES = ['auto', 'none', 'required'] as const
+
+const readChoice = (given: string | object | undefined): Parameters<typeof toolUseOf>[1] => {
+  if (given === undefined) return 'auto'
+  if (typeof given === 'string') {
+    const choice = CHOICES.find((known) => known === given)
+    if (choice !== undefined) return choice
+  } else {
+    const { type, function: called } = given as Readonly<Record<string, unknown>>
+    if (type === 'function' && isObject(called) && typeof called.name === 'string') return { name: called.name }
+    if (type === 'allowed_tools')
+      throw unsupported("tool_choice of type 'allowed_tools' is not supported: send only those tools.", 'tool_choice')
+  }
+  const form = '{"type": "function", "function": {"name": "..."}}'
+  throw invalid(`tool_choice must be one of ${CHOICES.join(', ')}, or ${form}.`, 'tool_choice')
+}
+
+/** The functions of a chat, and how they may be called; null where nothing may. @throws InferenceError with the field */
+export const readToolUse = ({
+  tools = [],
+  tool_choice,
+  parallel_tool_calls,
+}: Static<typeof ToolBody>): ToolUse | null =>
+  toolUseOf(tools.map(readFunction), readChoice(tool_choice), parallel_tool_calls ?? true)

@@ -1,0 +1,122 @@
+import { InferenceError } from '../errors.ts'
+import { constantsNode } from './constant-grammar.ts'
+import { choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
+import { anyObject, JSON_RULES } from './json-nodes.ts'
+import type { Schema } from './schema-fault.ts'
+import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
+import type { ToolSyntax } from './tool-syntax.ts'
+
+export interface GrammarTool {
+  readonly name: string
+  /** Of its arguments, which are an object. */
+  readonly parameters: Schema
+  /** Refused where its schema cannot be kept; others may then be called with any object. */
+  readonly strict: boolean
+}
+
+/** What a reply may be that calls functions. */
+export interface ToolOrder {
+  readonly syntax: ToolSyntax
+  readonly tools: readonly GrammarTool[]
+  /** It has at least one call; else it may be a text, too. */
+  readonly required: boolean
+  /** It may have several. */
+  readonly parallel: boolean
+}
+
+/** More in one reply are no plan but a loop. */
+export const MAX_CALLS = 32
+
+/** The grammar of replies, and those of the arguments in it. Throws InferenceError unsupported naming the function. */
+export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): SchemaGrammar => {
+  const rules = new Map(JSON_RULES)
+  const places = new Map<string, string>()
+  const calls = tools.map((tool, index) => {
+    const { root, ...own } = argumentsGrammar(tool, index)
+    const renamed = (name: string): string => (JSON_RULES.has(name) ? name : `tool-${index}-${name}`)
+    for (const [name, node] of own.rules) if (!JSON_RULES.has(name)) rules.set(renamed(name), withNames(node, renamed))
+    for (const [name, place] of own.places) places.set(renamed(name), place)
+    rules.set(`arguments-${index}`, withNames(root, renamed))
+    return { name: tool.name, arguments: rule(`arguments-${index}`) }
+  })
+  const { trigger, beforeName, beforeArguments, afterArguments, between, end } = syntax
+  // Whoever wants the same arguments for two functions gets one rule for each: the name tells them apart.
+  rules.set(
+    'call',
+    choice(
+      ...calls.map((call) => sequence(text(call.name), text(beforeArguments), call.arguments, text(afterArguments))),
+    ),
+  )
+  const more =
+    parallel && between !== null
+      ? repeat(sequence(text(between), text(beforeName), rule('call')), 0, MAX_CALLS - 1)
+      : text('')
+  const gap = optional(constantsNode([' ', '\n']))
+  rules.set('calls', sequence(gap, text(beforeName), rule('call'), more, text(end)))
+  if (required) return { root: sequence(text(trigger), rule('calls')), rules, places }
+  return { root: textWithout(syntax, rules), rules, places }
+}
+
+const argumentsGrammar = ({ name, parameters, strict }: GrammarTool, index: number): SchemaGrammar => {
+  try {
+    return schemaGrammar({ type: 'object', ...parameters })
+  } catch (error) {
+    if (!(error instanceof InferenceError)) throw error
+    if (!strict) return { root: anyObject, rules: JSON_RULES, places: new Map() }
+    throw new InferenceError('unsupported', `The function '${name}' is strict, and ${lower(error.message)}`, {
+      param: `tools[${index}].function.parameters`,
+    })
+  }
+}
+
+const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1)
+
+const withNames = (node: GrammarNode, renamed: (name: string) => string): GrammarNode => {
+  const inner = (part: GrammarNode): GrammarNode => withNames(part, renamed)
+  switch (node.kind) {
+    case 'rule':
+      return rule(renamed(node.name))
+    case 'sequence':
+      return { ...node, parts: node.parts.map(inner) }
+    case 'choice':
+      return { ...node, options: node.options.map(inner) }
+    case 'repeat':
+    case 'reluctant':
+      return { ...node, part: inner(node.part) }
+    default:
+      return node
+  }
+}
+
+const LAST_CODE_POINT = 0x10ffff
+
+/** Any character but these, also those that are none. */
+const except = (characters: readonly string[]): GrammarNode => {
+  const points = characters.map((one) => one.codePointAt(0)!).sort((a, b) => a - b)
+  const starts = [0, ...points.map((point) => point + 1)]
+  const ends = [...points.map((point) => point - 1), LAST_CODE_POINT]
+  return {
+    kind: 'characters',
+    ranges: starts.flatMap((start, index) => (start <= ends[index]! ? [[start, ends[index]!] as const] : [])),
+  }
+}
+
+/** The automaton of Knuth, Morris and Pratt as rules: a text, which may end anywhere, and goes on as calls behind the trigger. */
+const textWithout = ({ trigger, anywhere }: ToolSyntax, rules: Map<string, GrammarNode>): GrammarNode => {
+  const state = (read: string): GrammarNode => (read === trigger ? rule('calls') : rule(`text-${read.length}`))
+  /** The longest end of what was read that a trigger can begin with. */
+  const suffix = (read: string): string => {
+    let found = read
+    while (!trigger.startsWith(found)) found = found.slice(1)
+    return found
+  }
+  for (let length = 0; length < trigger.length; length++) {
+    const read = trigger.slice(0, length)
+    const special = anywhere ? [...new Set(trigger)] : [trigger[length]!]
+    const options = special.map((one) => sequence(text(one), state(anywhere ? suffix(read + one) : read + one)))
+    const other = rule(anywhere ? 'text-0' : 'text')
+    rules.set(`text-${length}`, choice(text(''), ...options, sequence(except(special), other)))
+  }
+  if (!anywhere) rules.set('text', choice(text(''), sequence(except([]), rule('text'))))
+  return rule('text-0')
+}

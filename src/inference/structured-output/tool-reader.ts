@@ -1,0 +1,107 @@
+import { isTriggered, type ToolSyntax } from './tool-syntax.ts'
+
+/** What a reply turns out to say. Arguments belong to the call before them. */
+export type ReplyPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'call'; readonly name: string }
+  | { readonly type: 'arguments'; readonly text: string }
+
+/** Reads a reply as it comes that was written under the grammar of toolGrammar. */
+export interface ToolReader {
+  push(text: string): readonly ReplyPart[]
+  /** What was held back, once there will be no more. */
+  end(): readonly ReplyPart[]
+}
+
+export const createToolReader = (syntax: ToolSyntax): ToolReader => {
+  const { trigger, anywhere, beforeName, beforeArguments } = syntax
+  let at: 'text' | 'name' | 'arguments' = 'text'
+  let held = ''
+  let told = ''
+  let scan = createObjectScan()
+
+  /** How much of the end of `held` may still become a trigger. */
+  const suspicious = (): number => {
+    if (!anywhere) return told === '' && trigger.startsWith(held) ? held.length : 0
+    let length = Math.min(held.length, trigger.length - 1)
+    while (!trigger.startsWith(held.slice(held.length - length))) length--
+    return length
+  }
+
+  const tell = (given: string): ReplyPart[] => {
+    // Some vocabularies put a space before the first word of a text.
+    const text = told === '' ? given.replace(/^ /, '') : given
+    told += text
+    return text === '' ? [] : [{ type: 'text', text }]
+  }
+
+  const readText = (): ReplyPart[] => {
+    if ((anywhere || told === '') && isTriggered(syntax, held)) {
+      const start = held.indexOf(trigger)
+      // Models write a line break between text and call, which is part of neither.
+      const before = held.slice(0, start).trimEnd()
+      held = held.slice(start + trigger.length)
+      at = 'name'
+      return [...tell(before), ...read()]
+    }
+    const certain = held.slice(0, held.length - suspicious())
+    const spaces = certain.length - certain.trimEnd().length
+    const now = certain.slice(0, certain.length - spaces)
+    held = held.slice(now.length)
+    return tell(now)
+  }
+
+  const readName = (): ReplyPart[] => {
+    const start = held.indexOf(beforeName)
+    const stop = start < 0 ? -1 : held.indexOf(beforeArguments, start + beforeName.length)
+    if (stop < 0) return []
+    const name = held.slice(start + beforeName.length, stop)
+    held = held.slice(stop + beforeArguments.length)
+    at = 'arguments'
+    scan = createObjectScan()
+    return [{ type: 'call', name }, ...read()]
+  }
+
+  const readArguments = (): ReplyPart[] => {
+    const length = scan(held)
+    const text = held.slice(0, length ?? held.length)
+    held = held.slice(text.length)
+    const part: ReplyPart[] = text === '' ? [] : [{ type: 'arguments', text }]
+    if (length === null) return part
+    at = 'name'
+    return [...part, ...read()]
+  }
+
+  const read = (): ReplyPart[] => {
+    if (at === 'text') return readText()
+    return at === 'name' ? readName() : readArguments()
+  }
+
+  return {
+    push: (text) => {
+      held += text
+      return read()
+    },
+    end: () => (at === 'text' ? tell(held) : []),
+  }
+}
+
+/** Finds the end of a JSON object that comes in pieces: how many characters of a piece belong to it, null while all do. */
+const createObjectScan = (): ((piece: string) => number | null) => {
+  let depth = 0
+  let inString = false
+  let escaped = false
+  return (piece) => {
+    for (let i = 0; i < piece.length; i++) {
+      const character = piece[i]!
+      if (escaped) escaped = false
+      else if (inString) {
+        if (character === '\\') escaped = true
+        else if (character === '"') inString = false
+      } else if (character === '"') inString = true
+      else if (character === '{') depth++
+      else if (character === '}' && --depth === 0) return i + 1
+    }
+    return null
+  }
+}
